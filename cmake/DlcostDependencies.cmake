@@ -1,0 +1,23 @@
+# Debian packages; scripts/packages lists their names.
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(Eigen3 REQUIRED NO_MODULE)
+find_package(CLI11 REQUIRED)
+find_package(Protobuf REQUIRED)
+
+# Debian's libonnx-dev ships no usable CMake config. Only the messages are linked: the operator
+# schemas of libonnx register thousands of objects at start-up, and dlcost has its own.
+find_path(ONNX_INCLUDE_DIR onnx/onnx_pb.h REQUIRED)
+find_library(ONNX_PROTO_LIBRARY onnx_proto REQUIRED)
+add_library(dlcost_onnx_proto INTERFACE)
+target_include_directories(dlcost_onnx_proto SYSTEM INTERFACE ${ONNX_INCLUDE_DIR})
+target_compile_definitions(dlcost_onnx_proto INTERFACE ONNX_ML=1 ONNX_NAMESPACE=onnx)
+target_link_libraries(dlcost_onnx_proto INTERFACE ${ONNX_PROTO_LIBRARY} protobuf::libprotobuf)
+
+# Rebuilds of unchanged files cost nothing where ccache is installed.
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_C_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+endif()

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlcost {
+
+// The candidate closest to `word` (restricted Damerau-Levenshtein distance, case ignored), or ""
+// when none is close enough to be a likely typing mistake (more than a third of the word differs).
+// Ties go to the first candidate, so the answer is deterministic.
+std::string NearestSpelling(std::string_view word, const std::vector<std::string>& candidates);
+
+// " (did you mean 'x'?)" for the nearest spelling, or "".
+std::string DidYouMean(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace dlcost
