@@ -1,0 +1,106 @@
+#include "estimator/graph/graph.h"
+
+#include <functional>
+#include <queue>
+
+#include "estimator/core/error.h"
+
+namespace dlcost {
+namespace {
+
+// Consumers of each tensor in one array (compressed rows): offsets[t] .. offsets[t + 1].
+struct Consumers {
+  std::vector<std::int32_t> offsets;
+  std::vector<std::int32_t> nodes;
+};
+
+// Everything that node `n` reads, values captured by its subgraphs included.
+template <typename Visit>
+void ForEachRead(const Node& node, Visit visit) {
+  for (const TensorId id : node.inputs) {
+    if (id != kNoTensor) visit(id);
+  }
+  for (const Attribute& attribute : node.attributes) {
+    if (const auto* graph = std::get_if<std::shared_ptr<Graph>>(&attribute.value)) {
+      for (const Capture& capture : (*graph)->captures) visit(capture.outer);
+    } else if (const auto* graphs =
+                   std::get_if<std::vector<std::shared_ptr<Graph>>>(&attribute.value)) {
+      for (const auto& each : *graphs) {
+        for (const Capture& capture : each->captures) visit(capture.outer);
+      }
+    }
+  }
+}
+
+Consumers FindConsumers(const Graph& graph) {
+  Consumers consumers;
+  consumers.offsets.assign(graph.tensors.size() + 1, 0);
+  for (const Node& node : graph.nodes) {
+    ForEachRead(node, [&](TensorId id) { ++consumers.offsets[static_cast<std::size_t>(id) + 1]; });
+  }
+  for (std::size_t i = 1; i < consumers.offsets.size(); ++i) {
+    consumers.offsets[i] += consumers.offsets[i - 1];
+  }
+  consumers.nodes.resize(static_cast<std::size_t>(consumers.offsets.back()));
+  std::vector<std::int32_t> next(consumers.offsets.begin(), consumers.offsets.end() - 1);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    ForEachRead(graph.nodes[n], [&](TensorId id) {
+      consumers.nodes[static_cast<std::size_t>(next[static_cast<std::size_t>(id)]++)] =
+          static_cast<std::int32_t>(n);
+    });
+  }
+  return consumers;
+}
+
+}  // namespace
+
+const AttributeValue* Node::FindAttribute(std::string_view attribute) const {
+  for (const Attribute& candidate : attributes) {
+    if (candidate.name == attribute) return &candidate.value;
+  }
+  return nullptr;
+}
+
+std::vector<std::int32_t> TopologicalOrder(const Graph& graph) {
+  const Consumers consumers = FindConsumers(graph);
+  std::vector<bool> produced(graph.tensors.size(), false);
+  for (const Node& node : graph.nodes) {
+    for (const TensorId id : node.outputs) {
+      if (id != kNoTensor) produced[static_cast<std::size_t>(id)] = true;
+    }
+  }
+  std::vector<std::int32_t> waiting(graph.nodes.size(), 0);  // inputs not produced yet
+  std::priority_queue<std::int32_t, std::vector<std::int32_t>, std::greater<>> ready;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    ForEachRead(graph.nodes[n], [&](TensorId id) {
+      if (produced[static_cast<std::size_t>(id)]) ++waiting[n];
+    });
+    if (waiting[n] == 0) ready.push(static_cast<std::int32_t>(n));
+  }
+  std::vector<std::int32_t> order;
+  order.reserve(graph.nodes.size());
+  while (!ready.empty()) {
+    const std::int32_t n = ready.top();
+    ready.pop();
+    order.push_back(n);
+    for (const TensorId id : graph.nodes[static_cast<std::size_t>(n)].outputs) {
+      if (id == kNoTensor) continue;
+      const auto t = static_cast<std::size_t>(id);
+      for (auto c = consumers.offsets[t]; c < consumers.offsets[t + 1]; ++c) {
+        const auto consumer =
+            static_cast<std::size_t>(consumers.nodes[static_cast<std::size_t>(c)]);
+        if (--waiting[consumer] == 0) ready.push(static_cast<std::int32_t>(consumer));
+      }
+    }
+  }
+  if (order.size() != graph.nodes.size()) {
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      if (waiting[n] > 0) {
+        throw Error("the graph has a cycle through node '{}'", Printable(graph.nodes[n].name));
+      }
+    }
+  }
+  return order;
+}
+
+}  // namespace dlcost

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "models/operators/work.h"
+
+namespace dlcost {
+
+// What is known about a node's cost.
+enum class NodeStatus {
+  kCounted,   // work and bytes are exact (or an upper bound that is marked as one)
+  kView,      // moves nothing
+  kMetadata,  // known before the run: shape arithmetic, constant folding
+  kBounded,   // bytes known, work not
+  kUnknown,   // nothing known, contributes no number
+};
+std::string_view Name(NodeStatus status);
+
+enum class AccessKind { kStream, kStrided, kGather, kView, kInPlace };
+
+// How an operator touches one operand.
+struct Access {
+  bool is_output = false;
+  int operand = 0;  // index among the node's inputs or outputs
+  AccessKind kind = AccessKind::kStream;
+  Bytes bytes;
+};
+
+// The loop nests that algorithms and timing models understand.
+
+// batch independent products C[m,n] += A[m,k] B[k,n].
+struct GemmNest {
+  Count batch = 1, m, n, k;
+  // Bytes of operands are in Access; these say which input is which.
+  int a_input = 0, b_input = 1;
+  bool b_is_weight = false;
+};
+
+// Convolution over `spatial` axes (1 to 3 and more). Transposed convolutions are given as the
+// gradient of the forward one.
+struct ConvNest {
+  Count batch = 1, groups = 1, in_channels, out_channels;  // channels over all groups
+  std::vector<std::int64_t> in, out, kernel, stride, dilation, pad_begin, pad_end;
+  bool transposed = false;
+};
+
+// softmax(Q K^T) V. For self-attention with a cache, kv_len includes the past.
+struct AttentionNest {
+  Count batch = 1, q_heads, kv_heads, q_len, kv_len, qk_dim, v_dim;
+  bool causal = false;
+};
+
+// RNN, GRU, LSTM: `gates` products of [input,hidden] and [hidden,hidden] per step.
+struct RecurrentNest {
+  Count directions = 1, steps, batch, input, hidden, gates;
+  std::string cell;  // "RNN", "GRU", "LSTM"
+};
+
+// `outer` independent reductions over `reduce` elements each (Reduce*, normalizations, Softmax,
+// pooling).
+struct ReduceNest {
+  Count outer, reduce;
+};
+
+struct ElementwiseNest {
+  Count elements;
+};
+
+using LoopNest = std::variant<std::monostate, GemmNest, ConvNest, AttentionNest, RecurrentNest,
+                              ReduceNest, ElementwiseNest>;
+
+struct OpCost {
+  NodeStatus status = NodeStatus::kCounted;
+  Work work;
+  std::vector<Access> accesses;
+  LoopNest nest;
+  // MACs at positions that are not padding, where that differs from the dense count (convolutions).
+  Macs valid_macs;
+  std::string
+      note;  // "" or one sentence for the report: a convention applied, an upper bound taken
+
+  Bytes BytesRead() const;
+  Bytes BytesWritten() const;
+};
+
+}  // namespace dlcost

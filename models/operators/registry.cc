@@ -1,0 +1,61 @@
+#include "models/operators/registry.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "models/operators/families.h"
+
+namespace dlcost {
+namespace {
+
+std::string Key(std::string_view domain, std::string_view name) {
+  if (domain == "ai.onnx") domain = "";
+  return std::string(domain) + ":" + std::string(name);
+}
+
+const std::unordered_map<std::string, const OpDef*>& Index() {
+  static const auto* index = [] {
+    auto* map = new std::unordered_map<std::string, const OpDef*>();
+    for (const std::span<const OpDef> family : OperatorFamilies()) {
+      for (const OpDef& def : family) map->emplace(Key(def.domain, def.name), &def);
+    }
+    return map;
+  }();
+  return *index;
+}
+
+}  // namespace
+
+std::span<const std::span<const OpDef>> OperatorFamilies() {
+  static const std::vector<std::span<const OpDef>> families = {
+      ConvolutionOps(),
+  };
+  return families;
+}
+
+const OpDef* FindOperator(std::string_view domain, std::string_view name) {
+  const auto found = Index().find(Key(domain, name));
+  return found == Index().end() ? nullptr : found->second;
+}
+
+int SinceVersion(const OpDef& def, int opset) {
+  int since = *def.since.begin();
+  for (const int version : def.since) {
+    if (version <= opset) since = version;
+  }
+  return since;
+}
+
+std::vector<std::string> OperatorNames(std::string_view domain) {
+  std::vector<std::string> names;
+  for (const std::span<const OpDef> family : OperatorFamilies()) {
+    for (const OpDef& def : family) {
+      if (def.domain == domain) names.emplace_back(def.name);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace dlcost

@@ -1,0 +1,116 @@
+#include "models/operators/work.h"
+
+#include <string>
+
+#include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
+
+namespace dlcost {
+namespace {
+
+constexpr std::array<std::string_view, kOpClassCount> kNames = {
+    "mac", "add", "mul", "div", "sqrt", "exp", "log", "trig", "compare", "convert", "integer"};
+
+std::size_t Index(OpClass op_class) { return static_cast<std::size_t>(op_class); }
+
+// The real type that a complex one is made of.
+DType RealPart(DType dtype) {
+  return dtype == DType::kComplex128 ? DType::kFloat64 : DType::kFloat32;
+}
+
+}  // namespace
+
+std::string_view Name(OpClass op_class) { return kNames[Index(op_class)]; }
+
+void Work::Add(OpClass op_class, DType dtype, Count count) {
+  if (count == Count(0)) return;
+  if (IsComplex(dtype)) {
+    const DType real = RealPart(dtype);
+    switch (op_class) {
+      case OpClass::kMac:
+        return Add(OpClass::kMac, real, count * 4);
+      case OpClass::kAdd:
+        return Add(OpClass::kAdd, real, count * 2);
+      case OpClass::kMul:
+        Add(OpClass::kMul, real, count * 4);
+        return Add(OpClass::kAdd, real, count * 2);
+      default:
+        dtype = real;
+    }
+  }
+  const bool typed =
+      op_class == OpClass::kMac || op_class == OpClass::kCompare || op_class == OpClass::kConvert;
+  if (!typed && !IsFloat(dtype)) op_class = OpClass::kInteger;
+  for (Entry& entry : entries_) {
+    if (entry.dtype == dtype) {
+      entry.counts[Index(op_class)] += count;
+      return;
+    }
+  }
+  entries_.push_back({dtype, {}});
+  entries_.back().counts[Index(op_class)] = count;
+}
+
+void Work::Add(const Work& other) {
+  for (const Entry& entry : other.entries_) {
+    for (int c = 0; c < kOpClassCount; ++c) {
+      Add(static_cast<OpClass>(c), entry.dtype, entry.counts[static_cast<std::size_t>(c)]);
+    }
+  }
+}
+
+void Work::Scale(Count factor) {
+  if (factor == Count(0)) entries_.clear();
+  for (Entry& entry : entries_) {
+    for (Count& count : entry.counts) count *= factor;
+  }
+}
+
+Count Work::Of(OpClass op_class) const {
+  Count sum;
+  for (const Entry& entry : entries_) sum += entry.counts[Index(op_class)];
+  return sum;
+}
+
+Count Work::Of(OpClass op_class, DType dtype) const {
+  for (const Entry& entry : entries_) {
+    if (entry.dtype == dtype) return entry.counts[Index(op_class)];
+  }
+  return 0;
+}
+
+const std::vector<Convention>& Conventions() {
+  //                 mac add mul div sqrt exp log trig compare convert integer
+  static const std::vector<Convention> conventions = {
+      {"dlcost",
+       "a MAC is 2, other arithmetic and comparisons 1, exp, log and trig counted apart",
+       {2, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0}},
+      {"mac", "multiply-accumulates alone, 1 each", {1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
+      {"torch",
+       "torch.utils.flop_counter: matrix products and convolutions, a MAC is 2",
+       {2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
+  };
+  return conventions;
+}
+
+const Convention& FindConvention(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Convention& convention : Conventions()) {
+    if (convention.name == name) return convention;
+    names.emplace_back(convention.name);
+  }
+  throw Error("no counting convention '{}'{}; there are: {}", name, DidYouMean(name, names),
+              fmt::join(names, ", "));
+}
+
+Flops CountFlops(const Work& work, const Convention& convention) {
+  Count sum;
+  for (const Work::Entry& entry : work.entries()) {
+    for (std::size_t c = 0; c < kOpClassCount; ++c) {
+      if (convention.weights[c] != 0) sum += entry.counts[c] * Count(convention.weights[c]);
+    }
+  }
+  return Flops(sum);
+}
+
+}  // namespace dlcost
