@@ -1,0 +1,83 @@
+#include "models/networks/families.h"
+#include "models/networks/layers.h"
+
+namespace dlcost::networks {
+namespace {
+
+// 0 where attention_mask [batch, sequence] is 1, the lowest number where it is 0; broadcasts over
+// heads and queries.
+Value PaddingMask(Builder& b, const Value& attention_mask) {
+  const Value mask = b.Node("Unsqueeze", {attention_mask, b.Ints({1, 2})});
+  const Value keep = b.Node("Cast", {mask}, {{"to", Builder::OnnxType(b.dtype())}});
+  const Value drop = b.Node("Sub", {b.Scalar(1.0f), keep});
+  return b.Node("Mul", {drop, b.Scalar(Lowest(b.dtype()))});
+}
+
+Value Lookup(Builder& b, const std::string& name, const Value& ids, std::int64_t rows,
+             std::int64_t width) {
+  const Builder::Scope scope = b.In(name);
+  return b.Node("Gather", {b.Weight("weight", {rows, width}), ids}, {{"axis", 0}});
+}
+
+Value Positions(Builder& b, const Value& ids, std::int64_t rows, std::int64_t width) {
+  const Builder::Scope scope = b.In("position");
+  return FirstPositions(b, b.Weight("weight", {rows, width}), ids);
+}
+
+Value EncoderLayer(Builder& b, const Value& x, const Value& mask, const AttentionSpec& spec,
+                   std::int64_t inner) {
+  Value y;
+  {
+    const Builder::Scope scope = b.In("attention");
+    y = MultiHeadAttention(b, x, x, mask, spec);
+    y = LayerNorm(b, "norm", b.Node("Add", {y, x}), spec.width);
+  }
+  const Builder::Scope scope = b.In("feed_forward");
+  Value z = b.Node("Gelu", {Linear(b, "inner", y, spec.width, inner)});
+  z = Linear(b, "outer", z, inner, spec.width);
+  return LayerNorm(b, "norm", b.Node("Add", {z, y}), spec.width);
+}
+
+}  // namespace
+
+// The encoder and pooler of Devlin et al., "BERT: pre-training of deep bidirectional transformers
+// for language understanding", arXiv 1810.04805.
+std::string BuildBert(const std::string& name, const Options& options) {
+  const AttentionSpec spec = {options.Size("width"), options.Size("heads")};
+  const std::int64_t inner = options.Size("inner");
+  const std::int64_t layers = options.Size("layers");
+  const std::int64_t vocabulary = options.Size("vocabulary");
+
+  Builder b(name, options.Opset(20), options.Type());
+  const std::vector<Dim> tokens = {"batch", "sequence"};
+  const Value ids = b.Input("input_ids", DType::kInt64, tokens);
+  const Value attention_mask = b.Input("attention_mask", DType::kInt64, tokens);
+  const Value types = b.Input("token_type_ids", DType::kInt64, tokens);
+  Value x;
+  {
+    const Builder::Scope scope = b.In("embeddings");
+    x = b.Node("Add", {Lookup(b, "word", ids, vocabulary, spec.width),
+                       Lookup(b, "token_type", types, 2, spec.width)});
+    x = b.Node("Add", {x, Positions(b, ids, 512, spec.width)});
+    x = LayerNorm(b, "norm", x, spec.width);
+  }
+  {
+    const Builder::Scope scope = b.In("encoder");
+    const Value mask = PaddingMask(b, attention_mask);
+    for (std::int64_t i = 0; i < layers; ++i) {
+      const Builder::Scope layer = b.In(std::to_string(i));
+      x = EncoderLayer(b, x, mask, spec, inner);
+    }
+  }
+  Value first;
+  {
+    const Builder::Scope scope = b.In("pooler");
+    first = b.Node("Gather", {x, b.Int(0)}, {{"axis", 1}});  // of the first token
+    first = b.Node("Tanh", {Affine(b, "dense", first, spec.width, spec.width)});
+  }
+  b.Output(x, "last_hidden_state", b.dtype(), {"batch", "sequence", spec.width});
+  b.Output(first, "pooler_output", b.dtype(), {"batch", spec.width});
+  return b.Serialize();
+}
+
+}  // namespace dlcost::networks

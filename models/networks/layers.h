@@ -1,0 +1,61 @@
+#pragma once
+
+#include "models/networks/builder.h"
+
+namespace dlcost::networks {
+
+struct ConvSpec {
+  std::int64_t in;
+  std::int64_t out;
+  std::int64_t kernel;
+  std::int64_t stride = 1;
+  std::int64_t pad = 0;
+  std::int64_t group = 1;
+  bool bias = true;
+};
+
+// x: [N, in, H, W] to [N, out, H', W'].
+Value Conv(Builder& b, const std::string& name, const Value& x, const ConvSpec& spec);
+Value BatchNorm(Builder& b, const std::string& name, const Value& x, std::int64_t channels);
+Value MaxPool(Builder& b, const Value& x, std::int64_t kernel, std::int64_t stride,
+              std::int64_t pad = 0);
+Value Relu(Builder& b, const Value& x);
+
+// x: [N, in] to [N, out], as one Gemm.
+Value Affine(Builder& b, const std::string& name, const Value& x, std::int64_t in,
+             std::int64_t out);
+// x: [..., in] to [..., out], as MatMul, and Add when there is a bias.
+Value Linear(Builder& b, const std::string& name, const Value& x, std::int64_t in, std::int64_t out,
+             bool bias = true);
+// x: [batch, sequence, width] times the transposed table [rows, width], which is also the
+// embedding: [batch, sequence, rows]. `ids` is [batch, sequence].
+Value TiedProjection(Builder& b, const Value& x, const Value& table, std::int64_t rows,
+                     std::int64_t width, const Value& ids);
+// Over the last axis, with scale and bias.
+Value LayerNorm(Builder& b, const std::string& name, const Value& x, std::int64_t width);
+
+struct AttentionSpec {
+  std::int64_t width;
+  std::int64_t heads;
+  bool bias = true;
+};
+
+// x: [batch, sequence, width] to [batch, heads, sequence, width / heads].
+Value SplitHeads(Builder& b, const Value& x, const AttentionSpec& spec);
+// Scaled dot-product attention over split heads, heads merged again: [batch, query, width].
+// `mask` is added to the scores [batch, heads, query, key]; it may be left out.
+Value AttendHeads(Builder& b, const Value& q, const Value& k, const Value& v, const Value& mask,
+                  const AttentionSpec& spec);
+// Multi-head attention with its four projections, named q, k, v and out.
+Value MultiHeadAttention(Builder& b, const Value& query, const Value& memory, const Value& mask,
+                         const AttentionSpec& spec);
+// [sequence, sequence]: 0 where a position may look, the lowest number of the type to its right.
+// `ids` is [batch, sequence].
+Value CausalMask(Builder& b, const Value& ids);
+// The first rows of a learned or fixed position table [rows, width], one per position of `ids`
+// [batch, sequence].
+Value FirstPositions(Builder& b, const Value& table, const Value& ids);
+// The lowest finite number of the network's type, as masks use it.
+float Lowest(DType dtype);
+
+}  // namespace dlcost::networks

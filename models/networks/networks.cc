@@ -1,0 +1,111 @@
+#include "models/networks/networks.h"
+
+#include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
+#include "models/networks/families.h"
+#include "models/networks/options.h"
+
+namespace dlcost {
+namespace {
+
+struct Entry {
+  NetworkInfo info;
+  std::string (*build)(const std::string& name, const networks::Options& options);
+};
+
+NetworkOption Type(const std::string& standard = "f32") {
+  return {"dtype", standard, "element type: f32, f16 or bf16"};
+}
+NetworkOption Norm() {
+  return {"norm", "folded", "batch normalization: folded (into the convolutions) or kept"};
+}
+NetworkOption Phase() {
+  return {"phase", "prefill", "prefill (a prompt) or decode (one token, key-value cache)"};
+}
+NetworkOption Size(const std::string& name, int value, const std::string& description) {
+  return {name, std::to_string(value), description};
+}
+
+std::vector<NetworkOption> TransformerOptions(int layers, int width, int inner, int heads,
+                                              int vocabulary) {
+  return {Size("layers", layers, "layers (of encoder and decoder each, where there are both)"),
+          Size("width", width, "width of the model"),
+          Size("inner", inner, "width inside the feed-forward layers"),
+          Size("heads", heads, "attention heads"),
+          Size("vocabulary", vocabulary, "rows of the embedding"),
+          Type()};
+}
+
+std::vector<Entry> MakeEntries() {
+  using namespace networks;  // NOLINT: the builders below
+  std::vector<Entry> entries;
+  const auto add = [&](const char* name, const char* description,
+                       std::vector<NetworkOption> options, auto build) {
+    entries.push_back({{name, description, std::move(options)}, build});
+  };
+  add("alexnet", "AlexNet, one column, 227x227", {Type()}, BuildAlexNet);
+  for (const char* name : {"resnet18", "resnet34"}) {
+    add(name, "residual network of basic blocks, 224x224", {Norm(), Type()}, BuildResNet);
+  }
+  for (const char* name : {"resnet50", "resnet101", "resnet152"}) {
+    add(name, "residual network of bottleneck blocks, 224x224", {Norm(), Type()}, BuildResNet);
+  }
+  for (const char* name : {"vgg16", "vgg19"}) {
+    add(name, "VGG (configurations D and E), 224x224", {Type()}, BuildVgg);
+  }
+  add("mobilenet-v2", "MobileNetV2, 224x224", {Type()}, BuildMobileNetV2);
+  add("lstm", "word-level LSTM language model, Penn Treebank sizes",
+      {Size("layers", 2, "LSTM layers"), Size("hidden", 1024, "hidden and embedding size"),
+       Size("vocabulary", 10000, "rows of the embedding"), Type()},
+      BuildLstm);
+  add("transformer-base", "encoder-decoder Transformer for translation",
+      TransformerOptions(6, 512, 2048, 8, 37000), BuildTransformer);
+  add("transformer-big", "encoder-decoder Transformer for translation",
+      TransformerOptions(6, 1024, 4096, 16, 37000), BuildTransformer);
+  add("bert-base", "BERT encoder with pooler", TransformerOptions(12, 768, 3072, 12, 30522),
+      BuildBert);
+  add("bert-large", "BERT encoder with pooler", TransformerOptions(24, 1024, 4096, 16, 30522),
+      BuildBert);
+  add("gpt2", "GPT-2 decoder, 124 million parameters",
+      {Phase(), Size("layers", 12, "layers"), Size("width", 768, "width of the model"),
+       Size("heads", 12, "attention heads"), Size("vocabulary", 50257, "rows of the embedding"),
+       Type()},
+      BuildGpt2);
+  add("llama3-8b", "decoder with grouped-query attention, SwiGLU, RMSNorm, rotary positions",
+      {Phase(), Size("layers", 32, "layers"), Size("width", 4096, "width of the model"),
+       Size("inner", 14336, "width inside the feed-forward layers"),
+       Size("heads", 32, "query heads"), Size("kv_heads", 8, "key and value heads"),
+       Size("vocabulary", 128256, "rows of the embedding"), Type("bf16")},
+      BuildLlama);
+  return entries;
+}
+
+const std::vector<Entry>& Entries() {
+  static const std::vector<Entry> entries = MakeEntries();
+  return entries;
+}
+
+}  // namespace
+
+const std::vector<NetworkInfo>& Networks() {
+  static const std::vector<NetworkInfo> networks = [] {
+    std::vector<NetworkInfo> infos;
+    for (const Entry& entry : Entries()) infos.push_back(entry.info);
+    return infos;
+  }();
+  return networks;
+}
+
+std::string BuildNetwork(const std::string& name, const NetworkOptions& options) {
+  std::vector<std::string> names;
+  for (const Entry& entry : Entries()) {
+    if (entry.info.name == name) {
+      return entry.build(name, networks::Options(entry.info, options));
+    }
+    names.push_back(entry.info.name);
+  }
+  throw Error("no network named '{}'{}; `dlcost network` lists them", Printable(name),
+              DidYouMean(name, names));
+}
+
+}  // namespace dlcost
