@@ -29,7 +29,14 @@ const std::unordered_map<std::string, const OpDef*>& Index() {
 
 std::span<const std::span<const OpDef>> OperatorFamilies() {
   static const std::vector<std::span<const OpDef>> families = {
+      // Neural networks.
       ConvolutionOps(),
+      MatMulOps(),
+      PoolingOps(),
+      NormalizationOps(),
+      LayerNormOps(),
+      SoftmaxOps(),
+      RecurrentOps(),
   };
   return families;
 }
