@@ -1,0 +1,156 @@
+#include "estimator/infer/driver.h"
+
+#include <algorithm>
+
+#include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
+#include "models/operators/common.h"
+#include "models/operators/registry.h"
+
+namespace dlcost {
+namespace {
+
+template <typename Predicate>
+bool AllInputs(const Graph& graph, const Node& node, Predicate predicate) {
+  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId id) {
+    return id == kNoTensor || predicate(graph.tensors[static_cast<std::size_t>(id)]);
+  });
+}
+
+template <typename Visit>
+void ForEachOutput(Graph& graph, const Node& node, Visit visit) {
+  for (const TensorId id : node.outputs) {
+    if (id != kNoTensor) visit(graph.tensors[static_cast<std::size_t>(id)]);
+  }
+}
+
+std::string WhyUndefined(const Node& node) {
+  if (!node.domain.empty()) {
+    return "no definition of operator " + Printable(node.domain) + "::" + Printable(node.op);
+  }
+  return "no definition of operator " + Printable(node.op) +
+         DidYouMean(node.op, OperatorNames(node.domain));
+}
+
+// Marks what is known before the run (see Tensor::constant and Tensor::foldable).
+void PropagateConstness(Graph& graph, const Node& node, bool random) {
+  const bool constant =
+      !random && AllInputs(graph, node, [](const Tensor& t) { return t.constant; });
+  const bool foldable =
+      !random && AllInputs(graph, node, [](const Tensor& t) { return t.foldable; });
+  ForEachOutput(graph, node, [&](Tensor& output) {
+    output.constant = constant;
+    // A value that inference found is known before the run whatever it was computed from: Shape of
+    // an activation.
+    output.foldable = foldable || output.value != nullptr;
+    if (constant && output.role == Role::kActivation) output.role = Role::kWeight;
+  });
+}
+
+}  // namespace
+
+void AdoptDeclaredTypes(Graph& graph, const Node& node, const BoundDims& dims) {
+  ForEachOutput(graph, node, [&](Tensor& tensor) {
+    if (!tensor.declared) return;
+    if (tensor.type.dtype == DType::kUndefined) {
+      tensor.type.dtype = tensor.declared->dtype;
+      tensor.type.kind = tensor.declared->kind;
+    }
+    if (tensor.type.shape || !tensor.declared->dims) return;
+    std::vector<std::int64_t> sizes;
+    for (const Dim& dim : *tensor.declared->dims) {
+      if (dim.size >= 0) {
+        sizes.push_back(dim.size);
+        continue;
+      }
+      const auto bound = dims.symbols.find(dim.symbol);
+      if (dim.symbol.empty() || bound == dims.symbols.end()) return;
+      sizes.push_back(bound->second);
+    }
+    tensor.type.shape = Shape(std::move(sizes));
+  });
+}
+
+void InferenceDriver::Run(Graph& graph, Count repeat, const std::string& prefix) {
+  for (const std::int32_t index : TopologicalOrder(graph)) {
+    const Node& node = graph.nodes[static_cast<std::size_t>(index)];
+    try {
+      RunNode(graph, node, repeat, prefix);
+    } catch (const Error& error) {
+      const bool placed = std::string_view(error.what()).substr(0, 6) == "node '";
+      if (placed) throw;  // the innermost node's name is enough
+      throw error.At("node '" + Printable(prefix + node.name) + "' (" + Printable(node.op) + ")");
+    }
+  }
+}
+
+void InferenceDriver::RunNode(Graph& graph, const Node& node, Count repeat,
+                              const std::string& prefix) {
+  CountedNode counted;
+  counted.node = &node;
+  counted.graph = &graph;
+  counted.name = prefix + node.name;
+  counted.repeat = repeat;
+  counted.def = FindOperator(node.domain, node.op);
+  if (counted.def == nullptr) {
+    counted.why = WhyUndefined(node);
+    AdoptDeclaredTypes(graph, node, result_.dims);
+    result_.nodes.push_back(std::move(counted));
+    return;
+  }
+  if (counted.def->control != ControlFlow::kNone) {
+    RunControlFlow(*this, graph, counted, repeat);
+    return;
+  }
+  OpContext ctx(graph, node, SinceVersion(*counted.def, node.opset));
+  bool inferred = true;
+  try {
+    counted.def->infer(ctx);
+  } catch (const Unresolved& unresolved) {
+    counted.why = unresolved.what();
+    AdoptDeclaredTypes(graph, node, result_.dims);
+    inferred = false;
+  }
+  if (inferred && counted.def->values != nullptr) {
+    try {
+      counted.def->values(ctx);
+    } catch (const Unresolved&) {
+      // The value stays unknown; whoever needs it will say so.
+    }
+  }
+  PropagateConstness(graph, node, counted.def->random);
+  CountNode(graph, counted);
+  result_.nodes.push_back(std::move(counted));
+}
+
+void InferenceDriver::CountNode(Graph& graph, CountedNode& counted) {
+  const Node& node = *counted.node;
+  counted.upper_bound = !AllInputs(graph, node, [](const Tensor& t) { return !t.upper_bound; });
+  bool folded = true;
+  ForEachOutput(graph, node, [&](Tensor& output) {
+    folded &= output.foldable;
+    output.upper_bound |= counted.upper_bound;
+    counted.upper_bound |= output.upper_bound;
+  });
+  OpContext ctx(graph, node, SinceVersion(*counted.def, node.opset));
+  if (folded) {
+    counted.cost = CostMetadata(ctx);
+    counted.status = NodeStatus::kMetadata;
+    counted.why.clear();
+    return;
+  }
+  try {
+    counted.cost = counted.def->cost(ctx);
+    counted.status = counted.cost.status;
+    counted.cost.work.Scale(counted.repeat);
+    counted.cost.valid_macs = counted.cost.valid_macs * counted.repeat;
+    for (Access& access : counted.cost.accesses) access.bytes = access.bytes * counted.repeat;
+  } catch (const Unresolved& unresolved) {
+    if (counted.why.empty()) counted.why = unresolved.what();
+    counted.status = NodeStatus::kUnknown;
+    counted.cost = OpCost{};
+    counted.cost.status = NodeStatus::kUnknown;
+  }
+}
+
+}  // namespace dlcost

@@ -1,0 +1,24 @@
+#include "estimator/infer/infer.h"
+
+#include "estimator/core/error.h"
+#include "estimator/infer/driver.h"
+#include "estimator/infer/memory.h"
+
+namespace dlcost {
+
+InferredModel Infer(Model model, const InferOptions& options) {
+  InferredModel result;
+  result.model = std::make_unique<Model>(std::move(model));
+  try {
+    result.dims = BindInputs(*result.model, options.bindings);
+    InferenceDriver(result, options).Run(result.model->graph, 1, "");
+    CountWeights(result);
+    MeasurePeakActivations(result);
+  } catch (const Error& error) {
+    throw error.At(Printable(result.model->path));
+  }
+  result.notes = result.dims.notes;
+  return result;
+}
+
+}  // namespace dlcost

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "estimator/graph/graph.h"
+#include "estimator/infer/binding.h"
+#include "models/operators/op_def.h"
+
+namespace dlcost {
+
+// One node as it runs, with what it costs. Nodes inside control flow appear with the name of the
+// node around them in front and with the number of times that they run; their cost covers all of
+// these runs.
+struct CountedNode {
+  const Node* node = nullptr;
+  const Graph* graph = nullptr;  // holds the node's tensors, with shapes
+  const OpDef* def = nullptr;    // null: an operator that nobody defined
+  std::string name;              // unique in the model
+  NodeStatus status = NodeStatus::kUnknown;
+  OpCost cost;  // of all `repeat` runs together
+  Count repeat = 1;
+  std::string why;           // for kUnknown and kBounded: what is missing
+  bool upper_bound = false;  // sizes depend on data; counts are upper bounds
+};
+
+// A model whose every shape that can be known is known, counted.
+struct InferredModel {
+  std::unique_ptr<Model> model;  // on the heap, so that `nodes` may point into it
+  BoundDims dims;
+  std::vector<CountedNode> nodes;  // in execution order
+  // Weights: distinct stored tensors that the run reads. Shared ones count once, shape arithmetic
+  // not at all.
+  Count parameters;
+  Bytes weight_bytes;
+  // The largest sum of live inputs, intermediate values and outputs over the run, weights not
+  // included; views share.
+  Bytes peak_activation_bytes;
+  // Graphs re-inferred for control flow; `nodes` point into them.
+  std::deque<std::shared_ptr<Graph>> subgraphs;
+  std::vector<std::string> notes;
+};
+
+struct InferOptions {
+  Bindings bindings;
+};
+
+// Binds dimensions, infers shapes and small values through the graph in topological order, and
+// counts every node. Throws Error (with the model's path and the node) for a model that contradicts
+// the ONNX specification.
+InferredModel Infer(Model model, const InferOptions& options);
+
+}  // namespace dlcost

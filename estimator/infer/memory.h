@@ -1,0 +1,22 @@
+#pragma once
+
+#include "estimator/infer/infer.h"
+
+namespace dlcost {
+
+// Fills in parameters and weight_bytes: the stored tensors that the run reads, each once.
+//
+// A stored tensor is an initializer, the tensor of a Constant node, or what a generator
+// (ConstantOfShape, Range, EyeLike, a random one) makes from constants alone. It is found by
+// walking back from the operands of nodes that run through nodes that are folded. Bytes count at
+// the stored width. Parameters are the elements of those that hold numbers to compute with:
+// floating-point ones, and integers that a convolution or matrix product consumes or a
+// DequantizeLinear turns into reals; not scalars, indices, shapes or masks.
+void CountWeights(InferredModel& model);
+
+// Fills in peak_activation_bytes by liveness over the main graph: a tensor lives from the node that
+// makes it to its last reader, graph inputs from the start, graph outputs to the end; a view shares
+// its input's memory.
+void MeasurePeakActivations(InferredModel& model);
+
+}  // namespace dlcost

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "estimator/graph/graph.h"
+
+namespace dlcost {
+
+// Turns GraphProtos into Graphs: names into tensor ids, local functions inlined, outer values
+// captured.
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(const onnx::ModelProto& model);
+
+  // The main graph. Throws Error for undefined or twice defined names, recursive functions,
+  // malformed tensors.
+  Graph Build();
+
+ private:
+  // The names visible in one graph or one inlined function body.
+  struct Scope {
+    Graph* graph = nullptr;
+    Scope* parent =
+        nullptr;  // of a subgraph: the scope around it; null for main graph and function bodies
+    std::unordered_map<std::string, TensorId> names;
+    std::string prefix;  // of names inside an inlined function: "call/"
+    std::map<std::string, int> opset;
+    const std::unordered_map<std::string, const onnx::AttributeProto*>* call_attributes = nullptr;
+  };
+
+  void FillGraph(const onnx::GraphProto& proto, Scope& scope, bool is_main);
+  void AddInputs(const onnx::GraphProto& proto, Scope& scope);
+  void AddInitializers(const onnx::GraphProto& proto, Scope& scope);
+  void DeclareOutputs(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
+                      Scope& scope);
+  void AddNode(const onnx::NodeProto& proto, Scope& scope);
+  void AddPlainNode(const onnx::NodeProto& proto, const std::string& name, Scope& scope);
+  void Inline(const onnx::NodeProto& call, const onnx::FunctionProto& function,
+              const std::string& name, Scope& scope);
+  bool ToAttribute(const onnx::AttributeProto& proto, Scope& scope, Attribute& attribute);
+  std::shared_ptr<Graph> Subgraph(const onnx::GraphProto& proto, Scope& scope);
+
+  TensorId AddTensor(Scope& scope, const std::string& name, const std::string& what);
+  // The id of a visible name in `scope`'s graph, captured from outside where needed; nullopt when
+  // nothing has that name, kNoTensor for a function's input that the call omits.
+  std::optional<TensorId> Lookup(const std::string& name, Scope& scope);
+  std::string UniqueNodeName(const onnx::NodeProto& proto, const Scope& scope);
+  int OpsetOf(const std::string& domain, const Scope& scope) const;
+  const onnx::FunctionProto* FindFunction(const onnx::NodeProto& node) const;
+
+  const onnx::ModelProto& model_;
+  std::unordered_map<std::string, const onnx::FunctionProto*> functions_;
+  std::vector<const onnx::FunctionProto*> call_stack_;
+  std::unordered_set<std::string> node_names_;
+  std::size_t node_count_ = 0;
+};
+
+// "" for the default domain in any of its spellings.
+std::string NormalDomain(const std::string& domain);
+
+// The declared type of a graph input, output or intermediate value.
+DeclaredType ToDeclaredType(const onnx::TypeProto& type);
+
+}  // namespace dlcost

@@ -1,0 +1,62 @@
+#include "estimator/onnx/reader.h"
+
+#include <google/protobuf/arena.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/stubs/logging.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "estimator/core/error.h"
+#include "estimator/onnx/graph_builder.h"
+#include "estimator/onnx/mapped_file.h"
+#include "estimator/onnx/skeleton.h"
+
+namespace dlcost {
+namespace {
+
+void Parse(const std::string& skeleton, onnx::ModelProto& proto) {
+  if (skeleton.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    throw Error("more than 2 GiB of graph structure");
+  }
+  const google::protobuf::LogSilencer silencer;  // one line of error, and it is ours
+  google::protobuf::io::CodedInputStream stream(
+      reinterpret_cast<const std::uint8_t*>(skeleton.data()), static_cast<int>(skeleton.size()));
+  stream.SetRecursionLimit(kMaxMessageDepth + 100);
+  if (!proto.ParseFromCodedStream(&stream)) {
+    throw Error("not a valid ONNX file: protobuf cannot parse its structure");
+  }
+}
+
+}  // namespace
+
+Model ReadModelFromBytes(std::string_view bytes, const std::string& path) {
+  try {
+    google::protobuf::Arena arena;
+    auto* proto = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
+    Parse(ExtractSkeleton(bytes), *proto);
+    if (!proto->has_graph()) throw Error("not an ONNX model: it has no graph");
+    Model model;
+    model.path = path;
+    model.name = proto->graph().name();
+    model.producer = proto->producer_name();
+    model.ir_version = proto->ir_version();
+    for (const auto& import : proto->opset_import()) {
+      const std::int64_t version = std::clamp<std::int64_t>(import.version(), 1, 1'000'000);
+      model.opset[NormalDomain(import.domain())] = static_cast<int>(version);
+    }
+    for (const auto& entry : proto->metadata_props()) model.metadata[entry.key()] = entry.value();
+    model.graph = GraphBuilder(*proto).Build();
+    return model;
+  } catch (const Error& error) {
+    throw error.At(Printable(path));
+  }
+}
+
+Model ReadModel(const std::string& path) {
+  const MappedFile file(path);
+  return ReadModelFromBytes(file.bytes(), path);
+}
+
+}  // namespace dlcost
