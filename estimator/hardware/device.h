@@ -89,6 +89,8 @@ struct Device {
   std::string form;                               // "SXM4", "PCIe dual-slot", "socket"
   std::string scope;  // what "one device" is where that is not obvious: "one die of two"
 
+  std::string confidence;  // "high": vendor documents agree; "medium": partly derived; "low"
+
   std::optional<int> units;         // SMs, CUs, cores, ...
   std::string unit_name;            // "SM", "CU", "core", "TensorCore"
   std::string vector_name;          // what its vector lanes are called: "CUDA cores", "AVX-512"
@@ -109,7 +111,7 @@ struct Device {
   UnitLimits per_unit;
   std::vector<Link> links;
   std::optional<Watts> power;
-  std::vector<std::string> sparsity;  // formats whose rate doubles with 2:4 sparsity
+  std::vector<NumberFormat> sparsity;  // formats whose tensor rate doubles with 2:4 sparsity
   // Best matrix product that a benchmark reached, by input format: a hint, not a specification.
   std::map<NumberFormat, FlopRate> measured_matmul;
   // Named constants of the time model ("launch", in SI units), free to grow. See docs/timing.md.

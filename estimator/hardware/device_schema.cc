@@ -1,0 +1,337 @@
+#include "estimator/hardware/device_schema.h"
+
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
+#include "estimator/hardware/quantity_text.h"
+
+namespace dlcost {
+namespace {
+
+NumberFormat DefaultAccumulate(UnitKind unit, NumberFormat input) {
+  if (IsInteger(input)) return NumberFormat::kInt32;
+  if (input == NumberFormat::kFp64) return NumberFormat::kFp64;
+  return unit == UnitKind::kTensor ? NumberFormat::kFp32 : input;
+}
+
+// Reads sections in the order of the schema, which is the order of the facts.
+class DeviceReader {
+ public:
+  DeviceReader(const Entry& root, std::string id) : root_(root) { device_.id = std::move(id); }
+
+  Device Read() {
+    if (root_.kind != Entry::Kind::kMap) {
+      throw Error("{}: expected a device, as 'key: value' lines", root_.Where());
+    }
+    Section(root_, "",
+            {
+                {"name", Text(&Device::name)},
+                {"aliases", [this](const Entry& e, const std::string&) { Aliases(e); }},
+                {"vendor", Text(&Device::vendor)},
+                {"kind", [this](const Entry& e, const std::string&) { Kind(e); }},
+                {"architecture", Text(&Device::architecture)},
+                {"compute_capability", Text(&Device::compute_capability)},
+                {"target", Text(&Device::target)},
+                {"year", Number(&Device::year)},
+                {"form", Text(&Device::form)},
+                {"scope", Text(&Device::scope)},
+                {"confidence", [this](const Entry& e, const std::string&) { Confidence(e); }},
+                {"units", [this](const Entry& e, const std::string& p) { Units(e, p); }},
+                {"clocks", [this](const Entry& e, const std::string& p) { Clocks(e, p); }},
+                {"rates", [this](const Entry& e, const std::string& p) { Rates(e, p); }},
+                {"per_clock", [this](const Entry& e, const std::string& p) { PerClock(e, p); }},
+                {"sparsity_doubles", [this](const Entry& e, const std::string&) { Sparsity(e); }},
+                {"memory", [this](const Entry& e,
+                                  const std::string& p) { Level(e, p, device_.memory, true); }},
+                {"caches", [this](const Entry& e, const std::string& p) { Caches(e, p); }},
+                {"per_unit", [this](const Entry& e, const std::string& p) { PerUnit(e, p); }},
+                {"links", [this](const Entry& e, const std::string& p) { Links(e, p); }},
+                {"power", Measured(&device_.power, Dimension::kPower)},
+                {"measured", [this](const Entry& e, const std::string& p) { MeasuredPeaks(e, p); }},
+                {"timing", [this](const Entry& e, const std::string& p) { Timing(e, p); }},
+                {"notes", [this](const Entry& e, const std::string&) { Notes(e); }},
+                {"sources", [](const Entry&, const std::string&) {}},
+            });
+    device_.memory.name = "device memory";
+    Require(!device_.name.empty(), "name", "name: My Chip");
+    Require(root_.Find("kind") != nullptr, "kind", "kind: gpu");
+    Require(!device_.rates.empty(), "rates", "rates: {vector: {fp32: 19.5 TFLOP/s}}");
+    Require(device_.memory.bandwidth.has_value(), "memory.bandwidth",
+            "memory: {bandwidth: 2039 GB/s}");
+    return std::move(device_);
+  }
+
+ private:
+  using Setter = std::function<void(const Entry&, const std::string& path)>;
+  using Keys = std::vector<std::pair<std::string, Setter>>;
+
+  void Require(bool present, const char* key, const char* example) const {
+    if (!present) {
+      throw Error("{}: no '{}' given, as in '{}'", root_.Where(), key, example);
+    }
+  }
+
+  static void Section(const Entry& entry, const std::string& path, const Keys& keys) {
+    WantMap(entry);
+    for (const Entry& child : entry.children) {
+      bool known = false;
+      std::vector<std::string> names;
+      for (const auto& [name, setter] : keys) {
+        known |= name == child.key;
+        names.push_back(name);
+      }
+      if (!known) {
+        throw Error("{}: unknown key '{}'{}{}", child.Where(), Printable(child.key),
+                    path.empty() ? "" : " in '" + path + "'", DidYouMean(child.key, names));
+      }
+    }
+    for (const auto& [name, setter] : keys) {
+      if (const Entry* child = entry.Find(name)) {
+        setter(*child, path.empty() ? name : path + "." + name);
+      }
+    }
+  }
+
+  static void WantMap(const Entry& entry) {
+    if (entry.kind != Entry::Kind::kMap) {
+      throw Error("{}: '{}' must hold 'key: value' lines", entry.Where(), Printable(entry.key));
+    }
+  }
+  static const std::string& WantText(const Entry& entry) {
+    if (entry.kind != Entry::Kind::kValue || entry.value.empty()) {
+      throw Error("{}: '{}' must be a single value", entry.Where(), Printable(entry.key));
+    }
+    return entry.value;
+  }
+  static void WantList(const Entry& entry) {
+    if (entry.kind != Entry::Kind::kList) {
+      throw Error("{}: '{}' must be a list", entry.Where(), Printable(entry.key));
+    }
+  }
+
+  void AddFact(const Entry& entry, const std::string& path) {
+    device_.facts.push_back(
+        {path, entry.value, entry.source, entry.elsewhere, entry.note, entry.differs});
+  }
+
+  double Quantity(const Entry& entry, const std::string& path, Dimension dimension) {
+    const std::string& text = WantText(entry);
+    AddFact(entry, path);
+    try {
+      return ParseQuantity(text, dimension);
+    } catch (const Error& error) {
+      throw error.At(entry.Where() + ": " + Printable(path));
+    }
+  }
+
+  Setter Text(std::string Device::*field) {
+    return
+        [this, field](const Entry& entry, const std::string&) { device_.*field = WantText(entry); };
+  }
+  Setter Text(std::optional<std::string> Device::*field) {
+    return
+        [this, field](const Entry& entry, const std::string&) { device_.*field = WantText(entry); };
+  }
+  Setter Number(std::optional<int> Device::*field) { return Number(&(device_.*field)); }
+  Setter Number(std::optional<int>* field) {
+    return [this, field](const Entry& entry, const std::string& path) {
+      *field = static_cast<int>(Quantity(entry, path, Dimension::kNumber));
+    };
+  }
+  template <typename MeasureType>
+  Setter Measured(std::optional<MeasureType>* field, Dimension dimension) {
+    return [this, field, dimension](const Entry& entry, const std::string& path) {
+      *field = MeasureType(Quantity(entry, path, dimension));
+    };
+  }
+  Setter Size(std::optional<Bytes>* field) {
+    return [this, field](const Entry& entry, const std::string& path) {
+      const double size = Quantity(entry, path, Dimension::kByteSize);
+      *field = Bytes(std::int64_t{std::llround(size)});
+    };
+  }
+
+  void Aliases(const Entry& entry) {
+    WantList(entry);
+    for (const Entry& alias : entry.children) device_.aliases.push_back(WantText(alias));
+  }
+
+  void Notes(const Entry& entry) {
+    WantList(entry);
+    for (const Entry& note : entry.children) device_.notes.push_back(WantText(note));
+  }
+
+  void Kind(const Entry& entry) {
+    std::vector<std::string> names;
+    for (const DeviceKind kind :
+         {DeviceKind::kGpu, DeviceKind::kCpu, DeviceKind::kTpu, DeviceKind::kNpu}) {
+      names.emplace_back(Name(kind));
+      if (names.back() == WantText(entry)) {
+        device_.kind = kind;
+        return;
+      }
+    }
+    throw Error("{}: kind '{}' is none of gpu, cpu, tpu, npu{}", entry.Where(),
+                Printable(entry.value), DidYouMean(entry.value, names));
+  }
+
+  void Confidence(const Entry& entry) {
+    const std::string& text = WantText(entry);
+    if (text != "high" && text != "medium" && text != "low") {
+      throw Error("{}: confidence '{}' is none of high, medium, low", entry.Where(),
+                  Printable(text));
+    }
+    device_.confidence = text;
+  }
+
+  void Units(const Entry& entry, const std::string& path) {
+    Section(entry, path,
+            {{"count", Number(&device_.units)},
+             {"name", Text(&Device::unit_name)},
+             {"fp32_lanes", Number(&device_.lanes)},
+             {"vector_name", Text(&Device::vector_name)},
+             {"tensor_name", Text(&Device::tensor_name)},
+             {"tensor_units", Number(&device_.tensor_units)}});
+  }
+
+  void Clocks(const Entry& entry, const std::string& path) {
+    Section(entry, path,
+            {{"base", Measured(&device_.base_clock, Dimension::kFrequency)},
+             {"boost", Measured(&device_.boost_clock, Dimension::kFrequency)},
+             {"tensor", Measured(&device_.tensor_clock, Dimension::kFrequency)}});
+  }
+
+  static NumberFormat Format(const Entry& entry, const std::string& name) {
+    if (const auto format = ParseNumberFormat(name)) return *format;
+    std::vector<std::string> names;
+    for (int i = 0; i < kNumberFormatCount; ++i) {
+      names.emplace_back(Name(static_cast<NumberFormat>(i)));
+    }
+    throw Error("{}: unknown number format '{}'{}", entry.Where(), Printable(name),
+                DidYouMean(name, names));
+  }
+
+  // Calls `use` for every "fp16: ..." or "fp16/fp32: ..." (input/accumulate) of vector and tensor.
+  template <typename Use>
+  void ByFormat(const Entry& entry, const std::string& path, const Use& use) {
+    const auto read = [&](UnitKind unit) {
+      return [&, unit](const Entry& section, const std::string& section_path) {
+        WantMap(section);
+        for (const Entry& child : section.children) {
+          const std::size_t slash = child.key.find('/');
+          const NumberFormat input = Format(child, child.key.substr(0, slash));
+          const NumberFormat accumulate = slash == std::string::npos
+                                              ? DefaultAccumulate(unit, input)
+                                              : Format(child, child.key.substr(slash + 1));
+          use(child, section_path + "." + child.key, unit, input, accumulate);
+        }
+      };
+    };
+    Section(entry, path,
+            {{"vector", read(UnitKind::kVector)}, {"tensor", read(UnitKind::kTensor)}});
+  }
+
+  void Rates(const Entry& entry, const std::string& path) {
+    ByFormat(entry, path,
+             [&](const Entry& e, const std::string& p, UnitKind unit, NumberFormat input,
+                 NumberFormat accumulate) {
+               const FlopRate peak(Quantity(e, p, Dimension::kOperationRate));
+               if (device_.FindRate(unit, input, accumulate)) {
+                 throw Error("{}: the rate of {} is given twice", e.Where(), Printable(e.key));
+               }
+               device_.rates.push_back({unit, input, accumulate, peak});
+             });
+  }
+
+  void PerClock(const Entry& entry, const std::string& path) {
+    ByFormat(entry, path,
+             [&](const Entry& e, const std::string& p, UnitKind unit, NumberFormat input,
+                 NumberFormat accumulate) {
+               device_.unit_rates.push_back(
+                   {unit, input, accumulate, Quantity(e, p, Dimension::kPerClock)});
+             });
+  }
+
+  void Sparsity(const Entry& entry) {
+    WantList(entry);
+    for (const Entry& format : entry.children) {
+      device_.sparsity.push_back(Format(format, WantText(format)));
+    }
+  }
+
+  void Level(const Entry& entry, const std::string& path, MemoryLevel& level, bool typed) {
+    Keys keys = {{"size", Size(&level.size)},
+                 {"bandwidth", Measured(&level.bandwidth, Dimension::kByteRate)},
+                 {"sustained", Measured(&level.sustained, Dimension::kByteRate)}};
+    if (typed) {
+      keys.emplace(keys.begin(), "type", [&](const Entry& e, const std::string& p) {
+        level.type = WantText(e);
+        AddFact(e, p);
+      });
+    }
+    Section(entry, path, keys);
+  }
+
+  void Caches(const Entry& entry, const std::string& path) {
+    WantMap(entry);
+    for (const Entry& child : entry.children) {
+      MemoryLevel level;
+      level.name = child.key;
+      Level(child, path + "." + child.key, level, false);
+      device_.caches.push_back(std::move(level));
+    }
+  }
+
+  void PerUnit(const Entry& entry, const std::string& path) {
+    UnitLimits& limits = device_.per_unit;
+    Section(entry, path,
+            {{"threads", Number(&limits.threads)},
+             {"blocks", Number(&limits.blocks)},
+             {"registers", Size(&limits.registers)},
+             {"shared_memory", Size(&limits.shared_memory)},
+             {"l1", Size(&limits.l1)}});
+  }
+
+  void Links(const Entry& entry, const std::string& path) {
+    WantMap(entry);
+    for (const Entry& child : entry.children) {
+      Link link;
+      link.name = child.key;
+      Section(child, path + "." + child.key,
+              {{"links", Number(&link.links)},
+               {"bidirectional", Measured(&link.bidirectional, Dimension::kByteRate)}});
+      device_.links.push_back(std::move(link));
+    }
+  }
+
+  void MeasuredPeaks(const Entry& entry, const std::string& path) {
+    Section(entry, path, {{"matmul", [this](const Entry& section, const std::string& p) {
+                             WantMap(section);
+                             for (const Entry& child : section.children) {
+                               device_.measured_matmul[Format(child, child.key)] = FlopRate(
+                                   Quantity(child, p + "." + child.key, Dimension::kOperationRate));
+                             }
+                           }}});
+  }
+
+  void Timing(const Entry& entry, const std::string& path) {
+    WantMap(entry);
+    for (const Entry& child : entry.children) {
+      device_.timing[child.key] = Quantity(child, path + "." + child.key, Dimension::kConstant);
+    }
+  }
+
+  const Entry& root_;
+  Device device_;
+};
+
+}  // namespace
+
+Device ReadDevice(const Entry& root, const std::string& id) {
+  return DeviceReader(root, id).Read();
+}
+
+}  // namespace dlcost
