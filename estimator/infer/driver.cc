@@ -47,6 +47,15 @@ void PropagateConstness(Graph& graph, const Node& node, bool random) {
   });
 }
 
+// Whether the outputs are small enough to be worth a value.
+bool ValuesFit(const Graph& graph, const Node& node) {
+  return std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId id) {
+    if (id == kNoTensor) return true;
+    const auto& shape = graph.tensors[static_cast<std::size_t>(id)].type.shape;
+    return !shape || shape->Elements() <= Count(kMaxValueElements);
+  });
+}
+
 }  // namespace
 
 void AdoptDeclaredTypes(Graph& graph, const Node& node, const BoundDims& dims) {
@@ -111,7 +120,7 @@ void InferenceDriver::RunNode(Graph& graph, const Node& node, Count repeat,
     AdoptDeclaredTypes(graph, node, result_.dims);
     inferred = false;
   }
-  if (inferred && counted.def->values != nullptr) {
+  if (inferred && counted.def->values != nullptr && ValuesFit(graph, node)) {
     try {
       counted.def->values(ctx);
     } catch (const Unresolved&) {

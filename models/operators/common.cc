@@ -25,6 +25,13 @@ OpCost StreamAll(const OpContext& ctx) {
   return cost;
 }
 
+OpCost StreamFirst(const OpContext& ctx, int inputs) {
+  OpCost cost;
+  for (int i = 0; i < inputs; ++i) AddRead(cost, ctx, i);
+  for (int i = 0; i < ctx.NumOutputs(); ++i) AddWrite(cost, ctx, i);
+  return cost;
+}
+
 OpCost CostView(const OpContext&) {
   OpCost cost;
   cost.status = NodeStatus::kView;

@@ -12,6 +12,9 @@ namespace dlcost {
 // Every present input read once in full, every output written once, as a stream; status counted, no
 // work yet.
 OpCost StreamAll(const OpContext& ctx);
+// Reads the first `inputs` inputs and writes every output. The inputs behind those are parameters
+// (shapes, axes, pads), which are known before the run and no traffic of it.
+OpCost StreamFirst(const OpContext& ctx, int inputs);
 // Adds a read of input i (a write of output i) of all its bytes; nothing when the operand is
 // omitted.
 void AddRead(OpCost& cost, const OpContext& ctx, int i, AccessKind kind = AccessKind::kStream);

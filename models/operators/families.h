@@ -15,5 +15,27 @@ std::span<const OpDef> NormalizationOps();
 std::span<const OpDef> LayerNormOps();
 std::span<const OpDef> SoftmaxOps();
 std::span<const OpDef> RecurrentOps();
+// Tensors.
+std::span<const OpDef> ElementwiseUnaryOps();
+std::span<const OpDef> ElementwiseBinaryOps();
+std::span<const OpDef> PowerOps();
+std::span<const OpDef> LogicOps();
+std::span<const OpDef> VariadicOps();
+std::span<const OpDef> SelectOps();
+std::span<const OpDef> CastOps();
+std::span<const OpDef> ActivationTableOps();
+std::span<const OpDef> ActivationOps();
+std::span<const OpDef> CumulativeOps();
+std::span<const OpDef> ReductionOps();
+std::span<const OpDef> TopKOps();
+std::span<const OpDef> ViewOps();
+std::span<const OpDef> ConstantOps();
+std::span<const OpDef> ConcatOps();
+std::span<const OpDef> SliceOps();
+std::span<const OpDef> PadOps();
+std::span<const OpDef> RepeatOps();
+std::span<const OpDef> TransposeOps();
+std::span<const OpDef> GatherOps();
+std::span<const OpDef> ScatterOps();
 
 }  // namespace dlcost

@@ -37,6 +37,28 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       LayerNormOps(),
       SoftmaxOps(),
       RecurrentOps(),
+      // Tensors.
+      ElementwiseUnaryOps(),
+      ElementwiseBinaryOps(),
+      PowerOps(),
+      LogicOps(),
+      VariadicOps(),
+      SelectOps(),
+      CastOps(),
+      ActivationTableOps(),
+      ActivationOps(),
+      CumulativeOps(),
+      ReductionOps(),
+      TopKOps(),
+      ViewOps(),
+      ConstantOps(),
+      ConcatOps(),
+      SliceOps(),
+      PadOps(),
+      RepeatOps(),
+      TransposeOps(),
+      GatherOps(),
+      ScatterOps(),
   };
   return families;
 }
