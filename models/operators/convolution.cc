@@ -1,67 +1,118 @@
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
+#include "models/operators/conv.h"
+#include "models/operators/counting.h"
 #include "models/operators/families.h"
-#include "models/operators/window.h"
 
 namespace dlcost {
 namespace {
 
-std::vector<std::int64_t> KernelOf(const OpContext& ctx) {
-  const Shape& w = ctx.InputShape(1);
-  if (w.rank() < 3) throw Error("the weight has rank {}; a convolution needs at least 3", w.rank());
-  const std::vector<std::int64_t> kernel(w.begin() + 2, w.end());
-  const std::vector<std::int64_t> declared = ctx.Ints("kernel_shape", kernel);
-  if (declared != kernel) {
-    throw Error("kernel_shape {} contradicts the weight {}", ToString(Shape(declared)),
-                ToString(w));
-  }
-  return kernel;
-}
-
-std::int64_t GroupsOf(const OpContext& ctx) {
-  const std::int64_t groups = ctx.Int("group", 1);
-  if (groups < 1) throw Error("group is {}", groups);
-  return groups;
-}
+// Counting: one MAC per output and element of its window, padding included, as counters and other
+// tools count; valid_macs leaves the padding out. A bias is one addition per output. Integer
+// convolutions are MACs of the type of x; a zero point is one integer subtraction per element of
+// its operand; requantizing is one multiplication, one conversion and one integer addition per
+// output.
 
 void InferConv(OpContext& ctx) {
   ctx.SetOutputType(0, ctx.InputType(0));
-  const Shape& x = ctx.InputShape(0);
-  const Shape& w = ctx.InputShape(1);
-  const std::int64_t groups = GroupsOf(ctx);
-  const Window window = ForwardWindow(ctx, KernelOf(ctx));
-  if (Count(x[1]) != Count(w[1]) * groups) {
-    throw Error("input {} has {} channels, the weight {} with group {} wants {}", ToString(x), x[1],
-                ToString(w), groups, Count(w[1]) * groups);
-  }
-  if (w[0] % groups != 0) throw Error("{} output channels do not divide by group {}", w[0], groups);
-  std::vector<std::int64_t> dims = {x[0], w[0]};
-  dims.insert(dims.end(), window.out.begin(), window.out.end());
-  ctx.SetOutput(0, ctx.InputType(0), Shape(std::move(dims)));
+  ctx.SetOutput(0, ctx.InputType(0), ForwardConv(ctx, {}).out);
 }
 
-// MACs = N * Cout * prod(out) * Cin/group * prod(kernel); the bias adds 1 per output.
 OpCost CostConv(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
+  const ConvShape conv = ForwardConv(ctx, {});
+  AddConv(cost, conv, ctx.InputType(0));
+  if (ctx.HasInput(2)) cost.work.Add(OpClass::kAdd, ctx.InputType(0), conv.out.Elements());
+  return cost;
+}
+
+void InferConvInteger(OpContext& ctx) {
+  ctx.SetOutputType(0, DType::kInt32);
+  ctx.SetOutput(0, DType::kInt32, ForwardConv(ctx, {}).out);
+}
+
+OpCost CostConvInteger(const OpContext& ctx) {
+  OpCost cost = StreamAll(ctx);
+  AddConv(cost, ForwardConv(ctx, {}), ctx.InputType(0));
+  AddZeroPoint(cost.work, ctx, 0, 2);
+  AddZeroPoint(cost.work, ctx, 1, 3);
+  return cost;
+}
+
+// Inputs: x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, B. ONNX
+// Runtime adds channels_last.
+ConvLayout QLinearLayout(const OpContext& ctx) {
+  return {.weight = 3, .channels_last = ctx.Int("channels_last", 0) != 0};
+}
+
+void InferQLinearConv(OpContext& ctx) {
+  ctx.SetOutputType(0, ctx.InputType(7));
+  ctx.SetOutput(0, ctx.InputType(7), ForwardConv(ctx, QLinearLayout(ctx)).out);
+}
+
+OpCost CostQLinearConv(const OpContext& ctx) {
+  OpCost cost = StreamAll(ctx);
+  const ConvShape conv = ForwardConv(ctx, QLinearLayout(ctx));
+  AddConv(cost, conv, ctx.InputType(0));
+  AddZeroPoint(cost.work, ctx, 0, 2);
+  AddZeroPoint(cost.work, ctx, 3, 5);
+  if (ctx.HasInput(8)) cost.work.Add(OpClass::kInteger, DType::kInt32, conv.out.Elements());
+  AddRequantize(cost.work, conv.out.Elements());
+  return cost;
+}
+
+ConvShape TransposedConv(const OpContext& ctx) {
+  const Shape& x = ctx.InputShape(0);
   const Shape& w = ctx.InputShape(1);
-  const Shape& y = ctx.OutputShape(0);
-  const Window window = ForwardWindow(ctx, KernelOf(ctx));
-  const Count per_tap = Count(y[0]) * w[0] * w[1];
+  ConvShape conv;
+  conv.window = TransposedWindow(ctx, KernelOf(ctx, 1));
+  conv.groups = GroupsOf(ctx);
+  if (x[1] != w[0]) {
+    throw Error("input {} has {} channels, the weight {} wants {}", ToString(x), x[1], ToString(w),
+                w[0]);
+  }
+  if (w[0] % conv.groups != 0) {
+    throw Error("{} input channels do not divide by group {}", w[0], conv.groups);
+  }
+  conv.batch = x[0];
+  conv.in_channels = x[1];
+  conv.group_channels = w[1];
+  conv.out_channels = (Count(w[1]) * conv.groups).value();
+  std::vector<std::int64_t> dims = {x[0], conv.out_channels};
+  dims.insert(dims.end(), conv.window.in.begin(), conv.window.in.end());
+  conv.out = Shape(std::move(dims));
+  return conv;
+}
+
+void InferConvTranspose(OpContext& ctx) {
+  ctx.SetOutputType(0, ctx.InputType(0));
+  ctx.SetOutput(0, ctx.InputType(0), TransposedConv(ctx).out);
+}
+
+// Every input element meets every tap of its output channels; taps that fall outside the output are
+// not valid.
+OpCost CostConvTranspose(const OpContext& ctx) {
+  OpCost cost = StreamAll(ctx);
+  const ConvShape conv = TransposedConv(ctx);
+  const Window& window = conv.window;
   const DType type = ctx.InputType(0);
-  cost.work.Add(OpClass::kMac, type, y.Elements() * w[1] * window.KernelElements());
-  cost.valid_macs = Macs(per_tap * window.ValidTaps());
-  if (ctx.HasInput(2)) cost.work.Add(OpClass::kAdd, type, y.Elements());
-  cost.nest = ConvNest{.batch = y[0],
-                       .groups = GroupsOf(ctx),
-                       .in_channels = ctx.InputDim(0, 1),
-                       .out_channels = w[0],
+  cost.work.Add(OpClass::kMac, type,
+                ctx.InputShape(0).Elements() * conv.group_channels * window.KernelElements());
+  cost.valid_macs =
+      Macs(Count(conv.batch) * conv.in_channels * conv.group_channels * window.ValidTaps());
+  if (ctx.HasInput(2)) cost.work.Add(OpClass::kAdd, type, conv.out.Elements());
+  cost.nest = ConvNest{.batch = conv.batch,
+                       .groups = conv.groups,
+                       .in_channels = conv.out_channels,
+                       .out_channels = conv.in_channels,
                        .in = window.in,
                        .out = window.out,
                        .kernel = window.kernel,
                        .stride = window.stride,
                        .dilation = window.dilation,
                        .pad_begin = window.pad_begin,
-                       .pad_end = window.pad_end};
+                       .pad_end = window.pad_end,
+                       .transposed = true};
   return cost;
 }
 
@@ -86,6 +137,74 @@ constexpr OpCase kConvCases[] = {
      .bytes_written = 401408},
 };
 
+constexpr OpCase kConvIntegerCases[] = {
+    {.what = "3x3 window on 4x4, zero point of x",
+     .inputs = "u8[1,2,4,4] w:i8[3,2,3,3] u8[]",
+     .outputs = "i32[1,3,2,2]",
+     .macs = 12 * 18,
+     .flops = 2 * 12 * 18,
+     .bytes_read = 32 + 54 + 1,
+     .bytes_written = 48},
+};
+
+// One multiplication per output; bias, rounding and zero points are integer work.
+constexpr OpCase kQLinearConvCases[] = {
+    {.what = "per-channel weight scales, with bias",
+     .inputs = "u8[1,2,4,4] f32[] u8[] w:i8[3,2,3,3] f32[3] i8[3] f32[] u8[] i32[3]",
+     .outputs = "u8[1,3,2,2]",
+     .macs = 12 * 18,
+     .flops = 2 * 12 * 18 + 12,
+     .bytes_read = 32 + 4 + 1 + 54 + 12 + 3 + 4 + 1 + 12,
+     .bytes_written = 12},
+};
+
+constexpr OpCase kQLinearConvLastCases[] = {
+    {.what = "channels last",
+     .attributes = "channels_last=1",
+     .inputs = "u8[1,4,4,2] f32[] u8[] w:i8[3,2,3,3] f32[] i8[] f32[] u8[]",
+     .outputs = "u8[1,2,2,3]",
+     .macs = 12 * 18,
+     .flops = 2 * 12 * 18 + 12,
+     .bytes_read = 32 + 54 + 12 + 3,
+     .bytes_written = 12},
+};
+
+// 1 * 64 * 8 * 8 inputs, each times 32 channels and 4x4 taps.
+constexpr OpCase kConvTransposeCases[] = {
+    {.what = "doubles the extent (DCGAN), with bias",
+     .attributes = "strides=[2,2] pads=[1,1,1,1]",
+     .inputs = "f32[1,64,8,8] w:f32[64,32,4,4] w:f32[32]",
+     .outputs = "f32[1,32,16,16]",
+     .macs = 2097152,
+     .flops = 4194304 + 8192,
+     .bytes_read = 4 * (4096 + 32768 + 32),
+     .bytes_written = 32768},
+    {.what = "output_shape given, two groups",
+     .attributes = "strides=[3] output_shape=[10] group=2",
+     .inputs = "f32[1,4,3] w:f32[4,1,3]",
+     .outputs = "f32[1,2,10]",
+     .macs = 36,
+     .flops = 72,
+     .bytes_read = 4 * 24,
+     .bytes_written = 80},
+    {.what = "auto_pad multiplies the extent by the stride",
+     .attributes = "strides=[2] auto_pad='SAME_UPPER'",
+     .inputs = "f32[1,1,3] w:f32[1,2,3]",
+     .outputs = "f32[1,2,6]",
+     .macs = 18,
+     .flops = 36,
+     .bytes_read = 4 * 9,
+     .bytes_written = 48},
+    {.what = "output_padding, dilated",
+     .attributes = "strides=[3] output_padding=[1] dilations=[2]",
+     .inputs = "f32[1,1,3] w:f32[1,2,2]",
+     .outputs = "f32[1,2,10]",
+     .macs = 12,
+     .flops = 24,
+     .bytes_read = 4 * 7,
+     .bytes_written = 80},
+};
+
 constexpr OpDef kOps[] = {
     {.name = "Conv",
      .since = {1, 11, 22},
@@ -94,6 +213,35 @@ constexpr OpDef kOps[] = {
      .cost = CostConv,
      .role = FusionRole::kAnchor,
      .cases = kConvCases},
+    {.name = "ConvTranspose",
+     .since = {1, 11, 22},
+     .formula = "MACs = N * Cin * prod(in) * Cout/group * prod(kernel)",
+     .infer = InferConvTranspose,
+     .cost = CostConvTranspose,
+     .role = FusionRole::kAnchor,
+     .cases = kConvTransposeCases},
+    {.name = "ConvInteger",
+     .since = {10},
+     .formula = "MACs as Conv, in the type of x",
+     .infer = InferConvInteger,
+     .cost = CostConvInteger,
+     .role = FusionRole::kAnchor,
+     .cases = kConvIntegerCases},
+    {.name = "QLinearConv",
+     .since = {10},
+     .formula = "MACs as Conv, in the type of x; 1 mul, 1 convert per output",
+     .infer = InferQLinearConv,
+     .cost = CostQLinearConv,
+     .role = FusionRole::kAnchor,
+     .cases = kQLinearConvCases},
+    {.name = "QLinearConv",
+     .domain = "com.microsoft",
+     .since = {1},
+     .formula = "MACs as Conv, in the type of x; 1 mul, 1 convert per output",
+     .infer = InferQLinearConv,
+     .cost = CostQLinearConv,
+     .role = FusionRole::kAnchor,
+     .cases = kQLinearConvLastCases},
 };
 
 }  // namespace

@@ -99,4 +99,9 @@ void AddRequantize(Work& work, Count count) {
   work.Add(kInteger, DType::kInt32, count);
 }
 
+void AddZeroPoint(Work& work, const OpContext& ctx, int operand, int zero_point) {
+  if (!ctx.HasInput(zero_point)) return;
+  work.Add(kInteger, DType::kInt32, ctx.InputShape(operand).Elements());
+}
+
 }  // namespace dlcost

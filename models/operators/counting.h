@@ -37,4 +37,8 @@ void AddActivation(Work& work, DType type, std::string_view name, Count count);
 // zero point.
 void AddRequantize(Work& work, Count count);
 
+// Subtracting input `zero_point`, if there is one, from input `operand`: an integer operation per
+// element.
+void AddZeroPoint(Work& work, const OpContext& ctx, int operand, int zero_point);
+
 }  // namespace dlcost

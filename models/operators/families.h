@@ -9,12 +9,17 @@ namespace dlcost {
 // One function per file of operator definitions; registry.cc lists them all.
 // Neural networks.
 std::span<const OpDef> ConvolutionOps();
+std::span<const OpDef> DeformableOps();
 std::span<const OpDef> MatMulOps();
+std::span<const OpDef> EinsumOps();
 std::span<const OpDef> PoolingOps();
 std::span<const OpDef> NormalizationOps();
 std::span<const OpDef> LayerNormOps();
 std::span<const OpDef> SoftmaxOps();
 std::span<const OpDef> RecurrentOps();
+std::span<const OpDef> AttentionOps();
+std::span<const OpDef> LinearAttentionOps();
+std::span<const OpDef> QuantizationOps();
 // Tensors.
 std::span<const OpDef> ElementwiseUnaryOps();
 std::span<const OpDef> ElementwiseBinaryOps();

@@ -71,15 +71,10 @@ void InferMatMulInteger(OpContext& ctx) {
   ctx.SetOutput(0, DType::kInt32, MatrixProduct(ctx.InputShape(0), ctx.InputShape(1)).out);
 }
 
-void AddZeroPoint(OpCost& cost, const OpContext& ctx, int operand, int zero_point) {
-  if (!ctx.HasInput(zero_point)) return;
-  cost.work.Add(OpClass::kInteger, DType::kInt32, ctx.InputShape(operand).Elements());
-}
-
 OpCost CostMatMulInteger(const OpContext& ctx) {
   OpCost cost = CostMatMul(ctx);
-  AddZeroPoint(cost, ctx, 0, 2);
-  AddZeroPoint(cost, ctx, 1, 3);
+  AddZeroPoint(cost.work, ctx, 0, 2);
+  AddZeroPoint(cost.work, ctx, 1, 3);
   return cost;
 }
 
@@ -92,8 +87,8 @@ void InferQLinearMatMul(OpContext& ctx) {
 OpCost CostQLinearMatMul(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
   AddProduct(cost, ctx, MatrixProduct(ctx.InputShape(0), ctx.InputShape(3)), 0, 3);
-  AddZeroPoint(cost, ctx, 0, 2);
-  AddZeroPoint(cost, ctx, 3, 5);
+  AddZeroPoint(cost.work, ctx, 0, 2);
+  AddZeroPoint(cost.work, ctx, 3, 5);
   AddRequantize(cost.work, ctx.OutputShape(0).Elements());
   return cost;
 }

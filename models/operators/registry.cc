@@ -31,12 +31,17 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
   static const std::vector<std::span<const OpDef>> families = {
       // Neural networks.
       ConvolutionOps(),
+      DeformableOps(),
       MatMulOps(),
+      EinsumOps(),
       PoolingOps(),
       NormalizationOps(),
       LayerNormOps(),
       SoftmaxOps(),
       RecurrentOps(),
+      AttentionOps(),
+      LinearAttentionOps(),
+      QuantizationOps(),
       // Tensors.
       ElementwiseUnaryOps(),
       ElementwiseBinaryOps(),

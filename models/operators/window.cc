@@ -20,6 +20,16 @@ std::vector<std::int64_t> PerAxis(const OpContext& ctx, std::string_view name, s
   return values;
 }
 
+std::string AutoPad(const OpContext& ctx) {
+  const std::string auto_pad = ctx.String("auto_pad", "NOTSET");
+  if (auto_pad.empty()) return "NOTSET";
+  for (const char* known : {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}) {
+    if (auto_pad == known) return auto_pad;
+  }
+  throw Error("auto_pad '{}' is not one of NOTSET, SAME_UPPER, SAME_LOWER, VALID",
+              Printable(auto_pad));
+}
+
 }  // namespace
 
 Count Window::KernelElements() const {
@@ -51,22 +61,24 @@ Count Window::ValidTaps() const {
 Window ForwardWindow(const OpContext& ctx, std::vector<std::int64_t> kernel, bool ceil_mode) {
   const Shape& x = ctx.InputShape(0);
   if (x.rank() < 3) throw Error("input 0 has rank {}; a sliding window needs at least 3", x.rank());
-  const std::size_t axes = x.rank() - 2;
+  return WindowOver(ctx, {x.begin() + 2, x.end()}, std::move(kernel), ceil_mode);
+}
+
+Window WindowOver(const OpContext& ctx, std::vector<std::int64_t> in,
+                  std::vector<std::int64_t> kernel, bool ceil_mode) {
+  const std::size_t axes = in.size();
   if (kernel.size() != axes) {
     throw Error("the kernel has {} extents for {} spatial axes", kernel.size(), axes);
   }
   Window w;
-  w.in.assign(x.begin() + 2, x.end());
+  w.in = std::move(in);
   w.kernel = std::move(kernel);
   w.stride = PerAxis(ctx, "strides", axes, 1, 1);
   w.dilation = PerAxis(ctx, "dilations", axes, 1, 1);
   const std::vector<std::int64_t> pads =
       PerAxis(ctx, "pads", 2 * axes, 0, -(std::int64_t{1} << 40));
-  const std::string auto_pad = ctx.String("auto_pad", "NOTSET");
+  const std::string auto_pad = AutoPad(ctx);
   const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
-  if (!same && auto_pad != "NOTSET" && auto_pad != "VALID" && !auto_pad.empty()) {
-    throw Error("auto_pad '{}' is not one of NOTSET, SAME_UPPER, SAME_LOWER, VALID", auto_pad);
-  }
   w.pad_begin.assign(axes, 0);
   w.pad_end.assign(axes, 0);
   for (std::size_t i = 0; i < axes; ++i) {
@@ -81,7 +93,7 @@ Window ForwardWindow(const OpContext& ctx, std::vector<std::int64_t> kernel, boo
       w.out.push_back(out.value());
       continue;
     }
-    if (auto_pad == "NOTSET" || auto_pad.empty()) {
+    if (auto_pad == "NOTSET") {
       w.pad_begin[i] = pads[i];
       w.pad_end[i] = pads[axes + i];
     }
@@ -97,6 +109,55 @@ Window ForwardWindow(const OpContext& ctx, std::vector<std::int64_t> kernel, boo
       out -= Count(1);
     }
     w.out.push_back(out.value());
+  }
+  return w;
+}
+
+Window TransposedWindow(const OpContext& ctx, std::vector<std::int64_t> kernel) {
+  const Shape& x = ctx.InputShape(0);
+  if (x.rank() != kernel.size() + 2) {
+    throw Error("the kernel has {} extents, input 0 {} has rank {}", kernel.size(), ToString(x),
+                x.rank());
+  }
+  const std::size_t axes = kernel.size();
+  Window w;
+  w.out.assign(x.begin() + 2, x.end());
+  w.kernel = std::move(kernel);
+  w.stride = PerAxis(ctx, "strides", axes, 1, 1);
+  w.dilation = PerAxis(ctx, "dilations", axes, 1, 1);
+  const std::vector<std::int64_t> pads =
+      PerAxis(ctx, "pads", 2 * axes, 0, -(std::int64_t{1} << 40));
+  const std::vector<std::int64_t> extra = PerAxis(ctx, "output_padding", axes, 0, 0);
+  const std::string auto_pad = AutoPad(ctx);
+  const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+  // Some exporters give batch and channels too.
+  std::vector<std::int64_t> given = ctx.Ints("output_shape");
+  if (given.size() == axes + 2) given.erase(given.begin(), given.begin() + 2);
+  if (!given.empty() && given.size() != axes) {
+    throw Error("output_shape has {} entries for {} spatial axes", given.size(), axes);
+  }
+  for (std::size_t i = 0; i < axes; ++i) {
+    if (w.kernel[i] < 1) throw Error("kernel extent {} is not positive", w.kernel[i]);
+    const Count span = Count(w.kernel[i] - 1) * w.dilation[i] + Count(1);
+    const Count full = (Count(w.out[i]) - Count(1)) * w.stride[i] + extra[i] + span;
+    Count out = full;
+    if (!given.empty()) {
+      out = given[i];
+    } else if (same) {
+      out = Count(w.out[i]) * w.stride[i];
+    } else if (auto_pad == "NOTSET") {
+      out = full - Count(pads[i]) - Count(pads[axes + i]);
+    }
+    if (out < Count(0)) throw Error("the output extent of spatial axis {} would be {}", i, out);
+    w.in.push_back(out.value());
+    if (given.empty() && !same) {
+      w.pad_begin.push_back(auto_pad == "NOTSET" ? pads[i] : 0);
+      w.pad_end.push_back(auto_pad == "NOTSET" ? pads[axes + i] : 0);
+    } else {
+      const std::int64_t total = std::max(full - out, Count(0)).value();
+      w.pad_begin.push_back(auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2);
+      w.pad_end.push_back(total - w.pad_begin.back());
+    }
   }
   return w;
 }

@@ -19,6 +19,15 @@ struct Window {
   Count ValidTaps() const;
 };
 
+// Where a transposed convolution puts its padding: pads and output extents of attribute pads,
+// auto_pad, output_padding or output_shape (ONNX ConvTranspose). The result is the window of the
+// forward convolution whose gradient it is: `in` is the output, `out` the input of the operator.
+Window TransposedWindow(const OpContext& ctx, std::vector<std::int64_t> kernel);
+
+// The same as ForwardWindow for given extents `in`.
+Window WindowOver(const OpContext& ctx, std::vector<std::int64_t> in,
+                  std::vector<std::int64_t> kernel, bool ceil_mode = false);
+
 // Reads strides, dilations, pads and auto_pad with their defaults and computes the output extents
 // (ONNX Conv, MaxPool, AveragePool: floor, or ceil when `ceil_mode`; SAME_UPPER/SAME_LOWER give
 // ceil(in / stride)). `kernel` has one extent per spatial axis of input 0.
