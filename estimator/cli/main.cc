@@ -1,1 +1,98 @@
-int main() { return 0; }
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "estimator/cli/commands.h"
+#include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
+
+namespace dlcost {
+namespace {
+
+constexpr int kWrongInput = 2;
+
+constexpr const char* kDescription =
+    "dlcost: FLOPs, bytes and rooflines of ONNX models, without running them.\n"
+    "`dlcost MODEL ...` is short for `dlcost report MODEL ...`.";
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  dlcost resnet50.onnx --gpu a100\n"
+    "  dlcost bert.onnx --gpu h100 --batch 32 --dim seq=512\n"
+    "  dlcost report --help\n";
+
+// Every long option of the command that was chosen, for suggestions.
+std::vector<std::string> LongOptions(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+bool IsCommand(const CLI::App& app, const std::string& word) {
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    if (command->get_name() == word) return true;
+  }
+  return false;
+}
+
+// What CLI11 says, in one line, with the nearest spelling of an unknown option.
+int ExplainParseError(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* chosen = &app;
+  for (const CLI::App* command : app.get_subcommands()) chosen = command;
+  std::string message = error.what();
+  const std::size_t line_end = message.find('\n');
+  if (line_end != std::string::npos) message.resize(line_end);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    const std::vector<std::string> extras = chosen->remaining(true);
+    if (!extras.empty()) {
+      message = "unexpected argument '" + Printable(extras.front()) + "'" +
+                DidYouMean(extras.front(), LongOptions(*chosen));
+    }
+  }
+  std::fprintf(stderr, "dlcost: %s; see dlcost %s--help\n", message.c_str(),
+               chosen == &app ? "" : (chosen->get_name() + " ").c_str());
+  return kWrongInput;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app(kDescription, "dlcost");
+  app.footer(kExamples);
+  app.set_version_flag("--version", "dlcost " DLCOST_VERSION);
+  app.require_subcommand(1);
+  Commands commands{app, nullptr};
+  AddReportCommand(commands);
+
+  // The default command: whatever does not name another one is a model to report on.
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty()) words = {"--help"};
+  const bool general = words[0] == "--help" || words[0] == "-h" || words[0] == "--version" ||
+                       words[0] == "--help-all";
+  if (!general && !IsCommand(app, words[0])) words.insert(words.begin(), "report");
+  std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 takes them
+  try {
+    app.parse(reversed);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);  // --help, --version
+  } catch (const CLI::ParseError& error) {
+    return ExplainParseError(app, error);
+  }
+  return commands.run();
+}
+
+}  // namespace
+}  // namespace dlcost
+
+int main(int argc, char** argv) {
+  try {
+    return dlcost::Main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "dlcost: out of memory\n");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "dlcost: %s\n", error.what());
+  }
+  return dlcost::kWrongInput;
+}

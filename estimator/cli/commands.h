@@ -1,0 +1,18 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace dlcost {
+
+// The subcommand that was chosen leaves here what to do; the value it returns is the exit code
+// (docs: 0 done, 1 a check failed, 2 wrong input).
+struct Commands {
+  CLI::App& app;
+  std::function<int()> run;
+};
+
+// One file per subcommand. Each adds its options to the app and sets `run` from its callback.
+void AddReportCommand(Commands& commands);  // `dlcost model.onnx ...`, the default
+
+}  // namespace dlcost

@@ -1,0 +1,117 @@
+#include "estimator/cli/options.h"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
+#include "estimator/onnx/reader.h"
+
+namespace dlcost {
+namespace {
+
+// The built-in database: beside the program once installed (bin/../share/dlcost/hw_specs), else in
+// the source tree.
+std::string BuiltInDatabase() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    const std::filesystem::path installed =
+        self.parent_path().parent_path() / DLCOST_INSTALL_DATADIR / "dlcost" / "hw_specs";
+    if (std::filesystem::is_directory(installed, error)) return installed.string();
+  }
+  return DLCOST_BUILD_HW_SPECS;
+}
+
+}  // namespace
+
+void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional) {
+  app.add_option(positional, options.path, "ONNX file")->required()->type_name("FILE");
+  app.add_option("--batch", options.batch, "size of batch dimensions")->type_name("N");
+  app.add_option("--dim", options.dims, "bind a symbolic dimension, e.g. --dim seq=512")
+      ->type_name("NAME=N");
+  app.add_option("--input", options.inputs, "set one input's shape, e.g. --input x:1x3x224x224")
+      ->type_name("NAME:SHAPE");
+}
+
+InferredModel InferModel(const ModelOptions& options) {
+  InferOptions infer;
+  infer.bindings.batch = options.batch;
+  if (options.batch && *options.batch < 0) throw Error("--batch {} is negative", *options.batch);
+  for (const std::string& text : options.dims) AddDimBinding(infer.bindings, text);
+  for (const std::string& text : options.inputs) AddInputBinding(infer.bindings, text);
+  return Infer(ReadModel(options.path), infer);
+}
+
+void AddDeviceOptions(CLI::App& app, DeviceOptions& options) {
+  app.add_option("--gpu,--device", options.gpu, "device id or alias (dlcost gpus), or a YAML file")
+      ->type_name("ID");
+  app.add_option("--math", options.math, "default, tf32 or fp16-accumulate")
+      ->type_name("MODE")
+      ->capture_default_str();
+  app.add_option("--cache", options.cache, "where inputs are at the start: cold or warm")
+      ->type_name("STATE")
+      ->capture_default_str();
+  app.add_option("--set", options.overrides,
+                 "what if: change a value of the device, e.g. --set memory.bandwidth=8TB/s")
+      ->type_name("KEY=VALUE");
+}
+
+DeviceDatabase OpenDatabase() { return DeviceDatabase::FromEnvironment(BuiltInDatabase()); }
+
+std::optional<Device> FindDevice(const DeviceOptions& options) {
+  if (options.gpu.empty()) return std::nullopt;
+  std::vector<std::pair<std::string, std::string>> overrides;
+  for (const std::string& text : options.overrides) overrides.push_back(ParseOverride(text));
+  return OpenDatabase().Find(options.gpu, overrides);
+}
+
+BoundOptions BoundOptionsOf(const DeviceOptions& options) {
+  BoundOptions bound;
+  const auto math = ParseMathMode(options.math);
+  if (!math) RequireOneOf("--math", options.math, {"default", "tf32", "fp16-accumulate"});
+  bound.math = *math;
+  RequireOneOf("--cache", options.cache, {"cold", "warm"});
+  bound.cache = options.cache == "warm" ? CacheState::kWarm : CacheState::kCold;
+  return bound;
+}
+
+void AddCountOptions(CLI::App& app, CountOptions& options) {
+  std::vector<std::string> names;
+  for (const Convention& convention : Conventions()) names.emplace_back(convention.name);
+  app.add_option("--convention", options.convention,
+                 fmt::format("what counts as a FLOP: {}", fmt::join(names, ", ")))
+      ->type_name("NAME")
+      ->capture_default_str();
+}
+
+ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& device) {
+  ReportOptions options;
+  options.convention = std::string(FindConvention(count.convention).name);
+  options.bound = BoundOptionsOf(device);
+  return options;
+}
+
+void WriteOutput(const std::string& path, const std::string& content) {
+  std::FILE* file = path.empty() || path == "-" ? stdout : std::fopen(path.c_str(), "wb");
+  if (file == nullptr) throw Error("cannot write '{}': {}", Printable(path), std::strerror(errno));
+  const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
+  const bool closed = file == stdout ? std::fflush(file) == 0 : std::fclose(file) == 0;
+  if (!written || !closed) {
+    throw Error("cannot write '{}': {}", Printable(path), std::strerror(errno));
+  }
+}
+
+void RequireOneOf(const std::string& option, const std::string& value,
+                  const std::vector<std::string>& allowed) {
+  if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
+  throw Error("{} '{}' is not one of {}{}", option, Printable(value), fmt::join(allowed, ", "),
+              DidYouMean(value, allowed));
+}
+
+}  // namespace dlcost

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimator/hardware/database.h"
+#include "estimator/infer/infer.h"
+#include "estimator/report/report.h"
+
+namespace dlcost {
+
+// Options that several subcommands share.
+
+// Which model, and its open dimensions.
+struct ModelOptions {
+  std::string path;
+  std::optional<std::int64_t> batch;
+  std::vector<std::string> dims, inputs;
+};
+// `positional` is the name of the positional argument for the file.
+void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional = "model");
+InferredModel InferModel(const ModelOptions& options);
+
+// Which device, and how bounds are taken.
+struct DeviceOptions {
+  std::string gpu;  // "" none
+  std::string math = "default";
+  std::string cache = "cold";
+  std::vector<std::string> overrides;
+};
+void AddDeviceOptions(CLI::App& app, DeviceOptions& options);
+DeviceDatabase OpenDatabase();
+std::optional<Device> FindDevice(const DeviceOptions& options);
+BoundOptions BoundOptionsOf(const DeviceOptions& options);
+
+// How it is counted and fused.
+struct CountOptions {
+  std::string convention = "dlcost";
+};
+void AddCountOptions(CLI::App& app, CountOptions& options);
+ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& device);
+
+// Writes to `path`, or to standard output when it is empty or "-". Throws Error when it cannot.
+void WriteOutput(const std::string& path, const std::string& content);
+
+// Throws Error with the nearest spelling unless `value` is one of `allowed`.
+void RequireOneOf(const std::string& option, const std::string& value,
+                  const std::vector<std::string>& allowed);
+
+}  // namespace dlcost

@@ -1,0 +1,88 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "estimator/cli/commands.h"
+#include "estimator/cli/options.h"
+#include "estimator/core/error.h"
+#include "estimator/report/render.h"
+
+namespace dlcost {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  DeviceOptions device;
+  CountOptions count;
+  std::string by = "op";
+  std::string format = "text";
+  std::string output;
+  std::size_t top = 0;
+  bool strict = false;
+};
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  dlcost resnet50.onnx --gpu a100\n"
+    "  dlcost bert.onnx --gpu h100 --batch 32 --dim seq=512 --math tf32 --top 20\n"
+    "  dlcost model.onnx --by node --format json -o report.json\n";
+
+GroupBy GroupByOf(const std::string& by) {
+  RequireOneOf("--by", by, {"op", "node", "kernel"});
+  if (by == "node") return GroupBy::kNode;
+  return by == "kernel" ? GroupBy::kKernel : GroupBy::kOp;
+}
+
+// Columns of the terminal; 0 where standard output is none.
+std::size_t TerminalWidth() {
+  winsize size{};
+  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
+
+int Run(const Options& options) {
+  const GroupBy by = GroupByOf(options.by);
+  RequireOneOf("--format", options.format, {"text", "json", "csv"});
+  const ReportOptions report_options = ReportOptionsOf(options.count, options.device);
+  const std::optional<Device> device = FindDevice(options.device);
+  const InferredModel model = InferModel(options.model);
+  const Report report = BuildReport(model, device, report_options);
+  std::string content;
+  if (options.format == "json") {
+    content = RenderJson(report);
+  } else if (options.format == "csv") {
+    content = RenderCsv(report, by);
+  } else {
+    const bool terminal = options.output.empty() && isatty(STDOUT_FILENO) != 0;
+    content = RenderText(report, {.by = by,
+                                  .top = options.top,
+                                  .max_width = options.output.empty() ? TerminalWidth() : 0,
+                                  .colour = terminal && std::getenv("NO_COLOR") == nullptr});
+  }
+  WriteOutput(options.output, content);
+  return options.strict && !report.unknown.empty() ? 1 : 0;
+}
+
+}  // namespace
+
+void AddReportCommand(Commands& commands) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = commands.app.add_subcommand("report", "what a model costs (the default command)");
+  app->footer(kExamples);
+  AddModelOptions(*app, options->model);
+  AddDeviceOptions(*app, options->device);
+  AddCountOptions(*app, options->count);
+  app->add_option("--by", options->by, "rows: op, node or kernel")
+      ->type_name("WHAT")
+      ->capture_default_str();
+  app->add_option("--top", options->top, "only the N most expensive rows")->type_name("N");
+  app->add_option("--format", options->format, "text, json or csv")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
+  app->add_flag("--strict", options->strict, "exit with 1 when anything is unknown");
+  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+}
+
+}  // namespace dlcost

@@ -1,0 +1,217 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "estimator/report/report.h"
+
+namespace dlcost {
+namespace {
+
+Operand OperandOf(const Graph& graph, TensorId id) {
+  if (id == kNoTensor) return {};
+  const Tensor& tensor = graph.tensors[static_cast<std::size_t>(id)];
+  return {tensor.name, tensor.type.dtype, tensor.type.shape};
+}
+
+class Builder {
+ public:
+  Builder(const InferredModel& model, const std::optional<Device>& device,
+          const ReportOptions& options)
+      : model_(model),
+        device_(device),
+        options_(options),
+        convention_(FindConvention(options.convention)) {}
+
+  Report Run() {
+    report_.options = options_;
+    AddModel();
+    const Plan plan = MakePlan(model_, options_.plan);
+    for (const CountedNode& counted : model_.nodes) AddNode(counted);
+    for (const Kernel& kernel : plan.kernels) AddKernel(kernel);
+    for (std::size_t n = 0; n < report_.nodes.size(); ++n) {
+      report_.nodes[n].kernel = plan.kernels[plan.kernel_of[n]].id;
+    }
+    SumUp();
+    AddDevice();
+    report_.notes.insert(report_.notes.begin(), model_.notes.begin(), model_.notes.end());
+    return std::move(report_);
+  }
+
+ private:
+  void AddModel() {
+    const Model& model = *model_.model;
+    report_.model = {.path = model.path,
+                     .name = model.name,
+                     .producer = model.producer,
+                     .ir_version = model.ir_version,
+                     .opset = model.opset,
+                     .nodes = static_cast<std::int64_t>(model_.nodes.size()),
+                     .parameters = model_.parameters,
+                     .weight_bytes = model_.weight_bytes,
+                     .dims = model_.dims.symbols};
+    report_.peak_activation_bytes = model_.peak_activation_bytes;
+  }
+
+  void AddNode(const CountedNode& counted) {
+    NodeRow row;
+    row.name = counted.name;
+    row.op = counted.node->op;
+    row.domain = counted.node->domain;
+    row.scope = counted.node->scope;
+    row.note = counted.cost.note;
+    row.status = counted.status;
+    row.repeat = counted.repeat;
+    row.upper_bound = counted.upper_bound;
+    for (const TensorId id : counted.node->inputs) {
+      row.inputs.push_back(OperandOf(*counted.graph, id));
+    }
+    for (const TensorId id : counted.node->outputs) {
+      row.outputs.push_back(OperandOf(*counted.graph, id));
+    }
+    row.sums.nodes = 1;
+    SetWork(row.sums, counted.cost.work);
+    row.sums.bytes_read = counted.cost.BytesRead();
+    row.sums.bytes_written = counted.cost.BytesWritten();
+    row.valid_macs = counted.cost.valid_macs;
+    ++report_.coverage[row.status];
+    if (!counted.why.empty() &&
+        (row.status == NodeStatus::kUnknown || row.status == NodeStatus::kBounded)) {
+      report_.unknown.push_back({row.name, row.op, row.domain, counted.why});
+    }
+    report_.nodes.push_back(std::move(row));
+  }
+
+  void SetWork(Sums& sums, const Work& work) {
+    sums.work = work;
+    sums.macs = work.macs();
+    sums.flops = CountFlops(work, convention_);
+  }
+
+  void AddKernel(const Kernel& kernel) {
+    KernelRow row;
+    row.id = kernel.id;
+    row.op = report_.nodes[kernel.main].op;
+    row.algorithm = kernel.algorithm;
+    row.launches = kernel.launches;
+    for (const std::size_t n : kernel.nodes) row.nodes.push_back(report_.nodes[n].name);
+    row.sums.nodes = static_cast<std::int64_t>(kernel.nodes.size());
+    SetWork(row.sums, kernel.work);
+    row.sums.bytes_read = kernel.bytes_read;
+    row.sums.bytes_written = kernel.bytes_written;
+    row.executed = CountFlops(kernel.executed, convention_);
+    if (device_ && kernel.launches > Count(0)) {
+      const Bound bound = BoundKernel(kernel, *device_, options_.bound);
+      row.sums.compute = bound.compute;
+      row.sums.memory = bound.memory;
+      row.sums.bound = bound.time;
+      row.limiter = bound.limiter;
+      row.roofs = bound.roofs;
+      Sums& main = report_.nodes[kernel.main].sums;
+      main.compute = bound.compute;
+      main.memory = bound.memory;
+      main.bound = bound.time;
+      for (const std::string& note : bound.notes) AddNote(note);
+    }
+    report_.kernels.push_back(std::move(row));
+  }
+
+  void AddNote(const std::string& note) {
+    if (std::find(report_.notes.begin(), report_.notes.end(), note) == report_.notes.end()) {
+      report_.notes.push_back(note);
+    }
+  }
+
+  void SumUp() {
+    std::unordered_map<std::string, std::size_t> index;
+    const auto group = [&](const std::string& name) -> GroupRow& {
+      const auto [at, fresh] = index.emplace(name, report_.by_op.size());
+      if (fresh) report_.by_op.push_back({name, {}});
+      return report_.by_op[at->second];
+    };
+    for (const NodeRow& node : report_.nodes) {
+      // Work belongs to the node; traffic and time to the kernel's main node.
+      Sums own;
+      own.nodes = 1;
+      own.macs = node.sums.macs;
+      own.flops = node.sums.flops;
+      own.work = node.sums.work;
+      Accumulate(group(node.op).sums, own);
+    }
+    for (const KernelRow& kernel : report_.kernels) {
+      Sums traffic = kernel.sums;
+      traffic.nodes = 0;
+      traffic.macs = Macs();
+      traffic.flops = Flops();
+      traffic.work = Work();
+      Accumulate(group(kernel.op).sums, traffic);
+    }
+    for (const GroupRow& row : report_.by_op) Accumulate(report_.totals, row.sums);
+    SortGroups(report_.by_op, device_.has_value());
+  }
+
+  void AddDevice() {
+    if (!device_) return;
+    DeviceFacts facts;
+    facts.id = device_->id;
+    facts.name = device_->name;
+    facts.bandwidth = device_->memory.bandwidth;
+    facts.memory = device_->memory.size;
+    const auto add = [&](WorkKind kind, DType type) {
+      const Roof roof = FindRoof(*device_, kind, type, options_.bound.math);
+      if (!roof.known) return;
+      const std::string name = std::string(Name(roof.unit)) + " " + std::string(Name(roof.input));
+      for (const auto& known : facts.roofs) {
+        if (known.name == name) return;
+      }
+      facts.roofs.push_back({name, roof.peak, RidgePoint(*device_, roof)});
+    };
+    for (const Work::Entry& entry : report_.totals.work.entries()) {
+      if (entry.counts[0] > Count(0)) add(WorkKind::kMatrix, entry.dtype);
+    }
+    for (const Work::Entry& entry : report_.totals.work.entries()) {
+      if (IsFloat(entry.dtype)) add(WorkKind::kVector, entry.dtype);
+    }
+    report_.device = std::move(facts);
+  }
+
+  const InferredModel& model_;
+  const std::optional<Device>& device_;
+  const ReportOptions& options_;
+  const Convention& convention_;
+  Report report_;
+};
+
+}  // namespace
+
+std::optional<Intensity> Sums::intensity() const {
+  if (bytes() == Bytes(0)) return std::nullopt;
+  return flops / bytes();
+}
+
+void Accumulate(Sums& into, const Sums& what) {
+  into.nodes += what.nodes;
+  into.macs += what.macs;
+  into.flops += what.flops;
+  into.work.Add(what.work);
+  into.bytes_read += what.bytes_read;
+  into.bytes_written += what.bytes_written;
+  into.compute += what.compute;
+  into.memory += what.memory;
+  into.bound += what.bound;
+  if (what.expected) into.expected = into.expected.value_or(Seconds(0)) + *what.expected;
+}
+
+void SortGroups(std::vector<GroupRow>& groups, bool by_time) {
+  std::stable_sort(groups.begin(), groups.end(), [&](const GroupRow& a, const GroupRow& b) {
+    if (by_time && a.sums.bound != b.sums.bound) return a.sums.bound > b.sums.bound;
+    if (a.sums.flops != b.sums.flops) return a.sums.flops > b.sums.flops;
+    if (a.sums.bytes() != b.sums.bytes()) return a.sums.bytes() > b.sums.bytes();
+    return a.name < b.name;
+  });
+}
+
+Report BuildReport(const InferredModel& model, const std::optional<Device>& device,
+                   const ReportOptions& options) {
+  return Builder(model, device, options).Run();
+}
+
+}  // namespace dlcost

@@ -1,0 +1,73 @@
+#include <fmt/ranges.h>
+
+#include "estimator/report/render.h"
+
+namespace dlcost {
+namespace {
+
+// RFC 4180: quotes around what needs them, quotes doubled.
+std::string Quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string SumColumns(const Sums& sums, bool timed) {
+  const auto intensity = sums.intensity();
+  std::string text = fmt::format("{},{},{},{},{}", sums.macs.value(), sums.flops.value(),
+                                 sums.bytes_read.value(), sums.bytes_written.value(),
+                                 intensity ? fmt::format("{}", intensity->value()) : "");
+  if (timed) {
+    text +=
+        fmt::format(",{},{},{},{}", sums.compute.value(), sums.memory.value(), sums.bound.value(),
+                    sums.expected ? fmt::format("{}", sums.expected->value()) : "");
+  }
+  return text;
+}
+
+std::string SumHead(bool timed) {
+  std::string head = "macs,flops,bytes_read,bytes_written,intensity";
+  if (timed) head += ",compute_s,memory_s,bound_s,expected_s";
+  return head;
+}
+
+}  // namespace
+
+std::string RenderCsv(const Report& report, GroupBy by) {
+  const bool timed = report.device.has_value();
+  std::string out;
+  switch (by) {
+    case GroupBy::kOp:
+      out = "op,nodes," + SumHead(timed) + "\n";
+      for (const GroupRow& group : report.by_op) {
+        out += fmt::format("{},{},{}\n", Quoted(group.name), group.sums.nodes,
+                           SumColumns(group.sums, timed));
+      }
+      break;
+    case GroupBy::kNode:
+      out = "node,op,domain,scope,status,kernel," + SumHead(timed) + "\n";
+      for (const NodeRow& node : report.nodes) {
+        out += fmt::format("{},{},{},{},{},{},{}\n", Quoted(node.name), Quoted(node.op),
+                           Quoted(node.domain), Quoted(node.scope), Name(node.status), node.kernel,
+                           SumColumns(node.sums, timed));
+      }
+      break;
+    case GroupBy::kKernel:
+      out = "kernel,op,algorithm,limiter,launches,nodes,executed_flops," + SumHead(timed) + "\n";
+      for (const KernelRow& kernel : report.kernels) {
+        if (kernel.launches == Count(0)) continue;
+        out += fmt::format("{},{},{},{},{},{},{},{}\n", kernel.id, Quoted(kernel.op),
+                           kernel.algorithm, kernel.limiter, kernel.launches,
+                           Quoted(fmt::format("{}", fmt::join(kernel.nodes, " "))),
+                           kernel.executed.value(), SumColumns(kernel.sums, timed));
+      }
+      break;
+  }
+  return out;
+}
+
+}  // namespace dlcost

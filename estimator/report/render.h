@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "estimator/report/report.h"
+
+namespace dlcost {
+
+enum class GroupBy { kOp, kNode, kKernel };
+
+struct TextOptions {
+  GroupBy by = GroupBy::kOp;
+  std::size_t top = 0;        // rows to show, 0: all
+  std::size_t max_width = 0;  // columns, 0: unlimited
+  bool colour = false;
+};
+
+// The terminal report: header, table, totals, coverage, notes.
+std::string RenderText(const Report& report, const TextOptions& options);
+// Schema dlcost.report/1 (docs/report.md).
+std::string RenderJson(const Report& report);
+// One header line, one line per operator type, node or kernel; plain numbers in base units.
+std::string RenderCsv(const Report& report, GroupBy by);
+
+}  // namespace dlcost

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "estimator/hardware/device.h"
+#include "estimator/infer/infer.h"
+#include "estimator/plan/kernel.h"
+#include "estimator/roofline/bound.h"
+
+namespace dlcost {
+
+inline constexpr std::string_view kReportSchema = "dlcost.report/1";
+
+struct ReportOptions {
+  std::string convention = "dlcost";
+  BoundOptions bound;
+  PlanOptions plan;
+};
+
+struct ModelFacts {
+  std::string path, name, producer;
+  std::int64_t ir_version = 0;
+  std::map<std::string, int> opset;
+  std::int64_t nodes = 0;
+  Count parameters;
+  Bytes weight_bytes;
+  std::map<std::string, std::int64_t> dims;
+};
+
+struct DeviceFacts {
+  std::string id, name;
+  // Every compute roof that the model touches and device memory, for the header and the chart.
+  struct RoofFact {
+    std::string name;  // "tensor fp16"
+    FlopRate peak;
+    std::optional<Intensity> ridge;
+  };
+  std::vector<RoofFact> roofs;
+  std::optional<ByteRate> bandwidth;
+  std::optional<Bytes> memory;
+};
+
+// Sums over a group of kernels: the whole model, an operator type, a scope.
+struct Sums {
+  std::int64_t nodes = 0;
+  Macs macs;
+  Flops flops;
+  Work work;
+  Bytes bytes_read, bytes_written;
+  Seconds compute, memory;
+  Seconds bound;
+  std::optional<Seconds> expected;
+
+  Bytes bytes() const { return bytes_read + bytes_written; }
+  // FLOP/byte; none when nothing moves.
+  std::optional<Intensity> intensity() const;
+};
+
+struct Operand {
+  std::string name;
+  DType dtype = DType::kUndefined;
+  std::optional<Shape> shape;
+};
+
+struct NodeRow {
+  std::string name, op, domain, scope, kernel, note;
+  NodeStatus status = NodeStatus::kUnknown;
+  std::vector<Operand> inputs, outputs;
+  Sums sums;  // of this node alone: unfused traffic; times are of the kernel if the node is its
+              // main one
+  Macs valid_macs;
+  Count repeat = 1;
+  bool upper_bound = false;
+};
+
+struct KernelRow {
+  std::string id, op, algorithm, limiter;
+  std::vector<std::string> nodes;
+  Sums sums;
+  Flops executed;
+  Count launches;
+  std::vector<RoofTime> roofs;
+};
+
+struct GroupRow {
+  std::string name;  // operator type, scope
+  Sums sums;
+};
+
+struct UnknownRow {
+  std::string node, op, domain, why;
+};
+
+// Everything a rendering shows. All formats print this struct and compute nothing.
+struct Report {
+  ModelFacts model;
+  std::optional<DeviceFacts> device;
+  ReportOptions options;
+  Sums totals;
+  Bytes peak_activation_bytes;
+  std::map<NodeStatus, std::int64_t> coverage;
+  std::vector<GroupRow> by_op;  // largest first: by bound with a device, by FLOPs and bytes without
+  std::vector<KernelRow> kernels;
+  std::vector<NodeRow> nodes;
+  std::vector<UnknownRow> unknown;
+  std::vector<std::string> notes;
+};
+
+// Plans, bounds and sums. Without a device there are counts and no times.
+Report BuildReport(const InferredModel& model, const std::optional<Device>& device,
+                   const ReportOptions& options);
+
+// Adds `kernel` and `node` rows up by any name: the one place where sums are formed.
+void Accumulate(Sums& into, const Sums& what);
+// Orders groups as by_op is ordered.
+void SortGroups(std::vector<GroupRow>& groups, bool by_time);
+
+}  // namespace dlcost

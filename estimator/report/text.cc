@@ -1,0 +1,207 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "estimator/report/format.h"
+#include "estimator/report/render.h"
+#include "estimator/report/table.h"
+
+namespace dlcost {
+namespace {
+
+constexpr const char* kBold = "\033[1m";
+constexpr const char* kPlain = "\033[0m";
+
+struct Row {
+  std::string name, detail, limiter;
+  const Sums* sums;
+};
+
+std::vector<Row> RowsOf(const Report& report, GroupBy by) {
+  std::vector<Row> rows;
+  switch (by) {
+    case GroupBy::kOp:
+      for (const GroupRow& group : report.by_op) {
+        const bool mem = group.sums.memory > group.sums.compute;
+        rows.push_back({group.name, "", mem ? "memory" : "compute", &group.sums});
+      }
+      break;
+    case GroupBy::kNode:
+      for (const NodeRow& node : report.nodes) {
+        const bool mem = node.sums.memory > node.sums.compute;
+        rows.push_back({node.name, node.op, mem ? "memory" : "compute", &node.sums});
+      }
+      break;
+    case GroupBy::kKernel:
+      for (const KernelRow& kernel : report.kernels) {
+        if (kernel.launches == Count(0)) continue;
+        std::string name = kernel.nodes.front();
+        if (kernel.nodes.size() > 1) name += fmt::format(" +{}", kernel.nodes.size() - 1);
+        rows.push_back({name, kernel.algorithm, kernel.limiter, &kernel.sums});
+      }
+      break;
+  }
+  return rows;
+}
+
+std::string IntensityText(const Sums& sums) {
+  const auto intensity = sums.intensity();
+  return intensity ? ReadableRatio(intensity->value()) : "-";
+}
+
+class TextRenderer {
+ public:
+  TextRenderer(const Report& report, const TextOptions& options)
+      : report_(report), options_(options), timed_(report.device.has_value()) {}
+
+  std::string Run() {
+    Header();
+    out_ += "\n" + TableText() + "\n";
+    Footer();
+    return std::move(out_);
+  }
+
+ private:
+  template <typename... Args>
+  void Line(const std::string& label, fmt::format_string<Args...> format, Args&&... args) {
+    const std::string text = fmt::format(format, std::forward<Args>(args)...);
+    out_ += fmt::format("{}{:<10}{}{}\n", options_.colour ? kBold : "", label,
+                        options_.colour ? kPlain : "", text);
+  }
+
+  void Header() {
+    const ModelFacts& model = report_.model;
+    std::vector<std::string> opsets;
+    for (const auto& [domain, version] : model.opset) {
+      opsets.push_back(domain.empty() ? std::to_string(version)
+                                      : fmt::format("{} {}", domain, version));
+    }
+    Line("model", "{}: {} nodes, opset {}{}", Printable(model.path), model.nodes,
+         fmt::join(opsets, ", "),
+         model.producer.empty() ? "" : ", from " + Printable(model.producer));
+    if (!model.dims.empty()) {
+      std::vector<std::string> dims;
+      for (const auto& [name, size] : model.dims) {
+        dims.push_back(fmt::format("{}={}", Printable(name), size));
+      }
+      Line("dims", "{}", fmt::join(dims, ", "));
+    }
+    Line("weights", "{} parameters, {}", Readable(model.parameters.AsDouble()),
+         ReadableBytes(model.weight_bytes));
+    if (timed_) Device(*report_.device);
+  }
+
+  void Device(const DeviceFacts& device) {
+    std::string roofs;
+    for (const auto& roof : device.roofs) {
+      roofs += fmt::format("; {} {}", roof.name, ReadableRate(roof.peak.value(), "FLOP"));
+      if (roof.ridge) roofs += fmt::format(" (ridge {})", ReadableRatio(roof.ridge->value()));
+    }
+    const std::string bandwidth =
+        device.bandwidth ? ReadableRate(device.bandwidth->value(), "B") : "bandwidth not public";
+    Line("device", "{}: {}{}", device.name, bandwidth, roofs);
+  }
+
+  std::string TableText() {
+    const bool detail = options_.by != GroupBy::kOp;
+    std::vector<std::string> head = {options_.by == GroupBy::kOp ? "operator" : "node"};
+    std::vector<bool> left = {true};
+    const auto column = [&](const char* name, bool to_left = false) {
+      head.emplace_back(name);
+      left.push_back(to_left);
+    };
+    if (detail) column(options_.by == GroupBy::kKernel ? "algorithm" : "operator", true);
+    if (!detail) column("nodes");
+    column("MACs");
+    column("FLOPs");
+    column("bytes");
+    column("FLOP/B");
+    if (timed_) {
+      column("bound");
+      column("share");
+      column("limited by", true);
+      if (report_.totals.expected) column("expected");
+    }
+    Table table(head, left);
+    const std::vector<Row> rows = RowsOf(report_, options_.by);
+    const std::size_t shown = options_.top == 0 ? rows.size() : std::min(options_.top, rows.size());
+    std::vector<const Row*> order;
+    for (const Row& row : rows) order.push_back(&row);
+    if (options_.top != 0 && detail) {
+      // The most expensive ones, still in order of cost.
+      std::stable_sort(order.begin(), order.end(), [&](const Row* a, const Row* b) {
+        if (timed_ && a->sums->bound != b->sums->bound) return a->sums->bound > b->sums->bound;
+        if (a->sums->flops != b->sums->flops) return a->sums->flops > b->sums->flops;
+        return a->sums->bytes() > b->sums->bytes();
+      });
+    }
+    Sums rest;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (i < shown) {
+        table.Add(Cells(order[i]->name, order[i]->detail, order[i]->limiter, *order[i]->sums));
+      } else {
+        Accumulate(rest, *order[i]->sums);
+      }
+    }
+    if (shown < order.size()) {
+      table.Add(Cells(fmt::format("... {} more", order.size() - shown), "", "", rest));
+    }
+    table.AddRule();
+    table.Add(Cells("total", "", "", report_.totals));
+    return table.Render(options_.max_width);
+  }
+
+  std::vector<std::string> Cells(const std::string& name, const std::string& detail,
+                                 const std::string& limiter, const Sums& sums) {
+    std::vector<std::string> cells = {Printable(name)};
+    cells.push_back(options_.by != GroupBy::kOp ? detail : std::to_string(sums.nodes));
+    cells.push_back(sums.macs == Macs() ? "-" : Readable(sums.macs.AsDouble()));
+    cells.push_back(sums.flops == Flops() ? "-" : Readable(sums.flops.AsDouble()));
+    cells.push_back(sums.bytes() == Bytes() ? "-" : ReadableBytes(sums.bytes()));
+    cells.push_back(sums.flops == Flops() ? "-" : IntensityText(sums));
+    if (timed_) {
+      const Seconds whole = report_.totals.bound;
+      cells.push_back(ReadableTime(sums.bound));
+      cells.push_back(whole.value() > 0 ? Percent(sums.bound / whole) : "-");
+      cells.push_back(sums.bound.value() > 0 ? limiter : "");
+      if (report_.totals.expected) cells.push_back(ReadableTime(sums.expected.value_or(Seconds())));
+    }
+    return cells;
+  }
+
+  void Footer() {
+    Line("memory", "peak activations {}, weights {}", ReadableBytes(report_.peak_activation_bytes),
+         ReadableBytes(report_.model.weight_bytes));
+    std::vector<std::string> coverage;
+    for (const auto& [status, nodes] : report_.coverage) {
+      coverage.push_back(fmt::format("{} {}", nodes, Name(status)));
+    }
+    Line("coverage", "{} nodes: {}", report_.model.nodes, fmt::join(coverage, ", "));
+    if (report_.coverage.count(NodeStatus::kUnknown) != 0) {
+      Line("", "totals leave the unknown nodes out");
+    }
+    constexpr std::size_t kMostUnknown = 10;
+    for (std::size_t i = 0; i < report_.unknown.size() && i < kMostUnknown; ++i) {
+      const UnknownRow& row = report_.unknown[i];
+      Line("unknown", "{} ({}): {}", Printable(row.node), Printable(row.op), row.why);
+    }
+    if (report_.unknown.size() > kMostUnknown) {
+      Line("unknown", "... {} more; --format json lists all",
+           report_.unknown.size() - kMostUnknown);
+    }
+    for (const std::string& note : report_.notes) Line("note", "{}", note);
+  }
+
+  const Report& report_;
+  const TextOptions& options_;
+  bool timed_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string RenderText(const Report& report, const TextOptions& options) {
+  return TextRenderer(report, options).Run();
+}
+
+}  // namespace dlcost

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimator/hardware/device.h"
+#include "estimator/hardware/roof.h"
+#include "estimator/plan/kernel.h"
+
+namespace dlcost {
+
+// Where the inputs of a kernel are when it starts.
+enum class CacheState {
+  kCold,  // in device memory: every byte crosses its interface
+  kWarm,  // what fits in the on-chip levels is there already: bytes minus their size cross
+};
+
+struct BoundOptions {
+  MathMode math = MathMode::kDefault;
+  CacheState cache = CacheState::kCold;
+};
+
+// The time that one roof imposes.
+struct RoofTime {
+  std::string roof;  // "tensor fp16", "vector fp32", "device memory", "L2"
+  Seconds time;
+};
+
+// A time that no implementation can beat: the maximum over units and memory levels of work / peak.
+struct Bound {
+  std::vector<RoofTime> roofs;  // compute units first, then memory levels
+  Seconds compute;              // the slowest unit
+  Seconds memory;               // the slowest memory level
+  Seconds time;                 // max(compute, memory)
+  std::string limiter;          // name of the roof that is highest; "" when nothing runs
+  std::vector<std::string>
+      notes;  // units that stand in for missing ones, rates that are not public
+};
+
+// Algorithmic multiply-accumulates count two operations at the roof of the unit that runs them
+// (matrix units where the kernel is a matrix product, a convolution, attention or recurrence);
+// every other floating-point operation counts one at the vector roof. Units work side by side, so
+// times of one unit add and the slowest unit counts.
+Bound BoundKernel(const Kernel& kernel, const Device& device, const BoundOptions& options);
+
+}  // namespace dlcost
