@@ -5,6 +5,10 @@ find_package(yaml-cpp REQUIRED)
 find_package(Eigen3 REQUIRED NO_MODULE)
 find_package(CLI11 REQUIRED)
 find_package(Protobuf REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_path(CSV_INCLUDE_DIR csv.h REQUIRED)  # libcsv
+find_library(CSV_LIBRARY csv REQUIRED)
 
 # Debian's libonnx-dev ships no usable CMake config. Only the messages are linked: the operator
 # schemas of libonnx register thousands of objects at start-up, and dlcost has its own.
