@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <string>
 #include <tuple>
@@ -16,6 +15,10 @@
 // by the name of the process and the operator by args.tf_op or args.name.
 namespace dlcost {
 namespace {
+
+// Old versions of Kineto cut starts and durations to whole microseconds, each for itself, so that a
+// call may seem to end up to one after its caller.
+constexpr std::int64_t kSlack = 1000;
 
 enum class Role { kSkip, kAnnotation, kOp, kRuntime, kKernel, kCopy, kCounters };
 
@@ -58,32 +61,25 @@ std::optional<std::array<std::int64_t, 3>> ParseList(std::string_view text) {
 
 class ChromeReader {
  public:
-  ChromeReader(const Input& input, Measurement& measurement) : input_(input), out_(measurement) {}
+  explicit ChromeReader(Measurement& measurement) : out_(measurement) {}
 
   void Handle(const JsonEvent& event) {
     if (event.ph == "M") {
       if (event.name == "process_name") processes_[event.pid] = event.Arg("name");
       return;
     }
-    if (!event.ts) return;
-    // Microseconds since 1970 are 1.8e15; the limit keeps nanoseconds within 64 bits.
-    if (std::abs(*event.ts) > 9e15)
-      throw Error("{}: event {}: the time stamp is out of range", input_.name(), event.number);
+    if (!event.start) return;
     if (event.ph == "B" || event.ph == "E") {
-      marks_[{event.pid, event.tid}].push_back({*event.ts, event.ph == "B", names_.Id(event.name)});
+      marks_[{event.pid, event.tid}].push_back(
+          {*event.start, event.ph == "B", names_.Id(event.name)});
     } else if (event.ph == "X") {
-      const double duration = event.dur.value_or(0);
-      if (duration < 0 || duration > 9e12) {
-        throw Error("{}: event {}: the duration {} us is out of range", input_.name(), event.number,
-                    duration);
-      }
-      Complete(event, duration);
+      Complete(event);
     }
   }
 
   void Finish() {
     PairMarks();
-    if (const std::int64_t ties = FindParents(spans_); ties > 0) {
+    if (const std::int64_t ties = FindParents(spans_, kSlack); ties > 0) {
       out_.notes.push_back(fmt::format(
           "{} events lie in several parallel spans of equal length; the first was taken as parent",
           ties));
@@ -102,7 +98,7 @@ class ChromeReader {
 
  private:
   struct Mark {
-    double ts;
+    std::int64_t time;
     bool begin;
     std::uint32_t name;
   };
@@ -114,18 +110,16 @@ class ChromeReader {
     bool copy = false;
   };
 
-  static std::int64_t Nanoseconds(double us) { return std::llround(us * 1e3); }
-
   std::uint32_t Track(const std::string& pid, const std::string& tid) {
     return names_.Id(pid + '\n' + tid);
   }
 
-  void Complete(const JsonEvent& event, double duration) {
+  void Complete(const JsonEvent& event) {
     const Role role = RoleOf(event);
     if (role == Role::kSkip) return;
     Span span;
-    span.start = Nanoseconds(*event.ts);
-    span.end = span.start + Nanoseconds(duration);
+    span.start = *event.start;
+    span.end = span.start + event.duration.value_or(0);
     span.name = names_.Id(event.name);
     span.track = Track(event.pid, event.tid);
     const std::string& id =
@@ -181,7 +175,7 @@ class ChromeReader {
   void PairMarks() {
     for (auto& [thread, marks] : marks_) {
       std::stable_sort(marks.begin(), marks.end(),
-                       [](const Mark& a, const Mark& b) { return a.ts < b.ts; });
+                       [](const Mark& a, const Mark& b) { return a.time < b.time; });
       std::vector<Mark> open;
       for (const Mark& mark : marks) {
         if (mark.begin) {
@@ -190,8 +184,8 @@ class ChromeReader {
           ++unpaired_;
         } else {
           Span span;
-          span.start = Nanoseconds(open.back().ts);
-          span.end = Nanoseconds(mark.ts);
+          span.start = open.back().time;
+          span.end = mark.time;
           span.name = open.back().name;
           span.track = Track(thread.first, thread.second);
           span.level = kLayerLevel;
@@ -261,7 +255,6 @@ class ChromeReader {
     out_.kernels.push_back(std::move(kernel));
   }
 
-  const Input& input_;
   Measurement& out_;
   NamePool names_;
   std::vector<Span> spans_;
@@ -280,7 +273,7 @@ bool IsChromeTrace(std::string_view head) {
 }
 
 void ReadChromeTrace(Input& input, Measurement& measurement) {
-  ChromeReader reader(input, measurement);
+  ChromeReader reader(measurement);
   ForEachEvent(input, [&](const JsonEvent& event) { reader.Handle(event); });
   reader.Finish();
 }

@@ -11,13 +11,12 @@ namespace dlcost {
 namespace {
 
 using Names = std::initializer_list<std::string_view>;
-constexpr Names kKernelName = {"kernel name"};
-constexpr Names kOpName = {"op name", "node name", "op node", "name"};
-constexpr Names kOpType = {"op type", "node op", "op"};
-constexpr Names kCalls = {"no. calls",    "calls",        "count",
-                          "kernel count", "kernel calls", "instances"};
-constexpr Names kTotal = {"total gpu time",  "gpu time",   "total duration",
-                          "kernel duration", "total time", "duration"};
+const Names kKernelName = {"kernel name"};
+const Names kOpName = {"op name", "node name", "op node", "name"};
+const Names kOpType = {"op type", "node op", "op"};
+const Names kCalls = {"no. calls", "calls", "count", "kernel count", "kernel calls", "instances"};
+const Names kTotal = {"total gpu time",  "gpu time",   "total duration",
+                      "kernel duration", "total time", "duration"};
 
 }  // namespace
 

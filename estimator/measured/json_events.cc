@@ -53,7 +53,8 @@ class ByteIterator {
 
 class EventHandler : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit EventHandler(const std::function<void(const JsonEvent&)>& handle) : handle_(handle) {}
+  EventHandler(const std::string& name, const std::function<void(const JsonEvent&)>& handle)
+      : name_(name), handle_(handle) {}
 
   std::int64_t events() const { return event_.number; }
   bool found_list() const { return found_list_; }
@@ -152,8 +153,12 @@ class EventHandler : public nlohmann::json_sax<nlohmann::json> {
     if (field) {
       *field = text.substr(0, kMaxText);
     } else if (key_ == "ts" || key_ == "dur") {
-      const auto number = ParseNumber(text);  // a few writers quote their numbers
-      if (number) (key_ == "ts" ? event_.ts : event_.dur) = number->value;
+      const auto time = ParseMicroseconds(text);  // a few writers quote their numbers
+      if (!time || (key_ == "dur" && *time < 0)) {
+        throw Error("{}: event {}: \"{}\" is {}, no {} in microseconds", name_, event_.number, key_,
+                    Printable(text, 40), key_ == "ts" ? "time" : "duration");
+      }
+      (key_ == "ts" ? event_.start : event_.duration) = time;
     }
   }
 
@@ -167,6 +172,7 @@ class EventHandler : public nlohmann::json_sax<nlohmann::json> {
     text_ += token;
   }
 
+  const std::string& name_;  // of the file
   const std::function<void(const JsonEvent&)>& handle_;
   JsonEvent event_;
   std::string key_, arg_, text_, error_;
@@ -178,14 +184,14 @@ class EventHandler : public nlohmann::json_sax<nlohmann::json> {
 
 const std::string& JsonEvent::Arg(std::string_view key) const {
   static const std::string kEmpty;
-  for (const auto& [name, value] : args) {
-    if (name == key) return value;
+  for (const auto& [argument, value] : args) {
+    if (argument == key) return value;
   }
   return kEmpty;
 }
 
 void ForEachEvent(Input& input, const std::function<void(const JsonEvent&)>& handle) {
-  EventHandler handler(handle);
+  EventHandler handler(input.name(), handle);
   const auto stream = std::make_unique<ByteIterator::Stream>(input);
   const bool whole = nlohmann::json::sax_parse(ByteIterator(*stream), ByteIterator(), &handler);
   if (!whole) {

@@ -17,7 +17,7 @@ namespace dlcost {
 struct JsonEvent {
   std::int64_t number = 0;  // in the file, from 1
   std::string name, ph, cat, pid, tid, id;
-  std::optional<double> ts, dur;  // microseconds
+  std::optional<std::int64_t> start, duration;  // nanoseconds; duration >= 0
   // "args", values as text: strings without quotes, lists as "[1,2]", nested objects left out.
   std::vector<std::pair<std::string, std::string>> args;
 

@@ -84,6 +84,28 @@ std::optional<std::int64_t> ParseInteger(std::string_view text) {
   return value;
 }
 
+std::optional<std::int64_t> ParseMicroseconds(std::string_view text) {
+  constexpr std::int64_t kMost = 9'000'000'000'000'000;  // microseconds, so that nanoseconds fit
+  text = Trim(text);
+  const std::size_t point = text.find('.');
+  const auto whole = ParseInteger(text.substr(0, point));
+  if (!whole || text.find_first_of("eE") != std::string_view::npos) {
+    const auto number = ParseNumber(text);  // "1e3", ".5"
+    if (!number || !number->unit.empty() || std::abs(number->value) > 1e15) return std::nullopt;
+    return std::llround(number->value * 1e3);
+  }
+  if (*whole < -kMost || *whole > kMost) return std::nullopt;
+  std::int64_t fraction = 0;
+  if (point != std::string_view::npos) {
+    std::string digits(text.substr(point + 1, 3));
+    digits.resize(3, '0');
+    const auto parsed = ParseInteger(digits);
+    if (!parsed || *parsed < 0) return std::nullopt;
+    fraction = *parsed;
+  }
+  return *whole * 1000 + (text.front() == '-' ? -fraction : fraction);
+}
+
 std::optional<Unit> ParseUnit(std::string_view text, bool binary) {
   text = Trim(text);
   if (text.empty()) return Unit{};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,10 @@ std::optional<WrittenNumber> ParseNumber(std::string_view text);
 
 // A decimal integer; nothing for anything else.
 std::optional<std::int64_t> ParseInteger(std::string_view text);
+
+// Microseconds, as text, to whole nanoseconds: exact, where a double would round the microseconds
+// since 1970 to a quarter of one. Nothing for text and for times beyond 285 years.
+std::optional<std::int64_t> ParseMicroseconds(std::string_view text);
 
 enum class Dimension { kNone, kSeconds, kBytes, kBytesPerSecond, kFraction, kHertz };
 

@@ -19,14 +19,11 @@ constexpr std::string_view kKernelTime = "_kernel_time";
 
 class OrtReader {
  public:
-  OrtReader(const Input& input, Measurement& measurement) : input_(input), out_(measurement) {}
+  explicit OrtReader(Measurement& measurement) : out_(measurement) {}
 
   void Handle(const JsonEvent& event) {
     if (event.name == "model_run") ++out_.runs;
-    if (!event.ts || !event.dur) return;
-    if (*event.dur < 0) {
-      throw Error("{}: event {}: the duration is negative", input_.name(), event.number);
-    }
+    if (!event.start || !event.duration) return;
     if (event.cat == "Node" && event.name.ends_with(kKernelTime)) {
       const std::string node = event.name.substr(0, event.name.size() - kKernelTime.size());
       MeasuredKernel kernel;
@@ -61,17 +58,16 @@ class OrtReader {
     if (added) {
       kernel.op_type = event.cat == "Node" ? event.Arg("op_name") : "";
       kernel.device = event.Arg("provider");
-      kernel.start = Seconds(*event.ts * 1e-6);
+      kernel.start = Seconds(static_cast<double>(*event.start) * 1e-9);
       kernel.line = event.number;
       kernel.launches = 0;
       out_.kernels.push_back(std::move(kernel));
     }
     MeasuredKernel& folded = out_.kernels[found->second];
     ++folded.launches;
-    folded.samples.push_back(static_cast<float>(*event.dur * 1e-6));
+    folded.samples.push_back(static_cast<float>(static_cast<double>(*event.duration) * 1e-9));
   }
 
-  const Input& input_;
   Measurement& out_;
   std::unordered_map<std::string, std::size_t> index_;
 };
@@ -87,7 +83,7 @@ bool IsOnnxRuntime(std::string_view head) {
 }
 
 void ReadOnnxRuntime(Input& input, Measurement& measurement) {
-  OrtReader reader(input, measurement);
+  OrtReader reader(measurement);
   ForEachEvent(input, [&](const JsonEvent& event) { reader.Handle(event); });
   reader.Finish();
 }

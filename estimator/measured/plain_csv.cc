@@ -11,9 +11,8 @@ namespace dlcost {
 namespace {
 
 using Names = std::initializer_list<std::string_view>;
-constexpr Names kName = {"name", "kernel", "kernel name", "layer",
-                         "node", "op",     "operator",    "label"};
-constexpr Names kOp = {"node", "layer", "op", "operator"};
+const Names kName = {"name", "kernel", "kernel name", "layer", "node", "op", "operator", "label"};
+const Names kOp = {"node", "layer", "op", "operator"};
 
 struct TimeColumn {
   std::string_view name;

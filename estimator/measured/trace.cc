@@ -14,13 +14,9 @@ namespace {
 // taking quadratic time.
 constexpr std::size_t kMaxOpen = 4096;
 
-bool Holds(const Span& outer, const Span& inner) {
-  return outer.start <= inner.start && inner.end <= outer.end;
-}
-
 class Nesting {
  public:
-  explicit Nesting(std::vector<Span>& spans) : spans_(spans) {}
+  Nesting(std::vector<Span>& spans, std::int64_t slack) : spans_(spans), slack_(slack) {}
 
   std::int64_t Run() {
     for (const std::size_t i : InOrder()) {
@@ -55,6 +51,11 @@ class Nesting {
     if (open.size() > kMaxOpen) {
       throw Error("more than {} spans are open at the same time; the trace is damaged", kMaxOpen);
     }
+  }
+
+  bool Holds(const Span& outer, const Span& inner) const {
+    if (outer.start > inner.start) return false;
+    return inner.end <= outer.end || (inner.start < outer.end && inner.end <= outer.end + slack_);
   }
 
   std::int64_t Enclosing(const Span& span) {
@@ -98,6 +99,7 @@ class Nesting {
   static std::size_t At(std::int64_t index) { return static_cast<std::size_t>(index); }
 
   std::vector<Span>& spans_;
+  const std::int64_t slack_;
   std::map<int, std::vector<std::size_t>> open_;  // by level; spans that have not ended yet
   std::unordered_map<std::int64_t, std::size_t> launches_;
   std::int64_t ambiguous_ = 0;
@@ -114,7 +116,9 @@ std::uint32_t NamePool::Id(std::string_view name) {
   return id;
 }
 
-std::int64_t FindParents(std::vector<Span>& spans) { return Nesting(spans).Run(); }
+std::int64_t FindParents(std::vector<Span>& spans, std::int64_t slack) {
+  return Nesting(spans, slack).Run();
+}
 
 std::vector<std::int64_t> Ancestors(const std::vector<Span>& spans, std::int64_t index) {
   std::vector<std::int64_t> chain;

@@ -45,7 +45,8 @@ struct Span {
 //   when that is of the same level, to that span's parent: never to the one it happened to run
 //   under.
 // Returns how many spans had several equally good parents (parallel spans with equal intervals).
-std::int64_t FindParents(std::vector<Span>& spans);
+// A span may stick out of its parent's end by `slack` nanoseconds, where clocks are coarse.
+std::int64_t FindParents(std::vector<Span>& spans, std::int64_t slack = 0);
 
 // The spans from the outermost ancestor to the parent of `index`.
 std::vector<std::int64_t> Ancestors(const std::vector<Span>& spans, std::int64_t index);
