@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "estimator/core/error.h"
 #include "estimator/hardware/database.h"
@@ -231,6 +232,22 @@ TEST_F(DeviceFileTest, EarlierDirectoriesWin) {
                   HasSubstr("unknown device 'chip-c' (did you mean 'chip-a'?)")));
   EXPECT_THAT([] { DeviceDatabase({"/nowhere"}).Find("x"); },
               ::testing::ThrowsMessage<Error>(HasSubstr("no device database at '/nowhere'")));
+}
+
+TEST_F(DeviceFileTest, TheDocumentedExampleIsADevice) {
+  std::ifstream in(std::string(DLCOST_SOURCE_DIR) + "/docs/hardware.md");
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const std::string fence = "```yaml\n";
+  const auto begin = text.find(fence);
+  ASSERT_NE(begin, std::string::npos);
+  const auto end = text.find("```", begin + fence.size());
+  const Device d = Read(text.substr(begin + fence.size(), end - begin - fence.size()));
+  EXPECT_EQ(d.name, "My Chip");
+  EXPECT_EQ(d.rates.size(), 4u);
+  for (const Fact& fact : d.facts) {
+    if (fact.path == "year" || fact.path == "memory.type") continue;
+    EXPECT_NE(fact.source, "") << fact.path;
+  }
 }
 
 TEST_F(DeviceFileTest, EnvironmentComesFirst) {
