@@ -42,5 +42,8 @@ std::span<const OpDef> RepeatOps();
 std::span<const OpDef> TransposeOps();
 std::span<const OpDef> GatherOps();
 std::span<const OpDef> ScatterOps();
+std::span<const OpDef> ResizeOps();
+std::span<const OpDef> DynamicOps();
+std::span<const OpDef> SamplingOps();
 
 }  // namespace dlcost

@@ -64,6 +64,9 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       TransposeOps(),
       GatherOps(),
       ScatterOps(),
+      ResizeOps(),
+      DynamicOps(),
+      SamplingOps(),
   };
   return families;
 }
