@@ -43,7 +43,9 @@ class WeightCounter {
       const Item item = stack.back();
       stack.pop_back();
       const Tensor* tensor = Of(*item.graph, item.id);
-      if (!tensor->constant || !visited_.insert(tensor).second) continue;
+      // A weight expanded to the batch is known before the run without being constant.
+      const bool known = tensor->constant || (tensor->foldable && IsFloat(tensor->type.dtype));
+      if (!known || !visited_.insert(tensor).second) continue;
       const auto found = producers_.find(tensor);
       const CountedNode* producer = found == producers_.end() ? nullptr : found->second;
       if (producer == nullptr || IsGenerator(*producer)) {

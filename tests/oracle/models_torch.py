@@ -1,0 +1,112 @@
+"""Small networks with random weights, exported by PyTorch's TorchScript exporter."""
+
+import warnings
+
+import torch
+
+
+def export(module, inputs, path, names, axes, opset=17, fold=True):
+    """Writes an ONNX file; `axes` maps input and output names to {axis: symbol}; `fold` lets the
+    exporter compute what depends on weights alone."""
+    warnings.filterwarnings("ignore")
+    module.eval()
+    torch.onnx.export(module, inputs, str(path), opset_version=opset, input_names=names,
+                      output_names=[n for n in axes if n not in names], dynamic_axes=axes,
+                      do_constant_folding=fold)
+    return path
+
+
+class _Call(torch.nn.Module):
+    """A module whose forward is a function of positional tensors, as the exporter wants it."""
+
+    def __init__(self, module, function):
+        super().__init__()
+        self.module, self.function = module, function
+
+    def forward(self, *inputs):
+        return self.function(self.module, *inputs)
+
+
+def _text(*names):
+    return {name: {0: "batch", 1: "sequence"} for name in names}
+
+
+class Recurrent(torch.nn.Module):
+    """Embedding, a two-layer bidirectional LSTM, a GRU and a projection."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = torch.nn.Embedding(50, 16)
+        self.lstm = torch.nn.LSTM(16, 32, 2, batch_first=True, bidirectional=True)
+        self.gru = torch.nn.GRU(64, 16, batch_first=True)
+        self.out = torch.nn.Linear(16, 50)
+
+    def forward(self, ids):
+        return self.out(self.gru(self.lstm(self.embed(ids))[0])[0])
+
+
+def _encoder(model):
+    return _Call(model, lambda m, ids, mask: (m(ids, attention_mask=mask)[0],))
+
+
+def language_models():
+    """(name, module, inputs, input names, axes) of tiny models of well-known families."""
+    import transformers as t
+    small = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
+                 vocab_size=101, max_position_embeddings=64)
+    ids = torch.ones(2, 8, dtype=torch.long)
+    names, axes = ["input_ids", "attention_mask"], _text("input_ids", "attention_mask", "logits")
+    for name, model in {
+            "bert": t.BertModel(t.BertConfig(**small)),
+            "roberta": t.RobertaModel(t.RobertaConfig(**small)),
+            "albert": t.AlbertModel(t.AlbertConfig(**small, embedding_size=16)),
+            "gpt_neox": t.GPTNeoXModel(t.GPTNeoXConfig(**small)),
+            "bloom": t.BloomModel(t.BloomConfig(hidden_size=32, n_layer=2, n_head=2, vocab_size=101)),
+            "deberta": t.DebertaV2Model(t.DebertaV2Config(
+                **small, relative_attention=True, pos_att_type=["p2c", "c2p"], position_buckets=8)),
+    }.items():
+        yield name, _encoder(model), (ids, ids), names, axes
+    for name, model in {
+            "gpt2": t.GPT2LMHeadModel(t.GPT2Config(n_embd=32, n_layer=2, n_head=2, vocab_size=101,
+                                                   n_positions=64)),
+            "llama": t.LlamaForCausalLM(t.LlamaConfig(**small)),
+    }.items():
+        call = _Call(model, lambda m, i, a: (m(i, attention_mask=a, use_cache=False)[0],))
+        yield name, call, (ids, ids), names, axes
+    yield "gpt2_past", *_gpt2_with_past(t)
+    yield "t5", *_t5(t, ids)
+    yield "recurrent", Recurrent(), (ids,), ["input_ids"], _text("input_ids", "logits")
+
+
+def _gpt2_with_past(t):
+    layers, heads, width = 2, 2, 32
+    model = t.GPT2LMHeadModel(t.GPT2Config(n_embd=width, n_layer=layers, n_head=heads,
+                                           vocab_size=101, n_positions=64))
+    past = [f"past_{i}_{k}" for i in range(layers) for k in ("key", "value")]
+    present = [name.replace("past", "present") for name in past]
+
+    def call(m, ids, mask, *cache):
+        pairs = tuple(zip(cache[::2], cache[1::2]))
+        out = m(ids, attention_mask=mask, past_key_values=pairs, use_cache=True)
+        return (out[0], *(tensor for pair in out[1] for tensor in pair))
+
+    axes = _text("input_ids", "logits") | {"attention_mask": {0: "batch", 1: "total_sequence"}}
+    axes |= {name: {0: "batch", 2: "past_sequence"} for name in past}
+    axes |= {name: {0: "batch", 2: "total_sequence"} for name in present}
+    inputs = (torch.ones(2, 1, dtype=torch.long), torch.ones(2, 6, dtype=torch.long),
+              *(torch.zeros(2, heads, 5, width // heads) for _ in past))
+    return _Call(model, call), inputs, ["input_ids", "attention_mask", *past], axes
+
+
+def _t5(t, ids):
+    model = t.T5ForConditionalGeneration(t.T5Config(d_model=32, d_kv=16, d_ff=64, num_layers=2,
+                                                    num_heads=2, vocab_size=101))
+
+    def call(m, encoder_ids, mask, decoder_ids):
+        return (m(input_ids=encoder_ids, attention_mask=mask, decoder_input_ids=decoder_ids,
+                  use_cache=False)[0],)
+
+    names = ["input_ids", "attention_mask", "decoder_input_ids"]
+    axes = {"input_ids": {0: "batch", 1: "enc"}, "attention_mask": {0: "batch", 1: "enc"},
+            "decoder_input_ids": {0: "batch", 1: "dec"}, "logits": {0: "batch", 1: "dec"}}
+    return _Call(model, call), (ids, ids, ids[:, :4]), names, axes
