@@ -49,7 +49,8 @@ class WeightCounter {
       const auto found = producers_.find(tensor);
       const CountedNode* producer = found == producers_.end() ? nullptr : found->second;
       if (producer == nullptr || IsGenerator(*producer)) {
-        Add(*tensor, producer, item.computes);
+        // Folded, but not from constants alone: a mask or a range as long as the input.
+        if (tensor->constant) Add(*tensor, producer, item.computes);
         continue;
       }
       const bool dequantizes = producer->node->op == "DequantizeLinear";

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "estimator/infer/infer.h"
@@ -34,6 +35,8 @@ struct Plan {
 };
 
 enum class Fusion { kNone, kDefault, kIdeal };
+std::string_view Name(Fusion fusion);  // "none", "default", "ideal"
+std::optional<Fusion> ParseFusion(std::string_view name);
 
 struct PlanOptions {
   Fusion fusion = Fusion::kNone;

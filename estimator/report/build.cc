@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "estimator/report/attribute_text.h"
 #include "estimator/report/report.h"
 
 namespace dlcost {
@@ -9,7 +10,7 @@ namespace {
 Operand OperandOf(const Graph& graph, TensorId id) {
   if (id == kNoTensor) return {};
   const Tensor& tensor = graph.tensors[static_cast<std::size_t>(id)];
-  return {tensor.name, tensor.type.dtype, tensor.type.shape};
+  return {tensor.name, tensor.type.dtype, tensor.type.shape, tensor.constant};
 }
 
 class Builder {
@@ -58,6 +59,7 @@ class Builder {
     row.domain = counted.node->domain;
     row.scope = counted.node->scope;
     row.note = counted.cost.note;
+    row.attributes = AttributeTexts(*counted.node);
     row.status = counted.status;
     row.repeat = counted.repeat;
     row.upper_bound = counted.upper_bound;

@@ -48,6 +48,7 @@ Json OperandsJson(const std::vector<Operand>& operands) {
     Json one = {{"name", operand.name}};
     one["dtype"] = std::string(Name(operand.dtype));
     one["shape"] = operand.shape ? Json(operand.shape->dims()) : Json();
+    if (operand.weight) one["weight"] = true;
     json.push_back(std::move(one));
   }
   return json;
@@ -98,6 +99,10 @@ Json NodeJson(const NodeRow& node, bool timed) {
                {"work_by_type", WorkByType(node.sums.work)},
                {"bytes_read", node.sums.bytes_read.value()},
                {"bytes_written", node.sums.bytes_written.value()}};
+  if (!node.attributes.empty()) {
+    Json& attributes = json["attributes"] = Json::object();
+    for (const auto& [name, text] : node.attributes) attributes[name] = text;
+  }
   if (node.valid_macs != Macs()) json["valid_macs"] = node.valid_macs.value();
   if (node.repeat != Count(1)) json["repeat"] = node.repeat.value();
   if (node.upper_bound) json["upper_bound"] = true;
@@ -137,18 +142,6 @@ Json TotalsJson(const Report& report, bool timed) {
   return json;
 }
 
-std::string FusionName(Fusion fusion) {
-  switch (fusion) {
-    case Fusion::kNone:
-      return "none";
-    case Fusion::kDefault:
-      return "default";
-    case Fusion::kIdeal:
-      return "ideal";
-  }
-  return "";
-}
-
 }  // namespace
 
 std::string RenderJson(const Report& report) {
@@ -159,8 +152,8 @@ std::string RenderJson(const Report& report) {
   json["device"] = DeviceJson(report.device);
   json["options"] = {{"convention", report.options.convention},
                      {"math", std::string(Name(report.options.bound.math))},
-                     {"fusion", FusionName(report.options.plan.fusion)},
-                     {"cache", report.options.bound.cache == CacheState::kCold ? "cold" : "warm"}};
+                     {"fusion", std::string(Name(report.options.plan.fusion))},
+                     {"cache", std::string(Name(report.options.bound.cache))}};
   json["totals"] = TotalsJson(report, timed);
   Json coverage = Json::object();
   for (const NodeStatus status : {NodeStatus::kCounted, NodeStatus::kView, NodeStatus::kMetadata,

@@ -64,10 +64,13 @@ struct Operand {
   std::string name;
   DType dtype = DType::kUndefined;
   std::optional<Shape> shape;
+  bool weight = false;  // known before the run, from stored tensors alone
 };
 
 struct NodeRow {
   std::string name, op, domain, scope, kernel, note;
+  // By name, as text: "3,3", "0.5", "NOTSET"; subgraphs and type protos left out.
+  std::vector<std::pair<std::string, std::string>> attributes;
   NodeStatus status = NodeStatus::kUnknown;
   std::vector<Operand> inputs, outputs;
   Sums sums;  // of this node alone: unfused traffic; times are of the kernel if the node is its

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "estimator/hardware/device.h"
@@ -15,6 +16,9 @@ enum class CacheState {
   kCold,  // in device memory: every byte crosses its interface
   kWarm,  // what fits in the on-chip levels is there already: bytes minus their size cross
 };
+
+std::string_view Name(CacheState state);  // "cold", "warm"
+std::optional<CacheState> ParseCacheState(std::string_view name);
 
 struct BoundOptions {
   MathMode math = MathMode::kDefault;
