@@ -82,18 +82,20 @@ Roof Fp32Matrix(const Device& device, MathMode mode) {
 
 Roof HalfMatrix(const Device& device, NumberFormat format, MathMode mode) {
   Roof own = Fastest(device, {{kTensor, format, kFp32}, {kVector, format, kFp32}});
-  const Roof narrow = Fastest(device, {{kTensor, format, format}, {kVector, format, format}});
-  if (mode == MathMode::kFp16Accumulate && format == kFp16) own = Faster(own, narrow);
+  const Roof packed = Fastest(device, {{kVector, format, format}});
+  if (mode == MathMode::kFp16Accumulate && format == kFp16) {
+    own = Faster(own, Faster(Fastest(device, {{kTensor, format, format}}), packed));
+  }
   Roof wide = Fp32Matrix(device, MathMode::kDefault);
-  if (!wide.known || (own.known && own.peak >= wide.peak)) {
-    if (!own.known) NoteSubstitute(device, Name(format), narrow.known, own);
-    return own;
+  if (!own.known && packed.known && (!wide.known || packed.peak > wide.peak)) {
+    // P100: libraries use the packed rate for half types, so nothing less would be a bound.
+    own = packed;
+    own.note =
+        fmt::format("{} adds up in {} on the {} of {}: the only {} arithmetic it has", Name(format),
+                    Name(format), UnitWords(device, kVector), device.id, Name(format));
   }
-  NoteSubstitute(device, Name(format), own.known, wide);
-  if (!own.known && narrow.known && narrow.peak > wide.peak) {
-    wide.note = fmt::format("{} with fp32 sums runs as fp32; --math fp16-accumulate allows {} sums",
-                            Name(format), Name(format));
-  }
+  if (own.known && (!wide.known || own.peak >= wide.peak)) return own;
+  NoteSubstitute(device, Name(format), own.known || packed.known, wide);
   return wide;
 }
 

@@ -47,10 +47,10 @@ constexpr MatrixCase kMatrixCases[] = {
     {"rtx-4090", DType::kFloat16, kDef, 165.2, kTen, NumberFormat::kFp16, ""},
     {"rtx-4090", DType::kFloat16, kHalf, 330.3, kTen, NumberFormat::kFp16, ""},
     {"rtx-2080-ti", DType::kFloat16, kDef, 53.8, kTen, NumberFormat::kFp16, ""},
-    // Pascal: 1/64 on P4 and P40; twice the fp32 rate on P100, in fp16 sums only.
+    // Pascal: 1/64 on P4 and P40; twice the fp32 rate on P100, with fp16 sums only.
     {"p4", DType::kFloat16, kDef, 5.5, kVec, NumberFormat::kFp32, "fp16 runs as fp32"},
     {"p4", DType::kFloat16, kHalf, 5.5, kVec, NumberFormat::kFp32, "fp16 runs as fp32"},
-    {"p100", DType::kFloat16, kDef, 10.6, kVec, NumberFormat::kFp32, "fp16-accumulate"},
+    {"p100", DType::kFloat16, kDef, 21.2, kVec, NumberFormat::kFp16, "fp16 adds up in fp16"},
     {"p100", DType::kFloat16, kHalf, 21.2, kVec, NumberFormat::kFp16, ""},
     // bf16 needs Ampere; before, it is fp32.
     {"v100", DType::kBfloat16, kDef, 15.7, kVec, NumberFormat::kFp32, "bf16 runs as fp32"},
