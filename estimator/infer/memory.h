@@ -7,11 +7,11 @@ namespace dlcost {
 // Fills in parameters and weight_bytes: the stored tensors that the run reads, each once.
 //
 // A stored tensor is an initializer, the tensor of a Constant node, or what a generator
-// (ConstantOfShape, Range, EyeLike, a random one) makes from constants alone. It is found by
-// walking back from the operands of nodes that run through nodes that are folded. Bytes count at
-// the stored width. Parameters are the elements of those that hold numbers to compute with:
-// floating-point ones, and integers that a convolution or matrix product consumes or a
-// DequantizeLinear turns into reals; not scalars, indices, shapes or masks.
+// (ConstantOfShape, Range, EyeLike) makes from constants alone. It is found by walking back from
+// the operands of nodes that run through nodes that are folded. It is a parameter when it holds
+// numbers to compute with: floating-point ones, and integers that a convolution or matrix product
+// consumes or a DequantizeLinear turns into reals. Scalars, indices, shapes and masks are none.
+// Bytes count at the stored width.
 void CountWeights(InferredModel& model);
 
 // Fills in peak_activation_bytes by liveness over the main graph: a tensor lives from the node that

@@ -43,9 +43,8 @@ class WeightCounter {
       const Item item = stack.back();
       stack.pop_back();
       const Tensor* tensor = Of(*item.graph, item.id);
-      // A weight expanded to the batch is known before the run without being constant.
-      const bool known = tensor->constant || (tensor->foldable && IsFloat(tensor->type.dtype));
-      if (!known || !visited_.insert(tensor).second) continue;
+      // A weight that is expanded to the batch is known before the run without being constant.
+      if (!tensor->foldable || !visited_.insert(tensor).second) continue;
       const auto found = producers_.find(tensor);
       const CountedNode* producer = found == producers_.end() ? nullptr : found->second;
       if (producer == nullptr || IsGenerator(*producer)) {
@@ -70,16 +69,18 @@ class WeightCounter {
   }
 
   void Add(const Tensor& tensor, const CountedNode* producer, bool computes) {
-    if (!tensor.type.shape || (producer == nullptr && !tensor.is_initializer)) return;
+    if (!tensor.constant || !tensor.type.shape) return;
+    if (producer == nullptr && !tensor.is_initializer) return;
     const Count elements = tensor.type.shape->Elements();
-    model_.weight_bytes += tensor.is_initializer && tensor.stored > Bytes(0)
-                               ? tensor.stored
-                               : SizeOf(tensor.type.dtype, elements);
     const bool scalar =
         tensor.type.shape->rank() == 0 || (producer != nullptr && elements == Count(1));
     const bool number = IsFloat(tensor.type.dtype) || IsComplex(tensor.type.dtype) ||
                         (IsInteger(tensor.type.dtype) && computes);
-    if (number && !scalar) model_.parameters += elements;
+    if (!number || scalar) return;
+    model_.parameters += elements;
+    model_.weight_bytes += tensor.is_initializer && tensor.stored > Bytes(0)
+                               ? tensor.stored
+                               : SizeOf(tensor.type.dtype, elements);
   }
 
   InferredModel& model_;

@@ -136,12 +136,20 @@ class TextRenderer {
       });
     }
     Sums rest;
+    std::int64_t free_nodes = 0;  // views, metadata: one line for all of them
     for (std::size_t i = 0; i < order.size(); ++i) {
-      if (i < shown) {
+      if (!detail && order[i]->sums->flops == Flops() && order[i]->sums->bytes() == Bytes()) {
+        free_nodes += order[i]->sums->nodes;
+      } else if (i < shown) {
         table.Add(Cells(order[i]->name, order[i]->detail, order[i]->limiter, *order[i]->sums));
       } else {
         Accumulate(rest, *order[i]->sums);
       }
+    }
+    if (free_nodes > 0) {
+      Sums free;
+      free.nodes = free_nodes;
+      table.Add(Cells("views, shapes, constants", "", "", free));
     }
     if (shown < order.size()) {
       table.Add(Cells(fmt::format("... {} more", order.size() - shown), "", "", rest));

@@ -1,0 +1,134 @@
+"""The command line as a user meets it: exit codes, one line of error, determinism.
+
+Run by ctest with the program and the source tree as arguments; needs nothing but Python's standard library.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, SOURCE = sys.argv[1], sys.argv[2]
+NETWORKS = os.path.join(SOURCE, "models", "networks")
+ALEXNET = os.path.join(NETWORKS, "alexnet.onnx")
+BERT = os.path.join(NETWORKS, "bert-base.onnx")
+
+
+def run(*arguments, timeout=60):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, timeout=timeout, check=False)
+
+
+class Rejects(unittest.TestCase):
+    """Wrong input: one clear line on standard error, nothing on standard output, exit code 2."""
+
+    def rejected(self, *arguments, says=""):
+        result = run(*arguments)
+        error = result.stderr.decode(errors="replace")
+        self.assertEqual(result.returncode, 2, (arguments, error, result.stdout[:200]))
+        self.assertEqual(result.stdout, b"", arguments)
+        self.assertEqual(error.count("\n"), 1, error)
+        self.assertTrue(error.startswith("dlcost: "), error)
+        self.assertIn(says, error)
+
+    def file(self, content):
+        handle = tempfile.NamedTemporaryFile(suffix=".onnx", delete=False)
+        self.addCleanup(os.unlink, handle.name)
+        handle.write(content)
+        handle.close()
+        return handle.name
+
+    def test_files_that_are_no_models(self):
+        self.rejected("/nonexistent.onnx", says="No such file")
+        self.rejected("/", says="directory")
+        self.rejected("/dev/null", says="not a regular file")
+        self.rejected(self.file(b""), says="empty")
+        self.rejected(self.file(b"just a text file\n"), says="not a valid ONNX file")
+        self.rejected(self.file(b"\x08\x08"), says="no graph")
+
+    def test_random_bytes(self):
+        generator = random.Random(1)
+        for length in (1, 2, 10, 100, 1000, 10000):
+            for _ in range(5):
+                self.rejected(self.file(generator.randbytes(length)))
+
+    def test_truncated_anywhere(self):
+        with open(ALEXNET, "rb") as model:
+            content = model.read()
+        for length in range(1, len(content), max(1, len(content) // 200)):
+            result = run(self.file(content[:length]))
+            # A cut between two fields after the graph leaves a whole model.
+            self.assertIn(result.returncode, (0, 2))
+            if result.returncode == 2:
+                self.assertEqual(result.stderr.count(b"\n"), 1, result.stderr)
+
+    def test_flipped_bytes_never_crash(self):
+        with open(ALEXNET, "rb") as model:
+            content = model.read()
+        generator = random.Random(2)
+        for _ in range(100):
+            damaged = bytearray(content)
+            for _ in range(3):
+                damaged[generator.randrange(len(damaged))] = generator.randrange(256)
+            self.assertIn(run(self.file(bytes(damaged))).returncode, (0, 2))
+
+    def test_command_line(self):
+        self.rejected(ALEXNET, "--gpu", "h10o", says="did you mean 'h100")
+        self.rejected(ALEXNET, "--gpuu", "a100", says="did you mean '--gpu'?")
+        self.rejected(ALEXNET, "--format", "jason", says="did you mean 'json'?")
+        self.rejected(ALEXNET, "--by", "nodes", says="did you mean 'node'?")
+        self.rejected(ALEXNET, "--batch", "many", says="--batch")
+        self.rejected(ALEXNET, "--batch", "-1", says="negative")
+        self.rejected(ALEXNET, "--convention", "fvcor", says="convention")
+        self.rejected(ALEXNET, "-o", "/nonexistent/report.json", says="cannot write")
+        self.rejected("report", says="required")
+
+    def test_dimensions(self):
+        self.rejected(BERT, "--dim", "sek=128", says="no input has a dimension of that name")
+        self.rejected(BERT, "--dim", "sequence", says="NAME=N")
+        self.rejected(BERT, says="unbound dimensions")
+        self.rejected(ALEXNET, "--input", "nosuch:1x3x227x227", says="no such input")
+        self.rejected(ALEXNET, "--batch", "4611686018427387904", says="64 bits")
+
+
+class Reports(unittest.TestCase):
+    def test_output_is_deterministic(self):
+        for arguments in ((), ("--format", "json"), ("--by", "node", "--format", "csv")):
+            first = run(ALEXNET, "--gpu", "a100", *arguments)
+            self.assertEqual(first.returncode, 0, first.stderr)
+            self.assertEqual(first.stdout, run(ALEXNET, "--gpu", "a100", *arguments).stdout)
+
+    def test_totals_reconcile(self):
+        report = json.loads(run(ALEXNET, "--gpu", "a100", "--format", "json").stdout)
+        self.assertEqual(report["schema"], "dlcost.report/1")
+        for rows in ("by_op", "kernels", "nodes"):
+            for count in ("macs", "flops"):
+                self.assertEqual(
+                    sum(row[count] for row in report[rows]), report["totals"][count], (rows, count)
+                )
+        for rows in ("by_op", "kernels"):
+            self.assertEqual(sum(row["bytes"] for row in report[rows]), report["totals"]["bytes"])
+            self.assertAlmostEqual(
+                sum(row["bound_s"] for row in report[rows]), report["totals"]["bound_s"], places=12
+            )
+        self.assertEqual(sum(report["coverage"].values()), report["model"]["nodes"])
+
+    def test_writes_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "report.json")
+            result = run(ALEXNET, "--format", "json", "-o", path)
+            self.assertEqual((result.returncode, result.stdout), (0, b""))
+            with open(path, encoding="utf-8") as report:
+                self.assertIsNone(json.load(report)["device"])
+
+    def test_help_has_examples(self):
+        for arguments in (("--help",), ("report", "--help")):
+            result = run(*arguments)
+            self.assertEqual(result.returncode, 0)
+            self.assertIn(b"Examples:", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)
