@@ -69,7 +69,7 @@ class WeightCounter {
   }
 
   void Add(const Tensor& tensor, const CountedNode* producer, bool computes) {
-    if (!tensor.constant || !tensor.type.shape) return;
+    if (!tensor.type.shape) return;
     if (producer == nullptr && !tensor.is_initializer) return;
     const Count elements = tensor.type.shape->Elements();
     const bool scalar =
