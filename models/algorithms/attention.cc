@@ -1,0 +1,158 @@
+#include "models/algorithms/attention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dlcost {
+namespace {
+
+// Keys before the first query: a cache.
+Count Offset(const AttentionNest& nest) { return std::max(Count(0), nest.kv_len - nest.q_len); }
+
+// Blocks of columns that the rows of the first `tiles` whole row blocks touch under a causal mask;
+// rows are a multiple of columns.
+Count CausalBlocks(Count tiles, Count rows, Count columns, Count offset) {
+  return tiles * (tiles + 1) / 2 * (rows / columns) + tiles * CeilDiv(offset, columns);
+}
+
+// Score positions in the tiles that are computed, per head.
+Count VisitedScores(const AttentionNest& nest, Count rows, Count columns) {
+  const Count all = CeilDiv(nest.kv_len, columns);
+  const Count row_tiles = CeilDiv(nest.q_len, rows);
+  if (!nest.causal || rows % columns != Count(0)) return row_tiles * all * rows * columns;
+  const Count whole = nest.q_len / rows;
+  Count blocks = CausalBlocks(whole, rows, columns, Offset(nest));
+  if (row_tiles > whole) blocks += CeilDiv(Offset(nest) + nest.q_len, columns);
+  return std::min(blocks, row_tiles * all) * rows * columns;
+}
+
+Term Vector(std::string what, TermKind kind, DType type, Instructions instructions) {
+  return {.what = std::move(what), .kind = kind, .type = type, .instructions = instructions};
+}
+
+// Softmax keeps its sums in fp32 whatever the operands are.
+DType SoftmaxType(DType type) { return Bits(type) < 32 ? DType::kFloat32 : type; }
+
+}  // namespace
+
+Count VisibleScores(const AttentionNest& nest) {
+  if (!nest.causal) return nest.q_len * nest.kv_len;
+  const Count rows = std::min(nest.q_len, nest.kv_len);
+  return rows * Offset(nest) + rows * (rows + 1) / 2 + (nest.q_len - rows) * nest.kv_len;
+}
+
+AttentionPhase PhaseOf(const AttentionNest& nest) {
+  return nest.q_len * 8 <= nest.kv_len && nest.q_len <= Count(16) ? AttentionPhase::kDecode
+                                                                  : AttentionPhase::kPrefill;
+}
+
+std::string_view Name(AttentionPhase phase) {
+  return phase == AttentionPhase::kDecode ? "decode" : "prefill";
+}
+
+Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& options,
+                         const Library& library) {
+  const AttentionConstants& constants = library.attention;
+  const Count sharing = std::max(Count(1), nest.q_heads / std::max(Count(1), nest.kv_heads));
+  // Packing makes rows of heads, which then all see the same keys: no mask within the tile.
+  const bool packed = nest.q_len * sharing <= Count(constants.rows) && sharing > Count(1);
+  AttentionNest tiled = nest;
+  if (packed) tiled.q_len = nest.q_len * sharing;
+  if (packed) tiled.causal = false;
+  const Count heads = nest.batch * (packed ? nest.kv_heads : nest.q_heads);
+  const Count rows = std::min(Count(constants.rows), RoundUp(tiled.q_len, constants.decode_rows));
+  const Count columns = constants.columns;
+
+  const Count depth = nest.qk_dim + nest.v_dim;
+  const Count dense = tiled.q_len * tiled.kv_len;
+  const Count padded = RoundUp(tiled.q_len, rows) * RoundUp(tiled.kv_len, columns);
+  const Count visited = VisitedScores(tiled, rows, columns);
+  const Count row_count = heads * RoundUp(tiled.q_len, rows);
+
+  Stage stage{.name = "attention"};
+  const auto products = [&](std::string what, TermKind kind, Count scores) {
+    if (scores == Count(0)) return;
+    stage.terms.push_back({.what = std::move(what),
+                           .kind = kind,
+                           .pipe = options.pipe,
+                           .type = options.type,
+                           .instructions = {.fma = heads * scores * depth}});
+  };
+  products(fmt::format("scores and values, {} heads x {} x {} x ({} + {})", heads, tiled.q_len,
+                       tiled.kv_len, nest.qk_dim, nest.v_dim),
+           TermKind::kProducts, dense);
+  products(fmt::format("tile padding {} x {} -> {} x {}", tiled.q_len, tiled.kv_len,
+                       RoundUp(tiled.q_len, rows), RoundUp(tiled.kv_len, columns)),
+           TermKind::kPadding, padded - dense);
+  products("tiles above the diagonal", TermKind::kSkipped, visited - padded);
+  const DType type = SoftmaxType(options.type);
+  stage.terms.push_back(Vector("softmax: scale, exponential, sum", TermKind::kPointwise, type,
+                               Instructions{.fma = 1, .add = 1, .special = 1} * (heads * visited)));
+  // Whenever a tile of keys has been seen, the sums so far are rescaled to the new maximum.
+  const Count updates = heads * visited / columns;
+  stage.terms.push_back(Vector("rescale to the running maximum", TermKind::kReduction, type,
+                               Instructions{.fma = 1, .mul = nest.v_dim, .special = 1} * updates));
+  stage.terms.push_back(Vector("divide by the sums", TermKind::kEpilogue, type,
+                               Instructions{.mul = nest.v_dim, .special = 1} * row_count));
+  stage.grid = TileGrid{.batch = heads,
+                        .m = tiled.q_len,
+                        .n = nest.v_dim,
+                        .k = tiled.kv_len,
+                        .tile_m = rows,
+                        .tile_n = std::max(Count(1), nest.v_dim),
+                        .tile_k = columns,
+                        .split_k = options.split_kv};
+  Execution execution{.algorithm = Algorithm::kFlashAttention,
+                      .name = fmt::format("flash {}x{}", rows, columns)};
+  execution.stages.push_back(std::move(stage));
+  if (options.split_kv > Count(1)) {
+    // Each part leaves its sums, maximum and denominator in fp32.
+    const Bytes parts =
+        SizeOf(DType::kFloat32, heads * tiled.q_len * options.split_kv * (nest.v_dim + Count(2)));
+    execution.name += fmt::format(" split-kv {}", options.split_kv);
+    execution.stages[0].extra_written = parts;
+    execution.workspace = parts;
+    Stage combine{.name = "combine"};
+    combine.extra_read = parts;
+    combine.terms.push_back(Vector(fmt::format("join {} parts", options.split_kv),
+                                   TermKind::kReduction, type,
+                                   Instructions{.fma = nest.v_dim + Count(1), .special = 1} *
+                                       (heads * tiled.q_len * options.split_kv)));
+    execution.stages.push_back(std::move(combine));
+  }
+  return execution;
+}
+
+Execution MaterializedAttention(const AttentionNest& nest, const AttentionOptions& options,
+                                const Library& library) {
+  const Count heads = nest.batch * nest.q_heads;
+  const Count scores = heads * nest.q_len * nest.kv_len;
+  const Bytes size = SizeOf(options.type, scores);
+  const GemmOptions gemm{.pipe = options.pipe, .type = options.type, .tile = options.tile};
+  Execution execution = TiledGemm(
+      {.batch = heads, .m = nest.q_len, .n = nest.kv_len, .k = nest.qk_dim}, gemm, library);
+  Execution values = TiledGemm({.batch = heads, .m = nest.q_len, .n = nest.v_dim, .k = nest.kv_len},
+                               gemm, library);
+  execution.stages[0].name = "scores";
+  execution.stages[0].extra_written += size;
+
+  Stage softmax{.name = "softmax"};
+  const DType type = SoftmaxType(options.type);
+  softmax.terms.push_back(
+      Vector("softmax: scale, exponential, sum, divide", TermKind::kPointwise, type,
+             Instructions{.fma = 1, .add = 1, .mul = 1, .special = 1} * scores));
+  softmax.extra_read = size;
+  softmax.extra_written = size;
+
+  values.stages[0].name = "values";
+  values.stages[0].extra_read += size;
+  execution.stages.push_back(std::move(softmax));
+  execution.stages.push_back(std::move(values.stages[0]));
+  execution.algorithm = Algorithm::kMaterializedAttention;
+  execution.name = fmt::format("materialized {}x{}", options.tile.m, options.tile.n);
+  execution.workspace = size + size;
+  return execution;
+}
+
+}  // namespace dlcost

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "models/algorithms/gemm.h"
+
+namespace dlcost {
+
+struct AttentionOptions {
+  Pipe pipe = Pipe::kVector;
+  DType type = DType::kFloat32;
+  Count split_kv = 1;  // thread blocks that share the keys of one block of queries
+  TileShape tile;      // of the products of the materialized form
+};
+
+// softmax(Q K^T) V in one kernel: scores live in registers, tile by tile, with a running maximum.
+// Tiles that a causal mask hides altogether are skipped. When there are few queries, the query
+// heads that share a key-value head are packed into one tile.
+Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& options,
+                         const Library& library);
+
+// The same as two products with a softmax between them; scores and probabilities are written and
+// read, masked or not.
+Execution MaterializedAttention(const AttentionNest& nest, const AttentionOptions& options,
+                                const Library& library);
+
+// Score positions that a causal mask leaves: query i of q sees kv - q + i + 1 keys.
+Count VisibleScores(const AttentionNest& nest);
+
+// Fewer queries than a tile packs to is called decoding, anything else prefill.
+enum class AttentionPhase { kPrefill, kDecode };
+AttentionPhase PhaseOf(const AttentionNest& nest);
+std::string_view Name(AttentionPhase phase);  // "prefill", "decode"
+
+}  // namespace dlcost

@@ -1,0 +1,170 @@
+#include "models/algorithms/convolution.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dlcost {
+namespace {
+
+Count Product(const std::vector<std::int64_t>& extents) {
+  Count product = 1;
+  for (const std::int64_t extent : extents) product *= extent;
+  return product;
+}
+
+bool All(const std::vector<std::int64_t>& values, std::int64_t expected) {
+  return std::all_of(values.begin(), values.end(),
+                     [&](std::int64_t value) { return value == expected; });
+}
+
+Bytes Size(const ConvOptions& options, Count elements) { return SizeOf(options.type, elements); }
+
+// One multiplication (by alpha) per element that changes its layout, read and written once.
+Stage Conversion(const char* what, Count elements, const ConvOptions& options) {
+  Stage stage{.name = fmt::format("{} to channels last", what)};
+  stage.terms.push_back({.what = fmt::format("scale {} elements", elements),
+                         .kind = TermKind::kTransform,
+                         .type = options.type,
+                         .instructions = {.mul = elements}});
+  stage.extra_read = Size(options, elements);
+  stage.extra_written = stage.extra_read;
+  return stage;
+}
+
+}  // namespace
+
+Count InputElements(const ConvNest& nest) {
+  return nest.batch * nest.in_channels * Product(nest.in);
+}
+Count OutputElements(const ConvNest& nest) {
+  return nest.batch * nest.out_channels * Product(nest.out);
+}
+Count WeightElements(const ConvNest& nest) {
+  return nest.in_channels / nest.groups * nest.out_channels * Product(nest.kernel);
+}
+
+GemmNest AsGemm(const ConvNest& nest) {
+  const Count in = nest.in_channels / nest.groups, out = nest.out_channels / nest.groups;
+  const Count taps = Product(nest.kernel);
+  GemmNest gemm{.batch = nest.groups, .b_is_weight = true};
+  if (nest.transposed) {
+    gemm.m = nest.batch * Product(nest.in);
+    gemm.n = out * taps;
+    gemm.k = in;
+  } else {
+    gemm.m = nest.batch * Product(nest.out);
+    gemm.n = out;
+    gemm.k = in * taps;
+  }
+  return gemm;
+}
+
+std::optional<std::string> WhyNot(Algorithm algorithm, const ConvNest& nest, DType type) {
+  switch (algorithm) {
+    case Algorithm::kDirect:
+    case Algorithm::kImplicitGemm:
+    case Algorithm::kIm2colGemm:
+      return std::nullopt;
+    case Algorithm::kDepthwise:
+      if (nest.groups == Count(1) || nest.in_channels != nest.groups) {
+        return "more than one input channel per group";
+      }
+      return std::nullopt;
+    case Algorithm::kWinograd:
+    case Algorithm::kWinogradNonfused:
+    case Algorithm::kFft:
+      break;
+    default:
+      throw Error("{} does not execute convolutions", Name(algorithm));
+  }
+  if (nest.transposed) return "transposed";
+  if (!All(nest.stride, 1)) return fmt::format("stride {}", fmt::join(nest.stride, "x"));
+  if (!All(nest.dilation, 1)) return fmt::format("dilation {}", fmt::join(nest.dilation, "x"));
+  if (nest.groups != Count(1)) return fmt::format("{} groups", nest.groups);
+  if (!IsFloat(type) || Bits(type) < 16) return fmt::format("type {}", Name(type));
+  if (nest.kernel.size() != 2) return fmt::format("{} spatial axes", nest.kernel.size());
+  if (All(nest.kernel, 1)) return "1x1 filter";
+  const std::int64_t longest = *std::max_element(nest.kernel.begin(), nest.kernel.end());
+  if (algorithm == Algorithm::kFft) {
+    if (longest > 16) return fmt::format("filter extent {}", longest);
+    // Half precision loses the small frequencies.
+    if (Bits(type) < 32) return fmt::format("type {}", Name(type));
+    return std::nullopt;
+  }
+  // Transforms for longer filters cancel too much: libraries offer 3x3 fused, 3x3 and 5x5 apart.
+  const std::int64_t most = algorithm == Algorithm::kWinograd ? 3 : 5;
+  if (longest > most) return fmt::format("filter extent {}", longest);
+  return std::nullopt;
+}
+
+Execution DirectConv(const ConvNest& nest, const ConvOptions& options) {
+  const GemmNest gemm = AsGemm(nest);
+  Stage stage{.name = "direct"};
+  stage.terms.push_back({.what = fmt::format("products {} outputs x {}", gemm.m * gemm.n, gemm.k),
+                         .kind = TermKind::kProducts,
+                         .type = options.type,
+                         .instructions = {.fma = gemm.batch * gemm.m * gemm.n * gemm.k}});
+  Execution execution{.algorithm = Algorithm::kDirect, .name = "direct"};
+  execution.stages.push_back(std::move(stage));
+  return execution;
+}
+
+Execution DepthwiseConv(const ConvNest& nest, const ConvOptions& options) {
+  if (const auto why = WhyNot(Algorithm::kDepthwise, nest, options.type)) {
+    throw Error("a depthwise kernel cannot run this convolution: {}", *why);
+  }
+  Execution execution = DirectConv(nest, options);
+  execution.algorithm = Algorithm::kDepthwise;
+  execution.name = "depthwise";
+  execution.stages[0].name = "depthwise";
+  return execution;
+}
+
+Execution ImplicitGemmConv(const ConvNest& nest, const ConvOptions& options,
+                           const Library& library) {
+  const TileGrid grid = GridOf(AsGemm(nest), options.tile);
+  Stage stage{.name = "implicit product", .grid = grid};
+  stage.terms =
+      ProductTerms(grid, {.pipe = options.pipe, .type = options.type, .tile = options.tile},
+                   library.conv_epilogue);
+  Execution execution{.algorithm = Algorithm::kImplicitGemm,
+                      .name = fmt::format("implicit_gemm {}x{}", options.tile.m, options.tile.n)};
+  if (options.convert_layout) {
+    execution.stages.push_back(Conversion("input", InputElements(nest), options));
+    execution.stages.push_back(Conversion("weight", WeightElements(nest), options));
+    execution.workspace = Size(options, InputElements(nest) + WeightElements(nest));
+  }
+  execution.stages.push_back(std::move(stage));
+  return execution;
+}
+
+Execution Im2colConv(const ConvNest& nest, const ConvOptions& options, const Library& library) {
+  const GemmNest gemm = AsGemm(nest);
+  const Bytes columns =
+      Size(options, nest.transposed ? gemm.batch * gemm.m * gemm.n : gemm.batch * gemm.m * gemm.k);
+  Execution execution =
+      TiledGemm(gemm, {.pipe = options.pipe, .type = options.type, .tile = options.tile}, library);
+  execution.algorithm = Algorithm::kIm2colGemm;
+  execution.name = fmt::format("im2col_gemm {}x{}", options.tile.m, options.tile.n);
+  // A 1x1 filter that takes every position reads the input as it is.
+  if (All(nest.kernel, 1) && All(nest.stride, 1)) return execution;
+  execution.workspace = columns;
+  Stage gather{.name = nest.transposed ? "col2im" : "im2col"};
+  if (nest.transposed) {
+    gather.extra_read = columns;
+    execution.stages[0].extra_written += columns;
+    gather.terms.push_back({.what = "add up overlapping taps",
+                            .kind = TermKind::kTransform,
+                            .type = options.type,
+                            .instructions = {.add = gemm.batch * gemm.m * gemm.n}});
+    execution.stages.push_back(std::move(gather));
+  } else {
+    gather.extra_written = columns;
+    execution.stages[0].extra_read += columns;
+    execution.stages.insert(execution.stages.begin(), std::move(gather));
+  }
+  return execution;
+}
+
+}  // namespace dlcost

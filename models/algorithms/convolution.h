@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "models/algorithms/gemm.h"
+
+namespace dlcost {
+
+// The ways of executing a convolution. Counts leave out bias and fused neighbours, which the caller
+// adds with AddPointwise.
+
+struct ConvOptions {
+  Pipe pipe = Pipe::kVector;
+  DType type = DType::kFloat32;
+  TileShape tile;  // of the product, where the algorithm has one: m positions, n channels
+  // Tensors are NCHW in memory; a kernel that wants NHWC converts input, weight and output.
+  bool convert_layout = false;
+};
+
+// The convolution as a product: per group, m = N prod(out) positions, n = Cout/g channels,
+// k = Cin/g prod(kernel). A transposed one is the product before its results are scattered:
+// m = N prod(in), n = Cout/g prod(kernel), k = Cin/g.
+GemmNest AsGemm(const ConvNest& nest);
+
+// Why the algorithm cannot run this convolution ("stride 2"), or nullopt when it can. Every
+// algorithm but kDirect, kImplicitGemm and kIm2colGemm has such rules; an Algorithm that is not for
+// convolutions is an Error.
+std::optional<std::string> WhyNot(Algorithm algorithm, const ConvNest& nest, DType type);
+
+Execution DirectConv(const ConvNest& nest, const ConvOptions& options);
+Execution DepthwiseConv(const ConvNest& nest, const ConvOptions& options);
+Execution ImplicitGemmConv(const ConvNest& nest, const ConvOptions& options,
+                           const Library& library);
+// Writes the gathered input, k columns per position, and multiplies it.
+Execution Im2colConv(const ConvNest& nest, const ConvOptions& options, const Library& library);
+
+// F(m, r) along every spatial axis, `outputs` per tile and axis. Throws Error where WhyNot says so.
+// Fused: all but the filter transform in one kernel, whose blocks share 32 tiles.
+Execution FusedWinogradConv(const ConvNest& nest, int outputs, const ConvOptions& options,
+                            const Library& library);
+Execution NonfusedWinogradConv(const ConvNest& nest, int outputs, const ConvOptions& options,
+                               const Library& library);
+// Tiles of edge `tile`, overlapping by the filter's extent less one.
+Execution FftConv(const ConvNest& nest, int tile, const ConvOptions& options,
+                  const Library& library);
+
+// Elements of one image's input or output over all channels.
+Count InputElements(const ConvNest& nest);
+Count OutputElements(const ConvNest& nest);
+Count WeightElements(const ConvNest& nest);
+
+}  // namespace dlcost

@@ -1,0 +1,229 @@
+#include "models/algorithms/library.h"
+
+#include <array>
+
+namespace dlcost {
+namespace {
+
+// Sources. "Counters" are published profiles: nvprof flop_count_sp of AlexNet on a P4 at batch 1
+// (cuDNN 6), nvprof metrics of batched SGEMM on a GTX 1080 Ti, instruction counters of AlexNet on
+// an A100 at batch 128 (cuDNN 8). "Names" are tile shapes that kernel names carry, such as
+// maxwell_sgemm_128x64, maxwell_scudnn_winograd_128x128_ldg1_ldg4_tile148n,
+// ampere_sgemm_32x32_sliced1x4, ampere_gcgemm_64x64, sm80_xmma_gemm_..._tilesize128x128x32.
+
+// cuBLAS is column-major, so that the wide side of its tiles covers the columns of a row-major
+// product. Names.
+constexpr TileShape kMaxwellGemm[] = {
+    {.m = 128, .n = 128, .k = 8, .resident = 2},
+    {.m = 64, .n = 128, .k = 8, .resident = 3},
+    {.m = 64, .n = 64, .k = 8, .resident = 6},
+    {.m = 32, .n = 128, .k = 8, .resident = 6},
+};
+// Counters: 3025 positions run as 3072, channels pad to 64, k 363 runs as 364; every output of a
+// tile costs one FMA more (the sum times alpha plus beta times the old value).
+constexpr TileShape kPascalConv[] = {
+    {.m = 128, .n = 64, .k = 4, .resident = 3},
+    {.m = 128, .n = 128, .k = 4, .resident = 2},
+    {.m = 128, .n = 32, .k = 4, .resident = 6},
+};
+constexpr TileShape kVoltaConv[] = {
+    {.m = 128, .n = 128, .k = 8, .resident = 2},
+    {.m = 128, .n = 64, .k = 8, .resident = 3},
+    {.m = 128, .n = 32, .k = 8, .resident = 6},
+};
+constexpr TileShape kVoltaTensor[] = {
+    {.m = 128, .n = 256, .k = 32},
+    {.m = 128, .n = 128, .k = 32, .resident = 2},
+    {.m = 64, .n = 128, .k = 32, .resident = 3},
+    {.m = 64, .n = 64, .k = 32, .resident = 4},
+};
+// Counters: fc8 (128 x 1000 x 4096) ran as 6 parts of 22 steps of 32 on 32x32 tiles, four slices
+// each: 8 blocks per SM make 864 places for 128 blocks.
+constexpr TileShape kAmpereGemm[] = {
+    {.m = 32, .n = 32, .k = 32, .slices = 4, .resident = 8},
+    {.m = 64, .n = 64, .k = 8, .resident = 6},
+    {.m = 64, .n = 128, .k = 8, .resident = 3},
+    {.m = 128, .n = 128, .k = 8, .resident = 2},
+};
+// Counters: conv1 of AlexNet, k 363 runs as 368.
+constexpr TileShape kAmpereConv[] = {
+    {.m = 128, .n = 64, .k = 8, .resident = 3},
+    {.m = 128, .n = 128, .k = 8, .resident = 2},
+    {.m = 128, .n = 32, .k = 8, .resident = 6},
+};
+constexpr TileShape kAmpereTensor[] = {
+    {.m = 128, .n = 256, .k = 32},
+    {.m = 256, .n = 128, .k = 32},
+    {.m = 128, .n = 128, .k = 32, .resident = 2},
+    {.m = 64, .n = 128, .k = 32, .resident = 2},
+    {.m = 64, .n = 64, .k = 64, .resident = 4},
+};
+constexpr TileShape kHopperTensor[] = {
+    {.m = 128, .n = 256, .k = 64},
+    {.m = 256, .n = 128, .k = 64},
+    {.m = 128, .n = 128, .k = 64},
+    {.m = 64, .n = 256, .k = 64},
+    {.m = 64, .n = 128, .k = 64, .resident = 2},
+    {.m = 64, .n = 64, .k = 64, .resident = 3},
+    {.m = 64, .n = 32, .k = 64, .resident = 4},
+    {.m = 64, .n = 16, .k = 64, .resident = 4},
+};
+// Register tiles of AVX-512 kernels (oneDNN's and OpenBLAS's developer guides): rows in registers,
+// columns in two vectors.
+constexpr TileShape kCpuGemm[] = {{.m = 6, .n = 32, .k = 1}};
+constexpr TileShape kGenericGemm[] = {{.m = 128, .n = 128, .k = 8}, {.m = 64, .n = 64, .k = 8}};
+
+// Names: tile148, tile228 and tile418 are images x rows x columns of 2x2 tiles, 32 in all.
+constexpr WinogradConstants::Group kWinogradGroups[] = {{1, 4, 8}, {2, 2, 8}, {4, 1, 8}};
+constexpr int kWinogradFilters[] = {128, 64, 32};
+constexpr WinogradConstants kCudnnWinograd = {
+    .groups = kWinogradGroups, .filters = kWinogradFilters, .nonfused_tile = 4};
+constexpr WinogradConstants::Group kNoGroups[] = {{1, 1, 1}};
+constexpr int kCpuFilters[] = {16};
+constexpr WinogradConstants kCpuWinograd = {
+    .groups = kNoGroups, .filters = kCpuFilters, .nonfused_tile = 4};
+
+constexpr int kFftTiles[] = {16, 32};
+constexpr FftConstants kMaxwellFft = {.tiles = kFftTiles,
+                                      .product = {.m = 64, .n = 64, .k = 8, .resident = 4},
+                                      .gauss = false,
+                                      .prefetch = 0};
+// Counters: 3 real products per complex one, three additions per element of either side of a tile
+// (for 8 steps more than k has), two per output.
+constexpr FftConstants kAmpereFft = {.tiles = kFftTiles,
+                                     .product = {.m = 64, .n = 64, .k = 8, .resident = 4},
+                                     .gauss = true,
+                                     .prefetch = 8};
+
+// Counters of AlexNet's affine layers on the P4: m (2k + 5k/128 + 3).
+constexpr MatrixVectorConstants kMatrixVector = {
+    .chunk = 128, .adds_per_chunk = 5, .row = {.fma = 1, .mul = 1}};
+
+// Counters of batched SGEMM: one multiplication per output, one FMA when the product accumulates.
+constexpr Instructions kScale = {.mul = 1};
+constexpr Instructions kAccumulate = {.fma = 1};
+// FlashAttention-2's block sizes for a head of 128; least rows of a matrix instruction (m16n8k16).
+constexpr AttentionConstants kAttention = {.rows = 128, .columns = 64, .decode_rows = 16};
+
+constexpr Library kLibraries[] = {
+    {.id = "pascal",
+     .covers = "cuDNN 6 and cuBLAS 8 on Maxwell and Pascal",
+     .gemm_vector = kMaxwellGemm,
+     .gemm_tensor = kMaxwellGemm,
+     .conv_vector = kPascalConv,
+     .conv_tensor = kPascalConv,
+     .gemm_scale = kScale,
+     .gemm_accumulate = kAccumulate,
+     .conv_epilogue = {.fma = 1},
+     .tensor_conv_nhwc = false,
+     .matrix_vector = kMatrixVector,
+     .winograd = kCudnnWinograd,
+     .fft = kMaxwellFft,
+     .attention = kAttention,
+     .tensor_flops_per_instruction = 0},
+    {.id = "volta",
+     .covers = "cuDNN 7 and cuBLAS 10 on Volta and Turing",
+     .gemm_vector = kMaxwellGemm,
+     .gemm_tensor = kVoltaTensor,
+     .conv_vector = kVoltaConv,
+     .conv_tensor = kVoltaTensor,
+     .gemm_scale = kScale,
+     .gemm_accumulate = kAccumulate,
+     .conv_epilogue = {.fma = 1},
+     .tensor_conv_nhwc = true,
+     .matrix_vector = kMatrixVector,
+     .winograd = kCudnnWinograd,
+     .fft = kMaxwellFft,
+     .attention = kAttention,
+     .tensor_flops_per_instruction = 512},
+    {.id = "ampere",
+     .covers = "cuDNN 8 and cuBLAS 11 on Ampere and Ada",
+     .gemm_vector = kAmpereGemm,
+     .gemm_tensor = kAmpereTensor,
+     .conv_vector = kAmpereConv,
+     .conv_tensor = kAmpereTensor,
+     .gemm_scale = kScale,
+     .gemm_accumulate = kAccumulate,
+     .conv_epilogue = {.mul = 1},
+     .tensor_conv_nhwc = true,
+     .matrix_vector = kMatrixVector,
+     .winograd = kCudnnWinograd,
+     .fft = kAmpereFft,
+     .attention = kAttention,
+     .tensor_flops_per_instruction = 2048},
+    {.id = "hopper",
+     .covers = "cuDNN 9 and cuBLAS 12 on Hopper and Blackwell",
+     .gemm_vector = kAmpereGemm,
+     .gemm_tensor = kHopperTensor,
+     .conv_vector = kAmpereConv,
+     .conv_tensor = kHopperTensor,
+     .gemm_scale = kScale,
+     .gemm_accumulate = kAccumulate,
+     .conv_epilogue = {.mul = 1},
+     .tensor_conv_nhwc = true,
+     .matrix_vector = kMatrixVector,
+     .winograd = kCudnnWinograd,
+     .fft = kAmpereFft,
+     .attention = kAttention,
+     .tensor_flops_per_instruction = 0},
+    {.id = "cpu",
+     .covers = "oneDNN and MLAS on x86 and Arm processors",
+     .gemm_vector = kCpuGemm,
+     .gemm_tensor = kCpuGemm,
+     .conv_vector = kCpuGemm,
+     .conv_tensor = kCpuGemm,
+     .gemm_scale = {},
+     .gemm_accumulate = {.add = 1},
+     .conv_epilogue = {},
+     .tensor_conv_nhwc = false,
+     .matrix_vector = {.chunk = 64, .adds_per_chunk = 1, .row = {}},
+     .winograd = kCpuWinograd,
+     .fft = kMaxwellFft,
+     .attention = {.rows = 32, .columns = 32, .decode_rows = 1},
+     .tensor_flops_per_instruction = 0},
+    {.id = "generic",
+     .covers = "devices without a known library: 128x128 and 64x64 tiles",
+     .gemm_vector = kGenericGemm,
+     .gemm_tensor = kGenericGemm,
+     .conv_vector = kGenericGemm,
+     .conv_tensor = kGenericGemm,
+     .gemm_scale = {},
+     .gemm_accumulate = {.add = 1},
+     .conv_epilogue = {},
+     .tensor_conv_nhwc = false,
+     .matrix_vector = {.chunk = 128, .adds_per_chunk = 0, .row = {}},
+     .winograd = kCudnnWinograd,
+     .fft = kMaxwellFft,
+     .attention = kAttention,
+     .tensor_flops_per_instruction = 0},
+};
+
+struct Coverage {
+  std::string_view architecture;
+  std::string_view library;
+};
+constexpr Coverage kCoverage[] = {
+    {"Maxwell", "pascal"}, {"Pascal", "pascal"}, {"Volta", "volta"},
+    {"Turing", "volta"},   {"Ampere", "ampere"}, {"Ada Lovelace", "ampere"},
+    {"Ada", "ampere"},     {"Hopper", "hopper"}, {"Blackwell", "hopper"},
+};
+
+const Library& Find(std::string_view id) {
+  for (const Library& library : kLibraries) {
+    if (library.id == id) return library;
+  }
+  return kLibraries[std::size(kLibraries) - 1];
+}
+
+}  // namespace
+
+const Library& LibraryFor(std::string_view architecture) {
+  for (const Coverage& coverage : kCoverage) {
+    if (coverage.architecture == architecture) return Find(coverage.library);
+  }
+  return Find(architecture);  // "cpu" and "generic" are names of their own
+}
+
+std::span<const Library> Libraries() { return kLibraries; }
+
+}  // namespace dlcost

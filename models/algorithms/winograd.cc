@@ -1,0 +1,169 @@
+#include <fmt/format.h>
+
+#include "models/algorithms/convolution.h"
+#include "models/algorithms/toom_cook.h"
+
+namespace dlcost {
+namespace {
+
+// The transforms of one two-dimensional tile: along the rows of the first axis, then along the
+// second, with what the first has left.
+struct TileTransforms {
+  ToomCook row, column;
+  Count products;
+  Instructions input, filter, output;
+};
+
+TileTransforms TransformsOf(const ConvNest& nest, int outputs) {
+  TileTransforms t;
+  t.row = MakeToomCook(outputs, static_cast<int>(nest.kernel[0]));
+  t.column = MakeToomCook(outputs, static_cast<int>(nest.kernel[1]));
+  t.products = Count(t.row.products) * t.column.products;
+  t.input = t.row.input * Count(t.column.products);
+  t.input += t.column.input * Count(t.row.products);
+  t.filter = t.row.filter * Count(t.column.taps);
+  t.filter += t.column.filter * Count(t.row.products);
+  t.output = t.row.output * Count(t.column.products);
+  t.output += t.column.output * Count(t.row.outputs);
+  return t;
+}
+
+Term Transform(std::string what, DType type, Instructions instructions) {
+  return {.what = std::move(what),
+          .kind = TermKind::kTransform,
+          .type = type,
+          .instructions = instructions};
+}
+
+struct Tiles {
+  Count rows, columns;  // per image
+};
+
+Tiles TilesOf(const ConvNest& nest, int outputs) {
+  return {CeilDiv(nest.out[0], outputs), CeilDiv(nest.out[1], outputs)};
+}
+
+std::string TileName(const char* algorithm, const ConvNest& nest, int outputs) {
+  return fmt::format("{} F({}x{},{}x{})", algorithm, outputs, outputs, nest.kernel[0],
+                     nest.kernel[1]);
+}
+
+void RequireValid(Algorithm algorithm, const ConvNest& nest, DType type) {
+  if (const auto why = WhyNot(algorithm, nest, type)) {
+    throw Error("{} cannot run this convolution: {}", Name(algorithm), *why);
+  }
+}
+
+// The filter transform is a kernel of its own in both variants: it runs once per filter and channel
+// and writes `products` values for each.
+Stage FilterTransform(const ConvNest& nest, const TileTransforms& t, DType type) {
+  const Count pairs = nest.in_channels * nest.out_channels;
+  Stage stage{.name = "filter transform"};
+  stage.terms.push_back(Transform(fmt::format("filter transform of {} channel pairs", pairs), type,
+                                  t.filter * pairs));
+  stage.extra_written = SizeOf(type, pairs * t.products);
+  return stage;
+}
+
+}  // namespace
+
+Execution FusedWinogradConv(const ConvNest& nest, int outputs, const ConvOptions& options,
+                            const Library& library) {
+  RequireValid(Algorithm::kWinograd, nest, options.type);
+  const TileTransforms t = TransformsOf(nest, outputs);
+  const Tiles tiles = TilesOf(nest, outputs);
+  const Count used = nest.batch * tiles.rows * tiles.columns;
+
+  // The group of tiles that wastes least.
+  Count padded;
+  std::string shape;
+  for (const WinogradConstants::Group& group : library.winograd.groups) {
+    const Count images = RoundUp(nest.batch, group.images);
+    const Count rows = RoundUp(tiles.rows, group.rows);
+    const Count columns = RoundUp(tiles.columns, group.columns);
+    if (!shape.empty() && images * rows * columns >= padded) continue;
+    padded = images * rows * columns;
+    shape = fmt::format("{}x{}x{} -> {}x{}x{}", nest.batch, tiles.rows, tiles.columns, images, rows,
+                        columns);
+  }
+  Count block = library.winograd.filters.front();
+  for (const int filters : library.winograd.filters) {
+    if (RoundUp(nest.out_channels, filters) < RoundUp(nest.out_channels, block)) block = filters;
+  }
+  const Count filters = RoundUp(nest.out_channels, block);
+
+  Stage stage{.name = "tiles"};
+  const auto products = [&](std::string what, TermKind kind, Count positions, Count channels) {
+    if (positions == Count(0) || channels == Count(0)) return;
+    stage.terms.push_back(
+        {.what = std::move(what),
+         .kind = kind,
+         .pipe = options.pipe,
+         .type = options.type,
+         .instructions = {.fma = positions * t.products * nest.in_channels * channels}});
+  };
+  products(fmt::format("products {} tiles x {} x {} channel pairs", used, t.products,
+                       nest.in_channels * nest.out_channels),
+           TermKind::kProducts, used, nest.out_channels);
+  products("tile padding " + shape, TermKind::kPadding, padded - used, nest.out_channels);
+  products(fmt::format("filter padding {} -> {}", nest.out_channels, filters), TermKind::kPadding,
+           padded, filters - nest.out_channels);
+  const Count blocks = filters / block;
+  stage.terms.push_back(Transform(fmt::format("input transform, once per {} filters", block),
+                                  options.type, t.input * (padded * nest.in_channels * blocks)));
+  stage.terms.push_back(Transform("output transform", options.type, t.output * (padded * filters)));
+  const Stage filter = FilterTransform(nest, t, options.type);
+  stage.extra_read = filter.extra_written;
+  // What a block of 32 tiles by `block` filters covers, as a product.
+  const WinogradConstants::Group& group = library.winograd.groups.front();
+  stage.grid = TileGrid{.batch = t.products,
+                        .m = padded,
+                        .n = nest.out_channels,
+                        .k = nest.in_channels,
+                        .tile_m = group.images * group.rows * group.columns,
+                        .tile_n = block,
+                        .tile_k = 1};
+  Execution execution{.algorithm = Algorithm::kWinograd,
+                      .name = TileName("winograd", nest, outputs),
+                      .workspace = filter.extra_written};
+  execution.stages = {filter, std::move(stage)};
+  return execution;
+}
+
+Execution NonfusedWinogradConv(const ConvNest& nest, int outputs, const ConvOptions& options,
+                               const Library& library) {
+  RequireValid(Algorithm::kWinogradNonfused, nest, options.type);
+  const TileTransforms t = TransformsOf(nest, outputs);
+  const Tiles tiles = TilesOf(nest, outputs);
+  const Count used = nest.batch * tiles.rows * tiles.columns;
+  const Bytes input_bytes = SizeOf(options.type, used * nest.in_channels * t.products);
+  const Bytes output_bytes = SizeOf(options.type, used * nest.out_channels * t.products);
+
+  Stage input{.name = "input transform"};
+  input.terms.push_back(Transform(fmt::format("input transform of {} tiles", used), options.type,
+                                  t.input * (used * nest.in_channels)));
+  input.extra_written = input_bytes;
+  Stage filter = FilterTransform(nest, t, options.type);
+
+  const GemmNest gemm{
+      .batch = t.products, .m = used, .n = nest.out_channels, .k = nest.in_channels};
+  Execution execution =
+      TiledGemm(gemm, {.pipe = options.pipe, .type = options.type, .tile = options.tile}, library);
+  Stage& product = execution.stages[0];
+  product.name = "batched product";
+  product.extra_read += input_bytes + filter.extra_written;
+  product.extra_written += output_bytes;
+
+  Stage output{.name = "output transform"};
+  output.terms.push_back(Transform(fmt::format("output transform of {} tiles", used), options.type,
+                                   t.output * (used * nest.out_channels)));
+  output.extra_read = output_bytes;
+
+  execution.algorithm = Algorithm::kWinogradNonfused;
+  execution.name = TileName("winograd_nonfused", nest, outputs);
+  execution.workspace = input_bytes + filter.extra_written + output_bytes;
+  execution.stages = {std::move(input), std::move(filter), std::move(product), std::move(output)};
+  return execution;
+}
+
+}  // namespace dlcost
