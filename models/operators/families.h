@@ -45,5 +45,13 @@ std::span<const OpDef> ScatterOps();
 std::span<const OpDef> ResizeOps();
 std::span<const OpDef> DynamicOps();
 std::span<const OpDef> SamplingOps();
+// ONNX Runtime's own domains.
+std::span<const OpDef> ContribAttentionOps();
+std::span<const OpDef> ContribSelfAttentionOps();
+std::span<const OpDef> ContribGroupedAttentionOps();
+std::span<const OpDef> ContribNormalizationOps();
+std::span<const OpDef> ContribActivationOps();
+std::span<const OpDef> ContribMatMulOps();
+std::span<const OpDef> ContribBlockwiseOps();
 
 }  // namespace dlcost

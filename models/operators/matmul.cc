@@ -24,45 +24,11 @@ OpCost CostMatMul(const OpContext& ctx) {
   return cost;
 }
 
-Product GemmProduct(const OpContext& ctx) {
-  RequireRank(ctx, 0, 2);
-  RequireRank(ctx, 1, 2);
-  const Shape& a = ctx.InputShape(0);
-  const Shape& b = ctx.InputShape(1);
-  const std::size_t a_transposed = ctx.Int("transA", 0) != 0 ? 1 : 0;
-  const std::size_t b_transposed = ctx.Int("transB", 0) != 0 ? 1 : 0;
-  const std::int64_t m = a[a_transposed], k = a[1 - a_transposed];
-  const std::int64_t n = b[1 - b_transposed];
-  if (k != b[b_transposed]) {
-    throw Error("the product contracts {} elements of A {} with {} of B {}", k, ToString(a),
-                b[b_transposed], ToString(b));
-  }
-  return {.out = {m, n}, .batch = 1, .m = m, .n = n, .k = k};
-}
-
-void InferGemm(OpContext& ctx) {
-  ctx.SetOutputType(0, ctx.InputType(0));
-  Product product = GemmProduct(ctx);
-  if (ctx.InputShapeKnown(2) && Broadcast(product.out, ctx.InputShape(2)) != product.out) {
-    throw Error("C {} does not broadcast to the product {}", ToString(ctx.InputShape(2)),
-                ToString(product.out));
-  }
-  ctx.SetOutput(0, ctx.InputType(0), std::move(product.out));
-}
+void InferGemm(OpContext& ctx) { InferGemmAs(ctx, ctx.InputType(0)); }
 
 OpCost CostGemm(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
-  const Product product = GemmProduct(ctx);
-  AddProduct(cost, ctx, product, 0, 1);
-  const DType type = ctx.InputType(0);
-  const Count outputs = product.out.Elements();
-  if (ctx.Float("alpha", 1) != 1) cost.work.Add(OpClass::kMul, type, outputs);
-  if (ctx.HasInput(2)) {
-    if (ctx.Float("beta", 1) != 1) {
-      cost.work.Add(OpClass::kMul, type, ctx.InputShape(2).Elements());
-    }
-    cost.work.Add(OpClass::kAdd, type, outputs);
-  }
+  AddGemm(cost, ctx);
   return cost;
 }
 

@@ -19,4 +19,11 @@ Product MatrixProduct(const Shape& a, const Shape& b);
 // Adds the MACs of `product`, in the type of input `a`, and its loop nest.
 void AddProduct(OpCost& cost, const OpContext& ctx, const Product& product, int a, int b);
 
+// Gemm: alpha * A' B' + beta * C with attributes transA, transB; the output is of type `type`.
+Product GemmProduct(const OpContext& ctx);
+void InferGemmAs(OpContext& ctx, DType type);
+// MACs, and 1 multiplication per output for alpha, 1 per element of C for beta, 1 addition per
+// output for C.
+void AddGemm(OpCost& cost, const OpContext& ctx);
+
 }  // namespace dlcost

@@ -67,6 +67,14 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       ResizeOps(),
       DynamicOps(),
       SamplingOps(),
+      // ONNX Runtime's own domains.
+      ContribAttentionOps(),
+      ContribSelfAttentionOps(),
+      ContribGroupedAttentionOps(),
+      ContribNormalizationOps(),
+      ContribActivationOps(),
+      ContribMatMulOps(),
+      ContribBlockwiseOps(),
   };
   return families;
 }
