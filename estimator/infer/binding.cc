@@ -199,7 +199,7 @@ class Binder {
   [[noreturn]] void Complain() {
     std::vector<std::string> wanted, options;
     for (const auto& [symbol, inputs] : unbound_) {
-      wanted.push_back(fmt::format("'{}' ({})", Printable(symbol), fmt::join(inputs, ", ")));
+      wanted.push_back(fmt::format("'{}' ({})", Printable(symbol), Few(inputs)));
       if (symbol.rfind("axis ", 0) != 0) options.push_back(fmt::format("--dim {}=128", symbol));
     }
     for (const std::string& name : unnamed_) options.push_back(Suggestion(name));
@@ -209,6 +209,18 @@ class Binder {
     }
     throw Error("unbound dimensions: {}; bind them, for example: {}", fmt::join(wanted, ", "),
                 fmt::join(options, " "));
+  }
+
+  // Decoders have dozens of cache inputs with the same open dimension.
+  static std::string Few(const std::set<std::string>& names) {
+    constexpr std::size_t kShown = 3;
+    std::vector<std::string> shown;
+    for (const std::string& name : names) {
+      if (shown.size() < kShown) shown.push_back(Printable(name));
+    }
+    const std::string text = fmt::format("{}", fmt::join(shown, ", "));
+    return names.size() > kShown ? fmt::format("{} and {} more", text, names.size() - kShown)
+                                 : text;
   }
 
   std::string Suggestion(const std::string& name) {

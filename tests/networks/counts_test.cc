@@ -132,7 +132,7 @@ TEST(NetworkCounts, ParametersAreTheWeightsThatTheFileMakes) {
   EXPECT_EQ(InferNetwork("bert-base", {{"sequence", 8}}).parameters, Count(109'482'240));
   EXPECT_EQ(InferNetwork("gpt2", {{"sequence", 8}}).parameters, Count(124'439'808));
   EXPECT_EQ(InferNetwork("llama3-8b", {{"sequence", 8}}).parameters, Count(8'030'261'248 + 64));
-  // Two bytes each, but for the frequencies; and the axis that positions are unsqueezed on.
+  // Two bytes each, but for the rotary frequencies.
   EXPECT_EQ(InferNetwork("llama3-8b", {{"sequence", 8}}).weight_bytes,
             Bytes(2 * std::int64_t{8'030'261'248} + 4 * 64));
 }

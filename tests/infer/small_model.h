@@ -1,0 +1,116 @@
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "estimator/infer/infer.h"
+#include "estimator/onnx/reader.h"
+
+namespace dlcost {
+
+// Small ONNX models for tests, written as code reads: SmallModel().Input("x", {-1, 8}).Node("Relu",
+// {"x"}, {"y"}).Output("y").
+class SmallModel {
+ public:
+  explicit SmallModel(int opset = 17) {
+    model_.set_ir_version(8);
+    model_.add_opset_import()->set_version(opset);
+    model_.mutable_graph()->set_name("test");
+  }
+
+  // A dimension as the file declares it: a size, or a symbol.
+  struct Extent {
+    Extent(int extent) : size(extent) {}                          // NOLINT: reads as a shape
+    Extent(const char* name) : size(-1), symbol(name) {}  // NOLINT
+    int size;
+    std::string symbol;
+  };
+
+  SmallModel& Input(const std::string& name, std::vector<Extent> dims,
+                    int type = onnx::TensorProto::FLOAT) {
+    auto* input = model_.mutable_graph()->add_input();
+    input->set_name(name);
+    auto* tensor = input->mutable_type()->mutable_tensor_type();
+    tensor->set_elem_type(type);
+    tensor->mutable_shape();
+    for (const Extent& extent : dims) {
+      auto* dim = tensor->mutable_shape()->add_dim();
+      if (extent.size >= 0) dim->set_dim_value(extent.size);
+      if (!extent.symbol.empty()) dim->set_dim_param(extent.symbol);
+    }
+    return *this;
+  }
+
+  SmallModel& Weight(const std::string& name, std::vector<int> dims) {
+    auto* tensor = model_.mutable_graph()->add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(onnx::TensorProto::FLOAT);
+    for (const int dim : dims) tensor->add_dims(dim);
+    return *this;
+  }
+
+  SmallModel& Ints(const std::string& name, std::vector<std::int64_t> values) {
+    auto* tensor = model_.mutable_graph()->add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(onnx::TensorProto::INT64);
+    tensor->add_dims(static_cast<std::int64_t>(values.size()));
+    for (const std::int64_t value : values) tensor->add_int64_data(value);
+    return *this;
+  }
+
+  onnx::NodeProto& AddNode(const std::string& op, std::vector<std::string> inputs,
+                           std::vector<std::string> outputs) {
+    auto* node = model_.mutable_graph()->add_node();
+    node->set_op_type(op);
+    node->set_name(outputs.empty() ? op : "n_" + outputs.front());
+    for (const std::string& input : inputs) node->add_input(input);
+    for (const std::string& output : outputs) node->add_output(output);
+    return *node;
+  }
+  SmallModel& Node(const std::string& op, std::vector<std::string> inputs,
+                   std::vector<std::string> outputs) {
+    AddNode(op, std::move(inputs), std::move(outputs));
+    return *this;
+  }
+
+  SmallModel& Output(const std::string& name) {
+    model_.mutable_graph()->add_output()->set_name(name);
+    return *this;
+  }
+
+  onnx::ModelProto& proto() { return model_; }
+  Model Read() const { return ReadModelFromBytes(model_.SerializeAsString(), "test.onnx"); }
+  InferredModel Infer(const Bindings& bindings = {}) const {
+    InferOptions options;
+    options.bindings = bindings;
+    return dlcost::Infer(Read(), options);
+  }
+
+ private:
+  onnx::ModelProto model_;
+};
+
+inline const Tensor& TensorOf(const InferredModel& model, const std::string& name) {
+  for (const Tensor& tensor : model.model->graph.tensors) {
+    if (tensor.name == name) return tensor;
+  }
+  throw Error("no tensor {}", name);
+}
+
+inline Shape ShapeOf(const InferredModel& model, const std::string& name) {
+  const Tensor& tensor = TensorOf(model, name);
+  if (!tensor.type.shape) throw Error("{} has no shape", name);
+  return *tensor.type.shape;
+}
+
+inline const CountedNode& NodeOf(const InferredModel& model, const std::string& name) {
+  for (const CountedNode& node : model.nodes) {
+    if (node.name == name) return node;
+  }
+  throw Error("no node {}", name);
+}
+
+}  // namespace dlcost
