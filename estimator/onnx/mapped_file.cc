@@ -42,6 +42,11 @@ MappedFile::MappedFile(const std::string& path) {
   madvise(mapped, size_, MADV_RANDOM);  // no read-ahead into weights
 }
 
+void MappedFile::Forget(std::size_t offset) const {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  if (offset >= page) madvise(const_cast<char*>(data_), offset / page * page, MADV_DONTNEED);
+}
+
 MappedFile::~MappedFile() {
   if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
 }

@@ -16,6 +16,9 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::string_view bytes() const { return {data_, size_}; }
+  // Gives the pages before `offset` back to the system: around every byte that is looked at, it
+  // maps pages by the dozen, which add up over the weights of a large model.
+  void Forget(std::size_t offset) const;
 
  private:
   const char* data_ = nullptr;

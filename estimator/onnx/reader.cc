@@ -29,26 +29,30 @@ void Parse(const std::string& skeleton, onnx::ModelProto& proto) {
   }
 }
 
+Model Build(const std::string& skeleton, const std::string& path) {
+  google::protobuf::Arena arena;
+  auto* proto = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
+  Parse(skeleton, *proto);
+  if (!proto->has_graph()) throw Error("not an ONNX model: it has no graph");
+  Model model;
+  model.path = path;
+  model.name = proto->graph().name();
+  model.producer = proto->producer_name();
+  model.ir_version = proto->ir_version();
+  for (const auto& import : proto->opset_import()) {
+    const std::int64_t version = std::clamp<std::int64_t>(import.version(), 1, 1'000'000);
+    model.opset[NormalDomain(import.domain())] = static_cast<int>(version);
+  }
+  for (const auto& entry : proto->metadata_props()) model.metadata[entry.key()] = entry.value();
+  model.graph = GraphBuilder(*proto).Build();
+  return model;
+}
+
 }  // namespace
 
 Model ReadModelFromBytes(std::string_view bytes, const std::string& path) {
   try {
-    google::protobuf::Arena arena;
-    auto* proto = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
-    Parse(ExtractSkeleton(bytes), *proto);
-    if (!proto->has_graph()) throw Error("not an ONNX model: it has no graph");
-    Model model;
-    model.path = path;
-    model.name = proto->graph().name();
-    model.producer = proto->producer_name();
-    model.ir_version = proto->ir_version();
-    for (const auto& import : proto->opset_import()) {
-      const std::int64_t version = std::clamp<std::int64_t>(import.version(), 1, 1'000'000);
-      model.opset[NormalDomain(import.domain())] = static_cast<int>(version);
-    }
-    for (const auto& entry : proto->metadata_props()) model.metadata[entry.key()] = entry.value();
-    model.graph = GraphBuilder(*proto).Build();
-    return model;
+    return Build(ExtractSkeleton(bytes), path);
   } catch (const Error& error) {
     throw error.At(Printable(path));
   }
@@ -56,7 +60,11 @@ Model ReadModelFromBytes(std::string_view bytes, const std::string& path) {
 
 Model ReadModel(const std::string& path) {
   const MappedFile file(path);
-  return ReadModelFromBytes(file.bytes(), path);
+  try {
+    return Build(ExtractSkeleton(file.bytes(), [&](std::size_t end) { file.Forget(end); }), path);
+  } catch (const Error& error) {
+    throw error.At(Printable(path));
+  }
 }
 
 }  // namespace dlcost

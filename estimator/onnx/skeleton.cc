@@ -59,7 +59,8 @@ bool IsPayload(std::uint32_t number) {
 
 class Extractor {
  public:
-  explicit Extractor(std::string_view in) : in_(in) {}
+  Extractor(std::string_view in, const std::function<void(std::size_t)>& passed)
+      : in_(in), passed_(passed) {}
 
   std::string Run() {
     Copy(Message::kModel, in_.size(), 0);
@@ -200,15 +201,23 @@ class Extractor {
       throw Error("tensor '{}' has {} bytes of data, which its shape and type contradict",
                   Printable(std::string(name)), raw_bytes);
     }
+    if (passed_ && pos_ - reported_ >= kReportEvery) passed_(reported_ = pos_);
   }
 
+  static constexpr std::size_t kReportEvery = std::size_t{4} << 20;
+
   std::string_view in_;
+  const std::function<void(std::size_t)>& passed_;
+  std::size_t reported_ = 0;
   std::size_t pos_ = 0;
   std::string out_;
 };
 
 }  // namespace
 
-std::string ExtractSkeleton(std::string_view model) { return Extractor(model).Run(); }
+std::string ExtractSkeleton(std::string_view model,
+                            const std::function<void(std::size_t)>& passed) {
+  return Extractor(model, passed).Run();
+}
 
 }  // namespace dlcost

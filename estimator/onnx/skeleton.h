@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -16,7 +17,9 @@ inline constexpr int kMaxMessageDepth = 400;
 // payloads of large tensors, documentation strings and training information, small enough to parse
 // with protobuf. Linear in the number of fields; dropped payloads are not read. Throws Error with
 // the byte offset for anything that is not valid protobuf, and for a tensor whose payload
-// contradicts its shape.
-std::string ExtractSkeleton(std::string_view model);
+// contradicts its shape. `passed(offset)` is called now and then: what lies before is not looked at
+// again.
+std::string ExtractSkeleton(std::string_view model,
+                            const std::function<void(std::size_t)>& passed = {});
 
 }  // namespace dlcost
