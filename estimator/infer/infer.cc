@@ -11,6 +11,7 @@ InferredModel Infer(Model model, const InferOptions& options) {
   result.model = std::make_unique<Model>(std::move(model));
   try {
     result.dims = BindInputs(*result.model, options.bindings);
+    result.nodes.reserve(result.model->graph.nodes.size());
     InferenceDriver(result, options).Run(result.model->graph, 1, "");
     CountWeights(result);
     MeasurePeakActivations(result);

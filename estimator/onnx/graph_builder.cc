@@ -132,9 +132,21 @@ void GraphBuilder::DeclareOutputs(const google::protobuf::RepeatedPtrField<onnx:
   }
 }
 
+// Room for what the file has, so that large graphs are not copied while they grow.
+void GraphBuilder::Reserve(const onnx::GraphProto& proto, Scope& scope) {
+  const auto nodes = static_cast<std::size_t>(proto.node_size());
+  const auto tensors = nodes + static_cast<std::size_t>(proto.initializer_size()) +
+                       static_cast<std::size_t>(proto.input_size());
+  scope.graph->nodes.reserve(nodes);
+  scope.graph->tensors.reserve(tensors);
+  scope.names.reserve(tensors);
+  node_names_.reserve(node_names_.size() + nodes);
+}
+
 void GraphBuilder::FillGraph(const onnx::GraphProto& proto, Scope& scope, bool is_main) {
   Graph& graph = *scope.graph;
   graph.name = proto.name();
+  Reserve(proto, scope);
   AddInitializers(proto, scope);
   AddInputs(proto, scope);
   DeclareOutputs(proto.node(), scope);
@@ -172,8 +184,11 @@ std::string GraphBuilder::UniqueNodeName(const onnx::NodeProto& proto, const Sco
       break;
     }
   }
-  std::string unique = name;
-  for (int i = 2; !node_names_.insert(unique).second; ++i) unique = fmt::format("{}#{}", name, i);
+  if (node_names_.insert(name).second) return name;
+  std::string unique;
+  for (int i = 2; unique.empty() || !node_names_.insert(unique).second; ++i) {
+    unique = fmt::format("{}#{}", name, i);
+  }
   return unique;
 }
 

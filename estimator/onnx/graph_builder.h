@@ -37,6 +37,7 @@ class GraphBuilder {
     const std::unordered_map<std::string, const onnx::AttributeProto*>* call_attributes = nullptr;
   };
 
+  void Reserve(const onnx::GraphProto& proto, Scope& scope);
   void FillGraph(const onnx::GraphProto& proto, Scope& scope, bool is_main);
   void AddInputs(const onnx::GraphProto& proto, Scope& scope);
   void AddInitializers(const onnx::GraphProto& proto, Scope& scope);

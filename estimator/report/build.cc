@@ -26,7 +26,9 @@ class Builder {
     report_.options = options_;
     AddModel();
     const Plan plan = MakePlan(model_, options_.plan);
+    report_.nodes.reserve(model_.nodes.size());
     for (const CountedNode& counted : model_.nodes) AddNode(counted);
+    report_.kernels.reserve(plan.kernels.size());
     for (const Kernel& kernel : plan.kernels) AddKernel(kernel);
     for (std::size_t n = 0; n < report_.nodes.size(); ++n) {
       report_.nodes[n].kernel = plan.kernels[plan.kernel_of[n]].id;
