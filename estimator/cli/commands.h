@@ -14,5 +14,6 @@ struct Commands {
 
 // One file per subcommand. Each adds its options to the app and sets `run` from its callback.
 void AddReportCommand(Commands& commands);  // `dlcost model.onnx ...`, the default
+void AddGpusCommand(Commands& commands);    // `dlcost gpus [NAME]`
 
 }  // namespace dlcost

@@ -21,6 +21,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  dlcost resnet50.onnx --gpu a100\n"
     "  dlcost bert.onnx --gpu h100 --batch 32 --dim seq=512\n"
+    "  dlcost gpus h100\n"
     "  dlcost report --help\n";
 
 // Every long option of the command that was chosen, for suggestions.
@@ -65,6 +66,7 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   Commands commands{app, nullptr};
   AddReportCommand(commands);
+  AddGpusCommand(commands);
 
   // The default command: whatever does not name another one is a model to report on.
   std::vector<std::string> words(argv + 1, argv + argc);

@@ -35,7 +35,7 @@ class DeviceReader {
                 {"architecture", Text(&Device::architecture)},
                 {"compute_capability", Text(&Device::compute_capability)},
                 {"target", Text(&Device::target)},
-                {"year", Number(&Device::year)},
+                {"year", [this](const Entry& e, const std::string& p) { Year(e, p); }},
                 {"form", Text(&Device::form)},
                 {"scope", Text(&Device::scope)},
                 {"confidence", [this](const Entry& e, const std::string&) { Confidence(e); }},
@@ -135,7 +135,6 @@ class DeviceReader {
     return
         [this, field](const Entry& entry, const std::string&) { device_.*field = WantText(entry); };
   }
-  Setter Number(std::optional<int> Device::*field) { return Number(&(device_.*field)); }
   Setter Number(std::optional<int>* field) {
     return [this, field](const Entry& entry, const std::string& path) {
       *field = static_cast<int>(Quantity(entry, path, Dimension::kNumber));
@@ -185,6 +184,11 @@ class DeviceReader {
                   Printable(text));
     }
     device_.confidence = text;
+  }
+
+  void Year(const Entry& entry, const std::string& path) {
+    Number (&device_.year)(entry, path);
+    device_.facts.pop_back();  // not a figure that needs a document
   }
 
   void Units(const Entry& entry, const std::string& path) {

@@ -62,6 +62,11 @@ void NoteSubstitute(const Device& device, std::string_view type, bool listed, Ro
 
 Roof MatrixRoof(const Device& device, NumberFormat format, MathMode mode);
 
+// How many lanes of a narrower integer stand in for one of fp32: only CPUs pack them.
+int LanesPerFp32(const Device& device, NumberFormat format) {
+  return device.kind == DeviceKind::kCpu && Bits(format) < 32 ? 32 / Bits(format) : 1;
+}
+
 Roof Fp32Matrix(const Device& device, MathMode mode) {
   Roof roof = Fastest(device, {{kTensor, kFp32, kFp32}, {kVector, kFp32, kFp32}});
   if (mode == MathMode::kTf32) {
@@ -134,6 +139,11 @@ Roof IntegerMatrix(const Device& device, NumberFormat format) {
   }
   Roof fallback = Fastest(device, {{kVector, kFp32, kFp32}});
   NoteSubstitute(device, Name(format), false, fallback);
+  if (const int lanes = LanesPerFp32(device, format); fallback.known && lanes > 1) {
+    fallback.peak = fallback.peak * lanes;
+    fallback.note = fmt::format("{} is bounded by {} times the fp32 rate: its lanes are narrower",
+                                Name(format), lanes);
+  }
   return fallback;
 }
 
@@ -170,9 +180,7 @@ Roof VectorRoof(const Device& device, NumberFormat format) {
     wide.note = fmt::format("{} vector work: no rate is public for {}", Name(format), device.id);
     return wide;
   }
-  if (IsInteger(format) && device.kind == DeviceKind::kCpu && Bits(format) < 32) {
-    wide.peak = wide.peak * (32.0 / Bits(format));
-  }
+  if (IsInteger(format)) wide.peak = wide.peak * LanesPerFp32(device, format);
   if (own.known) NoteSubstitute(device, Name(format), true, wide);
   return wide;
 }

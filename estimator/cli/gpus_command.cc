@@ -1,0 +1,72 @@
+#include <memory>
+
+#include "estimator/cli/commands.h"
+#include "estimator/cli/options.h"
+#include "estimator/core/error.h"
+#include "estimator/report/device_list.h"
+
+namespace dlcost {
+namespace {
+
+struct Options {
+  std::string device;
+  DeviceFilter filter;
+  std::vector<std::string> overrides;
+  std::string format = "text";
+  std::string output;
+};
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  dlcost gpus --vendor AMD --sort fp16\n"
+    "  dlcost gpus --kind cpu --year 2021-\n"
+    "  dlcost gpus a100\n"
+    "  dlcost gpus ./my_chip.yaml --format json\n";
+
+int Run(const Options& options) {
+  RequireOneOf("--format", options.format, {"text", "json"});
+  const bool json = options.format == "json";
+  std::string content;
+  if (options.device.empty()) {
+    if (!options.overrides.empty()) throw Error("--set needs a device: dlcost gpus NAME --set ...");
+    const std::vector<Device> devices = SelectDevices(OpenDatabase().All(), options.filter);
+    content = json ? DeviceListJson(devices) : DeviceListText(devices);
+  } else {
+    DeviceOptions device_options;
+    device_options.gpu = options.device;
+    device_options.overrides = options.overrides;
+    const Device device = *FindDevice(device_options);
+    content = json ? DeviceJson(device) : DeviceText(device);
+  }
+  WriteOutput(options.output, content);
+  return 0;
+}
+
+}  // namespace
+
+void AddGpusCommand(Commands& commands) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = commands.app.add_subcommand(
+      "gpus", "the devices that dlcost knows, and what is known of one");
+  app->footer(kExamples);
+  app->add_option("device", options->device, "an id, an alias or a YAML file; none: list all")
+      ->type_name("NAME");
+  app->add_option("--vendor", options->filter.vendor, "only this vendor")->type_name("NAME");
+  app->add_option("--kind,--type", options->filter.kind, "only gpu, cpu, tpu or npu")
+      ->type_name("KIND");
+  app->add_option("--year", options->filter.year, "launched in 2022, 2020-2023, 2020- or -2018")
+      ->type_name("YEARS");
+  app->add_option("--sort", options->filter.sort,
+                  "id, year, memory, bandwidth, fp64, fp32, fp16, bf16, fp8, int8 or power")
+      ->type_name("KEY")
+      ->capture_default_str();
+  app->add_option("--set", options->overrides, "change a value, e.g. --set memory.bandwidth=8TB/s")
+      ->type_name("KEY=VALUE");
+  app->add_option("--format", options->format, "text or json")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
+  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+}
+
+}  // namespace dlcost
