@@ -26,7 +26,7 @@ Kernel KernelOfNode(const CountedNode& counted, std::size_t index) {
   if (!runs) return kernel;
   kernel.nest = counted.cost.nest;
   kernel.algorithm = std::visit(NameOfNest{}, kernel.nest);
-  kernel.work = kernel.executed = counted.cost.work;
+  kernel.work = kernel.least = kernel.executed = counted.cost.work;
   kernel.bytes_read = counted.cost.BytesRead();
   kernel.bytes_written = counted.cost.BytesWritten();
   return kernel;

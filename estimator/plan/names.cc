@@ -21,4 +21,15 @@ std::optional<Fusion> ParseFusion(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view Name(AttentionForm form) {
+  return form == AttentionForm::kFlash ? "flash" : "materialized";
+}
+
+std::optional<AttentionForm> ParseAttentionForm(std::string_view name) {
+  for (const AttentionForm form : {AttentionForm::kFlash, AttentionForm::kMaterialized}) {
+    if (Name(form) == name) return form;
+  }
+  return std::nullopt;
+}
+
 }  // namespace dlcost

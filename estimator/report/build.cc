@@ -25,7 +25,10 @@ class Builder {
   Report Run() {
     report_.options = options_;
     AddModel();
-    const Plan plan = MakePlan(model_, options_.plan);
+    PlanOptions plan_options = options_.plan;
+    plan_options.device = device_ ? &*device_ : nullptr;
+    plan_options.math = options_.bound.math;
+    const Plan plan = MakePlan(model_, plan_options);
     report_.nodes.reserve(model_.nodes.size());
     for (const CountedNode& counted : model_.nodes) AddNode(counted);
     report_.kernels.reserve(plan.kernels.size());

@@ -33,7 +33,7 @@ class Bounder {
 
   Bound Run(const Kernel& kernel) {
     const WorkKind macs_on = RunsOnMatrixUnits(kernel.nest) ? WorkKind::kMatrix : WorkKind::kVector;
-    for (const Work::Entry& entry : kernel.work.entries()) {
+    for (const Work::Entry& entry : kernel.least.entries()) {
       const Count macs = entry.counts[static_cast<std::size_t>(OpClass::kMac)];
       AddCompute(macs_on, entry.dtype, macs * Count(2));
       AddCompute(WorkKind::kVector, entry.dtype, OtherOperations(entry));
