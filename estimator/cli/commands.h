@@ -13,7 +13,9 @@ struct Commands {
 };
 
 // One file per subcommand. Each adds its options to the app and sets `run` from its callback.
-void AddReportCommand(Commands& commands);  // `dlcost model.onnx ...`, the default
-void AddGpusCommand(Commands& commands);    // `dlcost gpus [NAME]`
+void AddGpusCommand(Commands& commands);     // `dlcost gpus [NAME]`
+void AddReportCommand(Commands& commands);   // `dlcost model.onnx ...`, the default
+void AddNetworkCommand(Commands& commands);  // `dlcost network resnet50 -o resnet50.onnx`
+void AddDiffCommand(Commands& commands);     // `dlcost diff old.onnx new.onnx`
 
 }  // namespace dlcost

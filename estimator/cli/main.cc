@@ -67,6 +67,8 @@ int Main(int argc, char** argv) {
   Commands commands{app, nullptr};
   AddReportCommand(commands);
   AddGpusCommand(commands);
+  AddNetworkCommand(commands);
+  AddDiffCommand(commands);
 
   // The default command: whatever does not name another one is a model to report on.
   std::vector<std::string> words(argv + 1, argv + argc);

@@ -39,13 +39,17 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
       ->type_name("NAME:SHAPE");
 }
 
-InferredModel InferModel(const ModelOptions& options) {
-  InferOptions infer;
-  infer.bindings.batch = options.batch;
+Bindings BindingsOf(const ModelOptions& options) {
+  Bindings bindings;
+  bindings.batch = options.batch;
   if (options.batch && *options.batch < 0) throw Error("--batch {} is negative", *options.batch);
-  for (const std::string& text : options.dims) AddDimBinding(infer.bindings, text);
-  for (const std::string& text : options.inputs) AddInputBinding(infer.bindings, text);
-  return Infer(ReadModel(options.path), infer);
+  for (const std::string& text : options.dims) AddDimBinding(bindings, text);
+  for (const std::string& text : options.inputs) AddInputBinding(bindings, text);
+  return bindings;
+}
+
+InferredModel InferModel(const ModelOptions& options) {
+  return Infer(ReadModel(options.path), InferOptions{BindingsOf(options)});
 }
 
 void AddDeviceOptions(CLI::App& app, DeviceOptions& options) {

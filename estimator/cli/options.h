@@ -21,6 +21,7 @@ struct ModelOptions {
 };
 // `positional` is the name of the positional argument for the file.
 void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional = "model");
+Bindings BindingsOf(const ModelOptions& options);
 InferredModel InferModel(const ModelOptions& options);
 
 // Which device, and how bounds are taken.

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimator/cli/options.h"
+
+namespace dlcost {
+
+// A model to report on, or a report that was written before, for the commands that take both.
+struct Source {
+  ModelOptions model;
+  DeviceOptions device;
+  CountOptions count;
+};
+
+// The report of `source.model.path`: read, when the file is a report in JSON; else the model's.
+// What the options leave open is taken from `like`: device, conventions, and the sizes of
+// dimensions that the model has. Throws Error when a report contradicts a given device option.
+Report LoadReport(const Source& source, const Report* like = nullptr);
+
+}  // namespace dlcost

@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+
+#include "estimator/cli/commands.h"
+#include "estimator/cli/options.h"
+#include "estimator/core/error.h"
+#include "models/networks/networks.h"
+
+namespace dlcost {
+namespace {
+
+struct Options {
+  std::string name;
+  std::vector<std::string> settings;
+  std::string output;
+};
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  dlcost network\n"
+    "  dlcost network resnet50 -o resnet50.onnx\n"
+    "  dlcost network gpt2 phase=decode layers=24 -o gpt2-decode.onnx\n";
+
+// Every network with its options and their defaults; equal options are told once per family.
+std::string List() {
+  std::size_t width = 0;
+  for (const NetworkInfo& network : Networks()) width = std::max(width, network.name.size());
+  std::string text;
+  for (const NetworkInfo& network : Networks()) {
+    std::vector<std::string> options;
+    for (const NetworkOption& option : network.options) {
+      options.push_back(option.name + "=" + option.default_value);
+    }
+    text += fmt::format("{:<{}}  {}\n{:<{}}  {}\n", network.name, width, network.description, "",
+                        width, fmt::join(options, " "));
+  }
+  return text;
+}
+
+NetworkOptions ParseSettings(const std::vector<std::string>& settings) {
+  NetworkOptions options;
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw Error("'{}' is not an option of a network: write NAME=VALUE, e.g. layers=24",
+                  Printable(setting));
+    }
+    options[setting.substr(0, equals)] = setting.substr(equals + 1);
+  }
+  return options;
+}
+
+int Run(const Options& options) {
+  if (options.name.empty()) {
+    WriteOutput(options.output, List());
+    return 0;
+  }
+  const std::string bytes = BuildNetwork(options.name, ParseSettings(options.settings));
+  if (options.output.empty()) {
+    throw Error("where to? dlcost network {0} -o {0}.onnx", options.name);
+  }
+  WriteOutput(options.output, bytes);
+  return 0;
+}
+
+}  // namespace
+
+void AddNetworkCommand(Commands& commands) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app =
+      commands.app.add_subcommand("network", "write a reference network as an ONNX file");
+  app->footer(kExamples);
+  app->add_option("name", options->name, "which network; without a name, lists them")
+      ->type_name("NAME");
+  app->add_option("settings", options->settings, "what to change, e.g. layers=24")
+      ->type_name("OPTION=VALUE");
+  app->add_option("-o,--output", options->output, "file to write, - for standard output")
+      ->type_name("FILE");
+  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+}
+
+}  // namespace dlcost

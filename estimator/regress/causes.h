@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "estimator/regress/classify.h"
+#include "estimator/regress/match.h"
+#include "estimator/regress/node_view.h"
+
+namespace dlcost {
+
+// Two reports with their nodes paired and compared.
+struct Comparison {
+  const GraphView& before;
+  const GraphView& after;
+  const Matching& matching;
+  // Of each later node against its partner; nothing where there is no partner.
+  const std::vector<NodeDelta>& deltas;
+};
+
+// Nodes that belong to one act of change, all in order of execution. Indices are of `after`, but
+// for `removed`.
+struct Cause {
+  std::vector<std::int32_t> changed;    // attributes or weights of their own
+  std::vector<std::int32_t> readers;    // weights that only fit another number of inputs
+  std::vector<std::int32_t> followers;  // other shapes, nothing of their own
+  std::vector<std::int32_t> added;
+  std::vector<std::int32_t> removed;
+  std::vector<std::int32_t> moved;                                // the same, fed by another node
+  std::vector<std::pair<const Operand*, const Operand*>> inputs;  // of the model, before and after
+};
+
+// Sorts every difference to its cause: what changed by itself, and what followed from that.
+std::vector<Cause> FindCauses(const Comparison& comparison);
+
+}  // namespace dlcost

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimator/regress/metrics.h"
+#include "estimator/report/report.h"
+
+namespace dlcost {
+
+enum class ChangeKind { kInput, kPrecision, kChanged, kAdded, kRemoved, kReplaced, kMoved };
+std::string_view Name(ChangeKind kind);  // "input", "precision", "changed", ...
+
+// One thing that somebody did to the model, and what came of it.
+struct Change {
+  ChangeKind kind = ChangeKind::kChanged;
+  std::string where;  // the node, or the module or nodes that share the change
+  std::string what;   // "strides 1,1 -> 2,2", "Conv 3x3, 64 -> 64 channels added"
+  std::vector<std::string> before, after;  // the nodes, by name, in order of execution
+  Cost cost;                               // difference over these nodes
+  std::int64_t followers = 0;              // nodes that only see other shapes because of it
+  std::int64_t lost = 0;                   // followers whose cost is not known any more
+  Cost follower_cost;
+};
+
+// A row of the table by operator; none on the side that does not have the operator.
+struct GroupDiff {
+  std::string name;
+  std::optional<Sums> before, after;
+};
+
+// The difference between two reports. Refers to them: they must outlive it.
+struct ReportDiff {
+  const Report* before = nullptr;
+  const Report* after = nullptr;
+  std::vector<Change> changes;   // the largest effect first
+  std::vector<GroupDiff> by_op;  // in the order of the later report
+  std::int64_t same = 0;         // nodes with a partner and no difference of their own or inherited
+  std::int64_t renamed = 0;      // nodes with a partner of another name
+  // What the reports do not have in common besides the model: device, precision, conventions.
+  std::vector<std::string> notes;
+};
+
+// Nodes are matched by structure, then by name. Nodes known before the run (shape arithmetic,
+// weights in the making) are not compared.
+ReportDiff DiffReports(const Report& before, const Report& after);
+
+}  // namespace dlcost

@@ -1,0 +1,182 @@
+#include "estimator/regress/match.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "estimator/regress/hash.h"
+
+namespace dlcost {
+namespace {
+
+using Nodes = std::vector<MatchNode>;
+using Key = std::uint64_t;
+
+// A consumer of a node: which node, by which input.
+struct Use {
+  std::int32_t node;
+  std::int32_t slot;
+};
+
+// What one side knows of its graph.
+struct Side {
+  const Nodes& nodes;
+  std::vector<std::vector<Use>> uses;
+  std::vector<Key> up;    // of the node and everything that leads to it
+  std::vector<Key> down;  // of the node and everything that follows from it
+  std::vector<std::int32_t> match;
+
+  explicit Side(const Nodes& all)
+      : nodes(all),
+        uses(all.size()),
+        up(all.size()),
+        down(all.size()),
+        match(all.size(), kNoMatch) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      Key key = nodes[i].detail;
+      for (std::size_t slot = 0; slot < nodes[i].producers.size(); ++slot) {
+        const std::int32_t producer = nodes[i].producers[slot];
+        if (producer == kNoMatch) continue;
+        uses[Index(producer)].push_back(
+            {static_cast<std::int32_t>(i), static_cast<std::int32_t>(slot)});
+        key = Combine(Combine(key, slot), up[Index(producer)]);
+      }
+      up[i] = key;
+    }
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+      // The order of consumers means nothing, so their keys are added up.
+      Key sum = nodes[i].is_output ? 1 : 0;
+      for (const Use& use : uses[i]) {
+        sum += Combine(static_cast<Key>(use.slot), down[Index(use.node)]);
+      }
+      down[i] = Combine(nodes[i].detail, sum);
+    }
+  }
+
+  static std::size_t Index(std::int32_t i) { return static_cast<std::size_t>(i); }
+  bool Free(std::int32_t i) const { return i != kNoMatch && match[Index(i)] == kNoMatch; }
+};
+
+class Matcher {
+ public:
+  Matcher(const Nodes& before, const Nodes& after) : before_(before), after_(after) {}
+
+  Matching Run() {
+    // What did not change at all, then what lies before every change and behind every change.
+    PairByKey([](const Side& side, std::size_t i) { return Combine(side.up[i], side.down[i]); });
+    PairByKey([](const Side& side, std::size_t i) { return side.up[i]; });
+    PairByKey([](const Side& side, std::size_t i) { return side.down[i]; });
+    Spread(/*strict=*/true);
+    // Between changes: names, then whatever stands at the same place.
+    PairByKey([](const Side& side, std::size_t i) {
+      return Combine(HashText(side.nodes[i].name), side.nodes[i].detail);
+    });
+    Spread(/*strict=*/true);
+    PairByKey([](const Side& side, std::size_t i) {
+      return Combine(HashText(side.nodes[i].name), side.nodes[i].op);
+    });
+    Spread(/*strict=*/false);
+    PairByKey([](const Side& side, std::size_t i) { return side.nodes[i].detail; });
+    Spread(/*strict=*/false);
+    return {std::move(before_.match), std::move(after_.match)};
+  }
+
+ private:
+  void Pair(std::int32_t a, std::int32_t b) {
+    before_.match[Side::Index(a)] = b;
+    after_.match[Side::Index(b)] = a;
+    fresh_.push_back({a, b});
+  }
+
+  // Pairs the free nodes whose key occurs equally often on both sides, in order. Twins (parallel
+  // branches that are the same) may be paired crosswise, which nobody could tell.
+  template <typename KeyOf>
+  void PairByKey(KeyOf key_of) {
+    std::unordered_map<Key, std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>>> found;
+    for (std::size_t i = 0; i < before_.nodes.size(); ++i) {
+      if (before_.match[i] == kNoMatch) {
+        found[key_of(before_, i)].first.push_back(static_cast<std::int32_t>(i));
+      }
+    }
+    if (found.empty()) return;
+    for (std::size_t i = 0; i < after_.nodes.size(); ++i) {
+      if (after_.match[i] != kNoMatch) continue;
+      const auto entry = found.find(key_of(after_, i));
+      if (entry != found.end()) entry->second.second.push_back(static_cast<std::int32_t>(i));
+    }
+    for (std::size_t i = 0; i < before_.nodes.size(); ++i) {
+      if (before_.match[i] != kNoMatch) continue;
+      const auto& [ours, theirs] = found[key_of(before_, i)];
+      if (ours.size() != theirs.size()) continue;
+      for (std::size_t k = 0; k < ours.size(); ++k) {
+        if (before_.nodes[Side::Index(ours[k])].op == after_.nodes[Side::Index(theirs[k])].op) {
+          Pair(ours[k], theirs[k]);
+        }
+      }
+    }
+  }
+
+  bool Alike(std::int32_t a, std::int32_t b, bool strict) const {
+    const MatchNode& x = before_.nodes[Side::Index(a)];
+    const MatchNode& y = after_.nodes[Side::Index(b)];
+    return strict ? x.detail == y.detail : x.op == y.op;
+  }
+
+  // From pairs to their neighbours: what feeds the same input, what reads the same result.
+  void Spread(bool strict) {
+    if (!strict) Refresh();
+    for (std::size_t next = 0; next < fresh_.size(); ++next) {
+      const auto [a, b] = fresh_[next];
+      const auto& x = before_.nodes[Side::Index(a)].producers;
+      const auto& y = after_.nodes[Side::Index(b)].producers;
+      for (std::size_t slot = 0; slot < std::min(x.size(), y.size()); ++slot) {
+        if (before_.Free(x[slot]) && after_.Free(y[slot]) && Alike(x[slot], y[slot], strict)) {
+          Pair(x[slot], y[slot]);
+        }
+      }
+      SpreadToUses(a, b, strict);
+    }
+    fresh_.clear();
+  }
+
+  // Pairs of an earlier, strict pass may have neighbours that a loose one accepts.
+  void Refresh() {
+    fresh_.clear();
+    for (std::size_t i = 0; i < before_.match.size(); ++i) {
+      if (before_.match[i] != kNoMatch) {
+        fresh_.push_back({static_cast<std::int32_t>(i), before_.match[i]});
+      }
+    }
+  }
+
+  void SpreadToUses(std::int32_t a, std::int32_t b, bool strict) {
+    // Each user of b is looked at once: a tensor with thousands of readers stays linear.
+    const std::vector<Use>& theirs = after_.uses[Side::Index(b)];
+    std::size_t from = 0;
+    for (const Use& ours : before_.uses[Side::Index(a)]) {
+      if (!before_.Free(ours.node)) continue;
+      for (std::size_t k = from; k < theirs.size() && k < from + kLookAhead; ++k) {
+        if (after_.Free(theirs[k].node) && theirs[k].slot == ours.slot &&
+            Alike(ours.node, theirs[k].node, strict)) {
+          Pair(ours.node, theirs[k].node);
+          from = k + 1;
+          break;
+        }
+      }
+    }
+  }
+
+  static constexpr std::size_t kLookAhead = 16;
+
+  Side before_;
+  Side after_;
+  std::vector<std::pair<std::int32_t, std::int32_t>> fresh_;  // pairs to spread from
+};
+
+}  // namespace
+
+Matching MatchNodes(const std::vector<MatchNode>& before, const std::vector<MatchNode>& after) {
+  return Matcher(before, after).Run();
+}
+
+}  // namespace dlcost

@@ -1,0 +1,185 @@
+#include "estimator/regress/metrics.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cctype>
+#include <cmath>
+
+#include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
+#include "estimator/report/format.h"
+
+namespace dlcost {
+namespace {
+
+std::optional<double> WithDevice(const Report& report, double value) {
+  if (!report.device) return std::nullopt;
+  return value;
+}
+
+std::int64_t Status(const Report& report, NodeStatus status) {
+  const auto found = report.coverage.find(status);
+  return found == report.coverage.end() ? 0 : found->second;
+}
+
+std::int64_t Launches(const Report& report) {
+  Count launches;
+  for (const KernelRow& kernel : report.kernels) launches += kernel.launches;
+  return launches.value();
+}
+
+std::vector<Metric> MakeMetrics() {
+  using Unit = MetricUnit;
+  return {
+      {"macs", "MACs", Unit::kMacs,
+       [](const Report& r) { return std::optional(r.totals.macs.AsDouble()); },
+       [](const Cost& c) { return static_cast<double>(c.macs); }},
+      {"flops", "FLOPs", Unit::kFlops,
+       [](const Report& r) { return std::optional(r.totals.flops.AsDouble()); },
+       [](const Cost& c) { return static_cast<double>(c.flops); }},
+      {"bytes", "traffic", Unit::kBytes,
+       [](const Report& r) { return std::optional(r.totals.bytes().AsDouble()); },
+       [](const Cost& c) { return static_cast<double>(c.bytes); }},
+      {"parameters", "parameters", Unit::kNumber,
+       [](const Report& r) { return std::optional(r.model.parameters.AsDouble()); },
+       [](const Cost& c) { return static_cast<double>(c.parameters); }},
+      {"weight_bytes", "weights", Unit::kBytes,
+       [](const Report& r) { return std::optional(r.model.weight_bytes.AsDouble()); },
+       [](const Cost& c) { return static_cast<double>(c.weight_bytes); }},
+      {"peak_activation_bytes", "peak activations", Unit::kBytes,
+       [](const Report& r) { return std::optional(r.peak_activation_bytes.AsDouble()); }, nullptr},
+      {"bound_s", "bound", Unit::kSeconds,
+       [](const Report& r) { return WithDevice(r, r.totals.bound.value()); },
+       [](const Cost& c) { return c.bound; }},
+      {"expected_s", "expected time", Unit::kSeconds,
+       [](const Report& r) {
+         return r.totals.expected ? std::optional(r.totals.expected->value()) : std::nullopt;
+       },
+       [](const Cost& c) { return c.expected; }},
+      {"nodes", "nodes", Unit::kNumber,
+       [](const Report& r) { return std::optional(static_cast<double>(r.model.nodes)); }, nullptr},
+      {"launches", "kernel launches", Unit::kNumber,
+       [](const Report& r) { return std::optional(static_cast<double>(Launches(r))); }, nullptr},
+      {"unknown", "unknown nodes", Unit::kNumber,
+       [](const Report& r) {
+         return std::optional(static_cast<double>(Status(r, NodeStatus::kUnknown)));
+       },
+       nullptr},
+      {"bounded", "nodes of unknown work", Unit::kNumber,
+       [](const Report& r) {
+         return std::optional(static_cast<double>(Status(r, NodeStatus::kBounded)));
+       },
+       nullptr},
+  };
+}
+
+// 1,234,567
+std::string Grouped(double value) {
+  std::string digits = fmt::format("{:.0f}", std::abs(value));
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), ",");
+  }
+  return digits;
+}
+
+// "4.089 GMAC", "512 MAC".
+std::string WithUnit(double value, const std::string& unit) {
+  const std::string text = Readable(value);
+  const bool has_prefix = std::isalpha(static_cast<unsigned char>(text.back())) != 0;
+  return text + (has_prefix ? "" : " ") + unit;
+}
+
+std::string Magnitude(double value, MetricUnit unit) {
+  switch (unit) {
+    case MetricUnit::kMacs:
+      return WithUnit(value, "MAC");
+    case MetricUnit::kFlops:
+      return WithUnit(value, "FLOP");
+    case MetricUnit::kBytes:
+      return WithUnit(value, "B");
+    case MetricUnit::kSeconds:
+      return value == 0 ? "0 s" : ReadableTime(Seconds(value));
+    case MetricUnit::kNumber:
+      break;
+  }
+  return Grouped(value);
+}
+
+}  // namespace
+
+Cost& Cost::operator+=(const Cost& other) {
+  macs += other.macs;
+  flops += other.flops;
+  bytes += other.bytes;
+  parameters += other.parameters;
+  weight_bytes += other.weight_bytes;
+  bound += other.bound;
+  expected += other.expected;
+  return *this;
+}
+
+Cost operator-(const Cost& a, const Cost& b) {
+  return {a.macs - b.macs,
+          a.flops - b.flops,
+          a.bytes - b.bytes,
+          a.parameters - b.parameters,
+          a.weight_bytes - b.weight_bytes,
+          a.bound - b.bound,
+          a.expected - b.expected};
+}
+
+bool Cost::IsZero() const {
+  return macs == 0 && flops == 0 && bytes == 0 && parameters == 0 && weight_bytes == 0 &&
+         bound == 0 && expected == 0;
+}
+
+Cost CostOf(const NodeRow& node) {
+  Cost cost;
+  cost.macs = node.sums.macs.value();
+  cost.flops = node.sums.flops.value();
+  cost.bytes = node.sums.bytes().value();
+  cost.bound = node.sums.bound.value();
+  cost.expected = node.sums.expected.value_or(Seconds(0)).value();
+  for (const Operand& input : node.inputs) {
+    if (!input.weight || !input.shape) continue;
+    const Count elements = input.shape->Elements();
+    cost.parameters += elements.value();
+    cost.weight_bytes += SizeOf(input.dtype, elements).value();
+  }
+  return cost;
+}
+
+const std::vector<Metric>& Metrics() {
+  static const std::vector<Metric> metrics = MakeMetrics();
+  return metrics;
+}
+
+const Metric& FindMetric(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Metric& metric : Metrics()) {
+    if (metric.name == name) return metric;
+    names.emplace_back(metric.name);
+  }
+  throw Error("no metric '{}'{}; metrics: {}", Printable(name), DidYouMean(name, names),
+              fmt::join(names, ", "));
+}
+
+std::string FormatMetric(double value, MetricUnit unit) {
+  return (value < 0 ? "-" : "") + Magnitude(std::abs(value), unit);
+}
+
+std::string FormatChange(double difference, MetricUnit unit) {
+  return (difference > 0 ? "+" : "") + FormatMetric(difference, unit);
+}
+
+std::string FormatPercent(double before, double after) {
+  if (before == 0) return after == 0 ? "0.0 %" : "new";
+  const double percent = 100 * (after / before - 1);
+  // "-0.0 %" says nothing that "0.0 %" does not.
+  if (std::abs(percent) < 0.05)
+    return after == before ? "0.0 %" : fmt::format("{}0.0 %", percent > 0 ? "+" : "-");
+  return fmt::format("{:+.1f} %", percent);
+}
+
+}  // namespace dlcost

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "estimator/report/report.h"
+
+namespace dlcost {
+
+// What a number counts, which decides how it is printed.
+enum class MetricUnit { kMacs, kFlops, kBytes, kSeconds, kNumber };
+
+// What one node, or a set of nodes, costs. Weights belong to every node that reads them.
+// Differences of two costs may be negative.
+struct Cost {
+  std::int64_t macs = 0, flops = 0, bytes = 0, parameters = 0, weight_bytes = 0;
+  double bound = 0, expected = 0;  // seconds
+
+  Cost& operator+=(const Cost& other);
+  friend Cost operator-(const Cost& a, const Cost& b);
+  bool IsZero() const;
+};
+// Of one node: unfused traffic; the kernel's time if the node is its main one. A view moves
+// nothing, an unknown node costs nothing that is known.
+Cost CostOf(const NodeRow& node);
+
+// A number of a report that differences, budgets and pages show: one table for all of them.
+struct Metric {
+  std::string_view name;   // as in JSON and in budgets: "weight_bytes"
+  std::string_view title;  // as printed: "weights"
+  MetricUnit unit;
+  // None when the report does not have it (times without a device).
+  std::optional<double> (*total)(const Report& report);
+  // Of one node; null for metrics that only a whole model has.
+  double (*node)(const Cost& cost);
+};
+const std::vector<Metric>& Metrics();
+// Throws Error with the nearest spelling.
+const Metric& FindMetric(const std::string& name);
+
+// "4.09 GMAC", "1.22 ms", "25,557,032": three digits with a unit, or a whole number.
+std::string FormatMetric(double value, MetricUnit unit);
+// The same with a sign.
+std::string FormatChange(double difference, MetricUnit unit);
+// "+2.5 %", "0.0 %", "new" when there was nothing before.
+std::string FormatPercent(double before, double after);
+
+}  // namespace dlcost

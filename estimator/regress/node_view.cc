@@ -1,0 +1,172 @@
+#include "estimator/regress/node_view.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "estimator/regress/hash.h"
+
+namespace dlcost {
+namespace {
+
+// Attributes that a later operator set turned into inputs, and those that mean nothing to a run.
+bool IsIgnored(const std::string& op, const std::string& name) {
+  static const std::map<std::string, std::set<std::string>> kIgnored = {
+      {"Squeeze", {"axes"}},
+      {"Unsqueeze", {"axes"}},
+      {"Clip", {"min", "max"}},
+      {"Slice", {"starts", "ends", "axes"}},
+      {"Pad", {"pads", "value"}},
+      {"TopK", {"k"}},
+      {"Split", {"split"}},
+      {"Reshape", {"shape"}},
+      {"Upsample", {"scales"}},
+      {"Tile", {"tiles", "axis"}},
+      {"Dropout", {"ratio", "is_test", "seed"}},
+      {"BatchNormalization",
+       {"momentum", "spatial", "is_test", "training_mode", "consumed_inputs"}},
+  };
+  if (op.starts_with("Reduce") && name == "axes") return true;
+  const auto found = kIgnored.find(op);
+  return found != kIgnored.end() && found->second.count(name) > 0;
+}
+
+bool AllAre(const std::string& text, char digit) {
+  return std::all_of(text.begin(), text.end(), [&](char c) { return c == digit || c == ','; });
+}
+
+// Defaults of the ONNX operator specification, as attribute texts.
+bool IsDefault(const std::string& name, const std::string& text) {
+  if (name == "dilations" || name == "strides") return AllAre(text, '1');
+  if (name == "pads" || name == "output_padding") return AllAre(text, '0');
+  static const std::map<std::string, std::string> kDefaults = {
+      {"group", "1"},
+      {"auto_pad", "NOTSET"},
+      {"ceil_mode", "0"},
+      {"count_include_pad", "0"},
+      {"alpha", "1"},
+      {"beta", "1"},
+      {"transA", "0"},
+      {"transB", "0"},
+      {"keepdims", "1"},
+      {"allowzero", "0"},
+      {"epsilon", "1e-05"},
+      {"storage_order", "0"},
+      {"noop_with_empty_axes", "0"},
+      {"approximate", "none"},
+  };
+  const auto found = kDefaults.find(name);
+  return found != kDefaults.end() && found->second == text;
+}
+
+bool IsConvolution(const NodeRow& row) { return row.op.find("Conv") != std::string::npos; }
+
+}  // namespace
+
+bool IsWeight(const Operand& operand) {
+  return operand.weight && operand.dtype != DType::kInt64 && operand.dtype != DType::kBool &&
+         operand.shape && operand.shape->rank() > 0;
+}
+
+AttributeTexts SignificantAttributes(const NodeRow& row) {
+  AttributeTexts kept;
+  for (const auto& [name, text] : row.attributes) {
+    // The kernel's shape is also the weight's, which is compared anyway.
+    if (name == "kernel_shape" && IsConvolution(row)) continue;
+    if (!IsIgnored(row.op, name) && !IsDefault(name, text)) kept.push_back({name, text});
+  }
+  std::sort(kept.begin(), kept.end());
+  return kept;
+}
+
+GraphView::GraphView(const Report& report) {
+  std::unordered_map<std::string_view, std::int32_t> made_by;
+  std::set<std::string_view> seen;
+  for (const NodeRow& row : report.nodes) {
+    // Shape arithmetic and the making of weights belong to the exporter, not to the model.
+    if (row.status == NodeStatus::kMetadata) {
+      for (const Operand& output : row.outputs) seen.insert(output.name);
+      continue;
+    }
+    MatchNode node;
+    node.name = row.name;
+    node.op = Combine(HashText(row.domain), HashText(row.op));
+    node.detail = node.op;
+    for (const auto& [name, text] : SignificantAttributes(row)) {
+      node.detail = Combine(node.detail, Combine(HashText(name), HashText(text)));
+    }
+    const auto index = static_cast<std::int32_t>(nodes.size());
+    for (std::size_t slot = 0; slot < row.inputs.size(); ++slot) {
+      const Operand& input = row.inputs[slot];
+      const auto producer = made_by.find(input.name);
+      node.producers.push_back(producer == made_by.end() ? kNoMatch : producer->second);
+      if (producer != made_by.end()) {
+        auto& readers = consumers[static_cast<std::size_t>(producer->second)];
+        if (readers.empty() || readers.back() != index) readers.push_back(index);
+      } else if (IsWeight(input)) {
+        node.detail = Combine(Combine(node.detail, slot), HashText(ShapeText(input.shape)));
+      } else if (!input.weight && !input.name.empty() && seen.insert(input.name).second) {
+        inputs.push_back(&input);
+      }
+    }
+    // Where the exporter puts constants (axes, bounds) must not decide.
+    while (!node.producers.empty() && node.producers.back() == kNoMatch) node.producers.pop_back();
+    for (const Operand& output : row.outputs) {
+      if (!output.name.empty()) made_by[output.name] = index;
+    }
+    nodes.push_back(std::move(node));
+    rows.push_back(&row);
+    consumers.emplace_back();
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i].is_output = consumers[i].empty();
+}
+
+std::string ShapeText(const std::optional<Shape>& shape) {
+  if (!shape) return "?";
+  if (shape->rank() == 0) return "scalar";
+  return fmt::to_string(fmt::join(shape->dims(), "x"));
+}
+
+const Operand* MainWeight(const NodeRow& row) {
+  return row.inputs.size() > 1 && IsWeight(row.inputs[1]) && row.inputs[1].shape->rank() > 1
+             ? &row.inputs[1]
+             : nullptr;
+}
+
+std::optional<Features> FeaturesOf(const NodeRow& row) {
+  const Operand* weight = MainWeight(row);
+  if (weight == nullptr) return std::nullopt;
+  const Shape& shape = *weight->shape;
+  const auto attribute = [&](const char* name) -> std::int64_t {
+    for (const auto& [key, text] : row.attributes) {
+      if (key == name) return std::strtoll(text.c_str(), nullptr, 10);
+    }
+    return 0;
+  };
+  if (IsConvolution(row) && shape.rank() > 2) {
+    const std::int64_t group = std::max<std::int64_t>(1, attribute("group"));
+    const bool transposed = row.op == "ConvTranspose";
+    return transposed ? Features{shape[0], shape[1] * group} : Features{shape[1] * group, shape[0]};
+  }
+  if (row.op == "Gemm" && shape.rank() == 2) {
+    return attribute("transB") != 0 ? Features{shape[1], shape[0]} : Features{shape[0], shape[1]};
+  }
+  if (row.op.starts_with("MatMul")) {
+    return Features{shape[shape.rank() - 2], shape[shape.rank() - 1]};
+  }
+  return std::nullopt;
+}
+
+std::string Describe(const NodeRow& row) {
+  const std::optional<Features> features = FeaturesOf(row);
+  if (!features) return row.op;
+  if (!IsConvolution(row)) return fmt::format("{} {} -> {}", row.op, features->in, features->out);
+  const std::vector<std::int64_t>& dims = MainWeight(row)->shape->dims();
+  return fmt::format("{} {}, {} -> {} channels", row.op,
+                     fmt::join(dims.begin() + 2, dims.end(), "x"), features->in, features->out);
+}
+
+}  // namespace dlcost

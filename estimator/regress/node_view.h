@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "estimator/regress/match.h"
+#include "estimator/report/report.h"
+
+namespace dlcost {
+
+// A report's nodes as a graph: what runs, without shape arithmetic and the making of weights.
+struct GraphView {
+  explicit GraphView(const Report& report);
+
+  const NodeRow& Row(std::int32_t node) const { return *rows[static_cast<std::size_t>(node)]; }
+
+  std::vector<MatchNode> nodes;
+  std::vector<const NodeRow*> rows;                  // of the report; same index as `nodes`
+  std::vector<const Operand*> inputs;                // of the model, in order of first use
+  std::vector<std::vector<std::int32_t>> consumers;  // of each node
+};
+
+using AttributeTexts = std::vector<std::pair<std::string, std::string>>;
+
+// The attributes of a node that say something: without those that repeat the default or that only
+// trained, and without those that later operator sets made inputs (axes, min, max, ...).
+AttributeTexts SignificantAttributes(const NodeRow& row);
+
+// "Conv 3x3, 64 -> 128 channels", "Gemm 2048 -> 1000", "Relu".
+std::string Describe(const NodeRow& row);
+
+// The floating-point or quantized weight at the node's second input, or null.
+const Operand* MainWeight(const NodeRow& row);
+
+// A weight that computes, against indices, axes and shapes.
+bool IsWeight(const Operand& operand);
+
+// "1x3x224x224"; "scalar"; "?" when unknown.
+std::string ShapeText(const std::optional<Shape>& shape);
+
+// Channels or features that go in and come out of a convolution or matrix product with a weight.
+struct Features {
+  std::int64_t in = 0, out = 0;
+};
+std::optional<Features> FeaturesOf(const NodeRow& row);
+
+}  // namespace dlcost

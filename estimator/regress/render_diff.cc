@@ -1,0 +1,261 @@
+#include "estimator/regress/render_diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "estimator/regress/wording.h"
+#include "estimator/report/table.h"
+
+namespace dlcost {
+namespace {
+
+std::string ValueText(const std::optional<double>& value, MetricUnit unit) {
+  return value ? FormatMetric(*value, unit) : "-";
+}
+
+std::string ChangeText(const TotalRow& row) {
+  if (!row.before || !row.after) return "-";
+  if (*row.before == *row.after) return "=";
+  return FormatChange(*row.after - *row.before, row.metric->unit);
+}
+
+std::string PercentText(const TotalRow& row) {
+  if (!row.before || !row.after || *row.before == *row.after) return "";
+  return FormatPercent(*row.before, *row.after);
+}
+
+std::string SameText(const ReportDiff& diff) {
+  std::string text = fmt::format("{} nodes are the same", diff.same);
+  if (diff.renamed > 0) text += fmt::format("; {} have another name", diff.renamed);
+  return text;
+}
+
+// Before, after and change of one number per operator.
+struct GroupCell {
+  std::string title;
+  MetricUnit unit;
+  double (*get)(const Sums& sums);
+};
+std::vector<GroupCell> GroupCells(const ReportDiff& diff) {
+  std::vector<GroupCell> cells = {
+      {"MACs", MetricUnit::kMacs, [](const Sums& s) { return s.macs.AsDouble(); }},
+      {"bytes", MetricUnit::kBytes, [](const Sums& s) { return s.bytes().AsDouble(); }}};
+  if (diff.before->device && diff.after->device) {
+    cells.push_back({"bound", MetricUnit::kSeconds, [](const Sums& s) { return s.bound.value(); }});
+  }
+  return cells;
+}
+
+std::string CellText(const GroupDiff& group, const GroupCell& cell) {
+  const double before = group.before ? cell.get(*group.before) : 0;
+  const double after = group.after ? cell.get(*group.after) : 0;
+  return before == after ? "=" : FormatChange(after - before, cell.unit);
+}
+
+bool Differs(const GroupDiff& group, const std::vector<GroupCell>& cells) {
+  return !group.before || !group.after || group.before->nodes != group.after->nodes ||
+         std::any_of(cells.begin(), cells.end(), [&](const GroupCell& cell) {
+           return cell.get(*group.before) != cell.get(*group.after);
+         });
+}
+
+std::string NodesText(const GroupDiff& group) {
+  const auto count = [](const std::optional<Sums>& sums) { return sums ? sums->nodes : 0; };
+  const std::int64_t before = count(group.before), after = count(group.after);
+  return before == after ? std::to_string(after) : fmt::format("{} -> {}", before, after);
+}
+
+// Operators whose numbers changed, as rows of text under `head`.
+std::vector<std::vector<std::string>> GroupTable(const ReportDiff& diff,
+                                                 std::vector<std::string>& head) {
+  const std::vector<GroupCell> cells = GroupCells(diff);
+  head = {"operator", "nodes"};
+  for (const GroupCell& cell : cells) head.push_back(cell.title);
+  std::vector<std::vector<std::string>> rows;
+  for (const GroupDiff& group : diff.by_op) {
+    if (!Differs(group, cells)) continue;
+    std::vector<std::string> row = {Printable(group.name), NodesText(group)};
+    for (const GroupCell& cell : cells) row.push_back(CellText(group, cell));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::size_t Shown(const ReportDiff& diff, const DiffTextOptions& options) {
+  return options.top == 0 ? diff.changes.size() : std::min(options.top, diff.changes.size());
+}
+
+// Markdown gives these characters a meaning.
+std::string Escaped(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '|' || c == '*' || c == '_' || c == '`' || c == '<' || c == '>' || c == '\\') {
+      escaped += '\\';
+    }
+    escaped += c;
+  }
+  return escaped;
+}
+
+nlohmann::ordered_json CostJson(const Cost& cost, bool timed) {
+  nlohmann::ordered_json json = {{"macs", cost.macs},
+                                 {"flops", cost.flops},
+                                 {"bytes", cost.bytes},
+                                 {"parameters", cost.parameters},
+                                 {"weight_bytes", cost.weight_bytes}};
+  if (timed) {
+    json["bound_s"] = cost.bound;
+    json["expected_s"] = cost.expected;
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string Title(const Report& report) {
+  const std::string name = Printable(report.model.path.substr(report.model.path.rfind('/') + 1));
+  return report.device ? name + " on " + report.device->id : name;
+}
+
+std::string Headline(const ReportDiff& diff) {
+  if (!diff.changes.empty()) {
+    return fmt::format("{} {}", diff.changes.size(),
+                       diff.changes.size() == 1 ? "change" : "changes");
+  }
+  const std::vector<TotalRow> rows = TotalRows(diff);
+  const bool totals =
+      std::any_of(rows.begin(), rows.end(), [](const TotalRow& row) { return row.Differs(); });
+  if (!diff.notes.empty() && totals) return "the same model under other conditions";
+  return totals ? "no change in the nodes that run" : "no difference";
+}
+
+std::vector<TotalRow> TotalRows(const ReportDiff& diff) {
+  std::vector<TotalRow> rows;
+  for (const Metric& metric : Metrics()) {
+    const TotalRow row = {&metric, metric.total(*diff.before), metric.total(*diff.after)};
+    if (row.before || row.after) rows.push_back(row);
+  }
+  return rows;
+}
+
+std::string RenderDiffText(const ReportDiff& diff, const DiffTextOptions& options) {
+  std::string text =
+      fmt::format("before    {}\nafter     {}\n", Title(*diff.before), Title(*diff.after));
+  for (const std::string& note : diff.notes) text += "note      " + note + "\n";
+  Table totals({"", "before", "after", "change", ""});
+  for (const TotalRow& row : TotalRows(diff)) {
+    const MetricUnit unit = row.metric->unit;
+    if (unit == MetricUnit::kNumber && !row.Differs() && row.after.value_or(0) == 0) continue;
+    totals.Add({std::string(row.metric->title), ValueText(row.before, unit),
+                ValueText(row.after, unit), ChangeText(row), PercentText(row)});
+  }
+  text += "\n" + totals.Render(options.max_width) + "\n";
+
+  text += fmt::format("{}; {}\n", Headline(diff), SameText(diff));
+  const std::size_t shown = Shown(diff, options);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Change& change = diff.changes[i];
+    const std::string line =
+        fmt::format("{:>3}. {}: {}", i + 1, change.where, Sentence(change, *diff.before));
+    text += Wrap(line, options.max_width, 5) + "\n";
+  }
+  if (shown < diff.changes.size()) {
+    text += fmt::format("     ... {} more\n", diff.changes.size() - shown);
+  }
+  std::vector<std::string> head;
+  const std::vector<std::vector<std::string>> rows = GroupTable(diff, head);
+  if (!rows.empty()) {
+    Table groups(head);
+    for (const std::vector<std::string>& row : rows) groups.Add(row);
+    text += "\n" + groups.Render(options.max_width);
+  }
+  return text;
+}
+
+std::string RenderDiffMarkdown(const ReportDiff& diff, const DiffTextOptions& options) {
+  std::string text = fmt::format("**{}** → **{}**: {}\n\n", Escaped(Title(*diff.before)),
+                                 Escaped(Title(*diff.after)), Headline(diff));
+  for (const std::string& note : diff.notes) text += fmt::format("- {}\n", Escaped(note));
+  if (!diff.notes.empty()) text += "\n";
+  std::string rows;
+  for (const TotalRow& row : TotalRows(diff)) {
+    if (!row.Differs()) continue;
+    const MetricUnit unit = row.metric->unit;
+    rows +=
+        fmt::format("| {} | {} | {} | {} | {} |\n", row.metric->title, ValueText(row.before, unit),
+                    ValueText(row.after, unit), ChangeText(row), PercentText(row));
+  }
+  if (!rows.empty()) {
+    text += "| | before | after | change | |\n|---|---:|---:|---:|---:|\n" + rows + "\n";
+  }
+  constexpr std::size_t kUnfolded = 5;
+  const std::size_t shown = Shown(diff, options);
+  const auto item = [&](std::size_t i) {
+    const Change& change = diff.changes[i];
+    return fmt::format("{}. `{}`: {}\n", i + 1, change.where,
+                       Escaped(Sentence(change, *diff.before)));
+  };
+  for (std::size_t i = 0; i < std::min(kUnfolded, shown); ++i) text += item(i);
+  if (shown > kUnfolded) {
+    text += fmt::format("\n<details><summary>{} more</summary>\n\n", shown - kUnfolded);
+    for (std::size_t i = kUnfolded; i < shown; ++i) text += item(i);
+    text += "\n</details>\n";
+  }
+  std::vector<std::string> head;
+  const std::vector<std::vector<std::string>> groups = GroupTable(diff, head);
+  if (!groups.empty()) {
+    text += "\n<details><summary>By operator</summary>\n\n|";
+    for (const std::string& title : head) text += fmt::format(" {} |", title);
+    text += "\n|---|";
+    for (std::size_t i = 1; i < head.size(); ++i) text += "---:|";
+    for (const std::vector<std::string>& row : groups) {
+      text += "\n|";
+      for (const std::string& cell : row) text += fmt::format(" {} |", Escaped(cell));
+    }
+    text += "\n\n</details>\n";
+  }
+  return text + fmt::format("\n{}.\n", SameText(diff));
+}
+
+std::string RenderDiffJson(const ReportDiff& diff) {
+  using Json = nlohmann::ordered_json;
+  const bool timed = diff.before->device && diff.after->device;
+  const auto side = [](const Report& report) {
+    return Json{{"path", report.model.path},
+                {"device", report.device ? Json(report.device->id) : Json()},
+                {"dims", report.model.dims}};
+  };
+  Json json = {{"schema", "dlcost.diff/1"},
+               {"before", side(*diff.before)},
+               {"after", side(*diff.after)},
+               {"notes", diff.notes}};
+  Json& totals = json["totals"] = Json::object();
+  for (const TotalRow& row : TotalRows(diff)) {
+    const auto number = [&](const std::optional<double>& value) -> Json {
+      if (!value) return nullptr;
+      if (row.metric->unit == MetricUnit::kSeconds) return *value;
+      return static_cast<std::int64_t>(*value);
+    };
+    totals[std::string(row.metric->name)] = {{"before", number(row.before)},
+                                             {"after", number(row.after)}};
+  }
+  json["same"] = diff.same;
+  json["renamed"] = diff.renamed;
+  json["changes"] = Json::array();
+  for (const Change& change : diff.changes) {
+    json["changes"].push_back({{"kind", std::string(Name(change.kind))},
+                               {"where", change.where},
+                               {"what", change.what},
+                               {"sentence", Sentence(change, *diff.before)},
+                               {"before", change.before},
+                               {"after", change.after},
+                               {"cost", CostJson(change.cost, timed)},
+                               {"followers", change.followers},
+                               {"follower_cost", CostJson(change.follower_cost, timed)}});
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace dlcost

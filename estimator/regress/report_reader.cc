@@ -1,0 +1,244 @@
+#include "estimator/regress/report_reader.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "estimator/core/error.h"
+
+namespace dlcost {
+namespace {
+
+using Json = nlohmann::json;
+
+// A required member; nlohmann's exception for a missing one names it.
+template <typename T>
+T Get(const Json& json, const char* name) {
+  return json.at(name).get<T>();
+}
+
+std::optional<double> Optional(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  if (found == json.end() || found->is_null()) return std::nullopt;
+  return found->get<double>();
+}
+
+NodeStatus StatusOf(const std::string& name) {
+  for (const NodeStatus status : {NodeStatus::kCounted, NodeStatus::kView, NodeStatus::kMetadata,
+                                  NodeStatus::kBounded, NodeStatus::kUnknown}) {
+    if (Name(status) == name) return status;
+  }
+  throw Error("no node status '{}'", Printable(name));
+}
+
+Work WorkOf(const Json& by_type) {
+  Work work;
+  for (const auto& [type, counts] : by_type.items()) {
+    const std::optional<DType> dtype = ParseDType(type);
+    if (!dtype) throw Error("no data type '{}'", Printable(type));
+    for (int c = 0; c < kOpClassCount; ++c) {
+      const auto op_class = static_cast<OpClass>(c);
+      const auto found = counts.find(std::string(Name(op_class)));
+      if (found != counts.end()) work.Add(op_class, *dtype, found->get<std::int64_t>());
+    }
+  }
+  return work;
+}
+
+// Work, traffic and times, as far as the row has them.
+Sums SumsOf(const Json& json) {
+  Sums sums;
+  sums.macs = Macs(Get<std::int64_t>(json, "macs"));
+  sums.flops = Flops(Get<std::int64_t>(json, "flops"));
+  if (json.contains("work_by_type")) sums.work = WorkOf(json["work_by_type"]);
+  if (json.contains("nodes") && json["nodes"].is_number()) {
+    sums.nodes = Get<std::int64_t>(json, "nodes");
+  }
+  if (json.contains("bytes_read")) {
+    sums.bytes_read = Bytes(Get<std::int64_t>(json, "bytes_read"));
+    sums.bytes_written = Bytes(Get<std::int64_t>(json, "bytes_written"));
+  } else {
+    sums.bytes_read = Bytes(Get<std::int64_t>(json, "bytes"));  // only the sum is stored
+  }
+  sums.compute = Seconds(Optional(json, "compute_s").value_or(0));
+  sums.memory = Seconds(Optional(json, "memory_s").value_or(0));
+  sums.bound = Seconds(Optional(json, "bound_s").value_or(0));
+  if (const auto expected = Optional(json, "expected_s")) sums.expected = Seconds(*expected);
+  return sums;
+}
+
+std::vector<Operand> OperandsOf(const Json& json) {
+  std::vector<Operand> operands;
+  for (const Json& one : json) {
+    Operand operand;
+    operand.name = Get<std::string>(one, "name");
+    operand.dtype = ParseDType(Get<std::string>(one, "dtype")).value_or(DType::kUndefined);
+    if (!one.at("shape").is_null()) {
+      operand.shape = Shape(Get<std::vector<std::int64_t>>(one, "shape"));
+    }
+    operand.weight = one.value("weight", false);
+    operands.push_back(std::move(operand));
+  }
+  return operands;
+}
+
+NodeRow NodeOf(const Json& json) {
+  NodeRow row;
+  row.name = Get<std::string>(json, "name");
+  row.op = Get<std::string>(json, "op");
+  row.domain = Get<std::string>(json, "domain");
+  row.scope = Get<std::string>(json, "scope");
+  row.kernel = Get<std::string>(json, "kernel");
+  row.note = json.value("note", "");
+  if (json.contains("attributes")) {
+    for (const auto& [name, text] : json["attributes"].items()) {
+      row.attributes.push_back({name, text.get<std::string>()});
+    }
+  }
+  row.status = StatusOf(Get<std::string>(json, "status"));
+  row.inputs = OperandsOf(json.at("inputs"));
+  row.outputs = OperandsOf(json.at("outputs"));
+  row.sums = SumsOf(json);
+  row.sums.nodes = 1;
+  row.valid_macs = Macs(json.value("valid_macs", std::int64_t{0}));
+  row.repeat = Count(json.value("repeat", std::int64_t{1}));
+  row.upper_bound = json.value("upper_bound", false);
+  return row;
+}
+
+KernelRow KernelOf(const Json& json) {
+  KernelRow row;
+  row.id = Get<std::string>(json, "id");
+  row.op = json.value("op", "");
+  row.algorithm = Get<std::string>(json, "algorithm");
+  row.limiter = Get<std::string>(json, "limiter");
+  row.nodes = Get<std::vector<std::string>>(json, "nodes");
+  row.sums = SumsOf(json);
+  row.sums.nodes = static_cast<std::int64_t>(row.nodes.size());
+  row.executed = Flops(Get<std::int64_t>(json, "executed_flops"));
+  row.launches = Count(json.value("launches", std::int64_t{1}));
+  return row;
+}
+
+ModelFacts ModelOf(const Json& json) {
+  ModelFacts model;
+  model.path = Get<std::string>(json, "path");
+  model.name = Get<std::string>(json, "name");
+  model.producer = json.value("producer", "");
+  model.ir_version = Get<std::int64_t>(json, "ir_version");
+  model.opset = Get<std::map<std::string, int>>(json, "opset");
+  model.nodes = Get<std::int64_t>(json, "nodes");
+  model.parameters = Count(Get<std::int64_t>(json, "parameters"));
+  model.weight_bytes = Bytes(Get<std::int64_t>(json, "weight_bytes"));
+  model.dims = Get<std::map<std::string, std::int64_t>>(json, "dims");
+  return model;
+}
+
+std::optional<DeviceFacts> DeviceOf(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  DeviceFacts device;
+  device.id = Get<std::string>(json, "id");
+  device.name = Get<std::string>(json, "name");
+  for (const Json& roof : json.value("roofs", Json::array())) {
+    DeviceFacts::RoofFact fact;
+    fact.name = Get<std::string>(roof, "name");
+    fact.peak = FlopRate(Get<double>(roof, "flop_per_s"));
+    if (const auto ridge = Optional(roof, "ridge")) fact.ridge = Intensity(*ridge);
+    device.roofs.push_back(std::move(fact));
+  }
+  if (const auto rate = Optional(json, "bytes_per_s")) device.bandwidth = ByteRate(*rate);
+  if (const auto size = Optional(json, "memory_bytes")) {
+    device.memory = Bytes(static_cast<std::int64_t>(*size));
+  }
+  return device;
+}
+
+ReportOptions OptionsOf(const Json& json) {
+  ReportOptions options;
+  options.convention = json.value("convention", "dlcost");
+  options.bound.math = ParseMathMode(json.value("math", "default")).value_or(MathMode::kDefault);
+  options.bound.cache = ParseCacheState(json.value("cache", "cold")).value_or(CacheState::kCold);
+  options.plan.fusion = ParseFusion(json.value("fusion", "none")).value_or(Fusion::kNone);
+  return options;
+}
+
+void CheckSchema(const Json& json) {
+  const std::string schema = json.is_object() ? json.value("schema", "") : "";
+  if (schema == kReportSchema) return;
+  constexpr std::string_view kFamily = "dlcost.report/";
+  if (schema.starts_with(kFamily)) {
+    throw Error(
+        "schema {} is not the one this dlcost reads ({}): use the dlcost that wrote it, "
+        "or write it anew",
+        Printable(schema), kReportSchema);
+  }
+  throw Error("not a dlcost report (no \"schema\": \"{}\"); write one with --format json",
+              kReportSchema);
+}
+
+Report ReportOf(const Json& json) {
+  CheckSchema(json);
+  Report report;
+  report.model = ModelOf(json.at("model"));
+  report.device = DeviceOf(json.at("device"));
+  report.options = OptionsOf(json.at("options"));
+  report.totals = SumsOf(json.at("totals"));
+  report.totals.nodes = report.model.nodes;
+  report.peak_activation_bytes =
+      Bytes(Get<std::int64_t>(json.at("totals"), "peak_activation_bytes"));
+  for (const auto& [status, nodes] : json.at("coverage").items()) {
+    if (nodes.get<std::int64_t>() != 0) report.coverage[StatusOf(status)] = nodes;
+  }
+  for (const Json& row : json.at("by_op")) {
+    report.by_op.push_back({Get<std::string>(row, "op"), SumsOf(row)});
+  }
+  for (const Json& row : json.at("kernels")) report.kernels.push_back(KernelOf(row));
+  for (const Json& row : json.at("nodes")) report.nodes.push_back(NodeOf(row));
+  for (const Json& row : json.at("unknown")) {
+    report.unknown.push_back({Get<std::string>(row, "node"), Get<std::string>(row, "op"),
+                              Get<std::string>(row, "domain"), Get<std::string>(row, "why")});
+  }
+  for (const Json& note : json.value("notes", Json::array())) {
+    report.notes.push_back(note.get<std::string>());
+  }
+  return report;
+}
+
+std::string Contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error("{}: {}", Printable(path), std::strerror(errno));
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) throw Error("{}: cannot be read", Printable(path));
+  return text;
+}
+
+}  // namespace
+
+Report ReadReportFromText(std::string_view text, const std::string& path) {
+  try {
+    return ReportOf(Json::parse(text));
+  } catch (const Json::exception& error) {
+    // "[json.exception.out_of_range.403] key 'macs' not found": the text behind the bracket.
+    std::string what = error.what();
+    what.erase(0, what.find(']') == std::string::npos ? 0 : what.find(']') + 2);
+    throw Error("{}: not a readable dlcost report: {}", Printable(path), Printable(what));
+  } catch (const Error& error) {
+    throw error.At(Printable(path));
+  }
+}
+
+Report ReadReport(const std::string& path) { return ReadReportFromText(Contents(path), path); }
+
+bool IsJsonFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error("{}: {}", Printable(path), std::strerror(errno));
+  char c = 0;
+  while (file.get(c)) {
+    if (c != ' ' && c != '\t' && c != '\n' && c != '\r') break;
+  }
+  return c == '{';
+}
+
+}  // namespace dlcost

@@ -1,0 +1,111 @@
+#include "estimator/regress/wording.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace dlcost {
+namespace {
+
+std::vector<std::string> Parts(const std::string& name) {
+  std::vector<std::string> parts;
+  std::string part;
+  for (const char c : name + "/") {
+    if (c != '/') {
+      part += c;
+    } else if (!part.empty()) {
+      parts.push_back(part);
+      part.clear();
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::string ListNames(const std::vector<std::string>& names, std::size_t most) {
+  if (names.empty()) return "";
+  if (names.size() == 1) return names.front();
+  const bool all = names.size() <= most;
+  const auto shown = static_cast<std::ptrdiff_t>(all ? names.size() - 1 : most - 1);
+  const std::string last =
+      all ? names.back() : fmt::format("{} more", names.size() - static_cast<std::size_t>(shown));
+  return fmt::format("{} and {}", fmt::join(names.begin(), names.begin() + shown, ", "), last);
+}
+
+std::string CommonModule(const std::vector<std::string>& names) {
+  if (names.empty()) return "";
+  std::vector<std::string> common = Parts(names.front());
+  if (!common.empty()) common.pop_back();
+  for (const std::string& name : names) {
+    const std::vector<std::string> parts = Parts(name);
+    std::size_t same = 0;
+    while (same < common.size() && same + 1 < parts.size() && common[same] == parts[same]) ++same;
+    common.resize(same);
+  }
+  return fmt::to_string(fmt::join(common, "/"));
+}
+
+std::string ShortName(const std::string& name, const std::string& op, const std::string& module) {
+  std::vector<std::string> parts = Parts(name);
+  const std::size_t skip = std::min(module.empty() ? 0 : Parts(module).size(), parts.size() - 1);
+  parts.erase(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(skip));
+  // "conv1/Conv" says no more than "conv1".
+  if (parts.size() > 1 && parts.back().starts_with(op)) parts.pop_back();
+  return Printable(fmt::to_string(fmt::join(parts, "/")));
+}
+
+std::string CostText(const Cost& difference, const Report& whole) {
+  std::vector<std::string> texts;
+  for (const Metric& metric : Metrics()) {
+    if (metric.node == nullptr || metric.name == "flops" || metric.name == "parameters") continue;
+    const double value = metric.node(difference);
+    const std::optional<double> total = metric.total(whole);
+    if (value == 0 || !total) continue;
+    std::string text = FormatChange(value, metric.unit);
+    if (metric.name == "bytes") text += " of traffic";
+    if (metric.name == "weight_bytes") text += " of weights";
+    if (metric.name == "bound_s") text += " bound";
+    if (metric.name == "expected_s") text += " expected";
+    if (*total > 0) text += fmt::format(" ({})", FormatPercent(*total, *total + value));
+    texts.push_back(text);
+  }
+  return texts.empty() ? "no cost" : fmt::to_string(fmt::join(texts, ", "));
+}
+
+std::string Wrap(const std::string& text, std::size_t width, std::size_t indent) {
+  if (width <= indent + 20) return text;
+  std::string wrapped;
+  std::size_t column = 0;
+  for (std::size_t from = 0; from < text.size();) {
+    std::size_t to = std::min(text.find(' ', from), text.size());
+    while (to < text.size() && text[to] == ' ') ++to;  // blanks stay with the word before them
+    const std::size_t word = to - from;
+    if (column + word > width + 1 && column > indent) {
+      wrapped.erase(wrapped.find_last_not_of(' ') + 1);
+      wrapped += "\n" + std::string(indent, ' ');
+      column = indent;
+    }
+    wrapped += text.substr(from, word);
+    column += word;
+    from = to;
+  }
+  return wrapped;
+}
+
+std::string Sentence(const Change& change, const Report& whole) {
+  Cost all = change.cost;
+  all += change.follower_cost;
+  std::string text = change.what;
+  const std::int64_t known = change.followers - change.lost;
+  const auto nodes = [](std::int64_t n) {
+    return fmt::format("{} {}", n, n == 1 ? "node" : "nodes");
+  };
+  if (known > 0) text += fmt::format("; {} downstream with other shapes", nodes(known));
+  if (change.lost > 0)
+    text += fmt::format("; {} downstream now of unknown cost", nodes(change.lost));
+  return text + ": " + CostText(all, whole);
+}
+
+}  // namespace dlcost
