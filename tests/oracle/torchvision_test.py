@@ -12,7 +12,6 @@ import math
 import os
 import pathlib
 import sys
-import unittest.mock
 
 import onnx
 
@@ -22,11 +21,11 @@ from estimator import Estimator, EstimatorError, unknown
 try:
     import torch
     import torchvision
-    from torch.utils._python_dispatch import TorchDispatchMode
 except ImportError as missing:
     harness.skip(f"no PyTorch: {missing}")
 
 import models_torch
+from torch_counts import dispatched_macs, unset_weights
 
 SUBSET = ("alexnet", "convnext_tiny", "densenet121", "efficientnet_b0", "efficientnet_v2_s",
           "googlenet", "inception_v3", "mnasnet0_5", "mobilenet_v2", "mobilenet_v3_small",
@@ -38,53 +37,16 @@ SIZES = {"inception_v3": 299}
 DEFAULT_SIZE = 224
 
 
-class CountProducts(TorchDispatchMode):
-    """Counts multiply-accumulates of every convolution and matrix product that torch dispatches."""
-
-    def __init__(self):
-        super().__init__()
-        self.macs = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
-        name = func.overloadpacket.__name__
-        if name == "convolution":
-            transposed = args[6]
-            positions = args[0] if transposed else result
-            self.macs += positions.numel() * math.prod(args[1].shape[1:])
-        elif name in ("mm", "bmm"):
-            self.macs += args[0].numel() * args[1].shape[-1]
-        elif name in ("addmm", "baddbmm"):
-            self.macs += args[1].numel() * args[2].shape[-1]
-        elif name in ("mv", "dot", "_native_multi_head_attention"):
-            raise NotImplementedError(f"a product that is not counted: {name}")
-        return result
-
-
 def build(name):
     """A network with weights of no meaning, no two of them equal: the exporter stores equal ones once."""
     options = {"init_weights": False, "aux_logits": False} if name in (
         "googlenet", "inception_v3") else {}
-    keep = {f: (lambda tensor, *args, **kwargs: tensor)
-            for f in ("trunc_normal_", "normal_", "kaiming_normal_", "kaiming_uniform_")}
-    with unittest.mock.patch.multiple(torch.nn.init, **keep):
+    with unset_weights():
         module = getattr(torchvision.models, name)(weights=None, **options).eval()
     for tensor in [*module.parameters(), *module.buffers()]:
         if tensor.is_floating_point():
             tensor.data.uniform_(0.5, 1.5)
     return module
-
-
-def dispatched_macs(module, size):
-    """Multiply-accumulates of one image; attention is kept off its fused kernel, which hides them."""
-    attention = [m for m in module.modules() if isinstance(m, torch.nn.MultiheadAttention)]
-    for layer in attention:
-        layer.train()
-        layer.dropout = 0.0
-    with torch.no_grad(), CountProducts() as counter:
-        module(torch.zeros(1, 3, size, size))
-    module.eval()
-    return counter.macs
 
 
 def expected_parameters(module, path):
@@ -110,7 +72,7 @@ def check(checks, estimator, name, work):
     # Weights stay as they are in the module, so that they can be counted.
     models_torch.export(module, torch.zeros(2, 3, size, size), path, ["input"],
                         {"input": {0: "batch"}, "output": {0: "batch"}}, fold=False)
-    macs = dispatched_macs(module, size)
+    macs = dispatched_macs(module, torch.zeros(1, 3, size, size))
     try:
         for batch in (1, 3):
             report = estimator.report(path, ["--batch", str(batch)])

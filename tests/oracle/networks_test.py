@@ -1,0 +1,114 @@
+"""The reference networks that dlcost writes: valid, runnable, with the shapes of a real run; and with
+the multiply-accumulates of the same networks in torchvision and transformers.
+
+usage: networks_test.py DLCOST WORK_FOLDER
+"""
+
+import pathlib
+import subprocess
+import sys
+
+import onnx
+
+import harness
+import onnx_models
+import shapes_test
+from estimator import Estimator, EstimatorError, unknown
+
+# Options that make a network small enough to run here.
+SMALL = {
+    "lstm": ["hidden=32", "vocabulary=50"],
+    "transformer-base": ["layers=2", "width=32", "inner=64", "heads=4", "vocabulary=50"],
+    "transformer-big": ["layers=1", "width=48", "inner=96", "heads=4", "vocabulary=50"],
+    "bert-base": ["layers=2", "width=32", "inner=64", "heads=4", "vocabulary=50"],
+    "bert-large": ["layers=1", "width=48", "inner=96", "heads=4", "vocabulary=50"],
+    "gpt2": ["layers=2", "width=32", "heads=4", "vocabulary=50"],
+    "llama3-8b": ["layers=2", "width=32", "inner=64", "heads=4", "kv_heads=2", "vocabulary=50",
+                  "dtype=f32"],
+}
+DECODERS = ("gpt2", "llama3-8b")
+VISION = {"resnet18": "resnet18", "resnet34": "resnet34", "resnet50": "resnet50",
+          "resnet101": "resnet101", "resnet152": "resnet152", "vgg16": "vgg16", "vgg19": "vgg19",
+          "mobilenet-v2": "mobilenet_v2"}
+SEQUENCE = 16
+
+
+def write(binary, name, options, path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run([binary, "network", name, *options, "-o", str(path)],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise EstimatorError(done.stderr.strip())
+    return path
+
+
+def names(binary):
+    """What `dlcost network` lists: a name at the beginning of a line."""
+    done = subprocess.run([binary, "network"], capture_output=True, text=True, check=True)
+    return [line.split()[0] for line in done.stdout.splitlines() if line and line[0] != " "]
+
+
+def check_run(checks, estimator, title, path):
+    """Valid, inferred as onnxruntime runs it, nothing unknown."""
+    model = onnx.load(path)
+    try:
+        onnx.checker.check_model(model, full_check=True)
+        report = estimator.report(path, onnx_models.binding_options(model))
+        checks.check(f"{title}: nothing unknown", unknown(report))
+        truth = shapes_test.executed(onnx_models.bind(model))
+        lines, count, _ = shapes_test.contradictions(report, truth, [])
+        checks.check(f"{title}: {count} tensors as run", lines or ([] if count else ["none"]))
+    except Exception as error:  # pylint: disable=broad-except
+        checks.check(title, [str(error)[:400]])
+
+
+def torch_twins():
+    """(name of the network, dimension options, module, inputs) of networks that Python packages have."""
+    import torch
+    import torchvision
+    import transformers
+    from torch_counts import unset_weights
+    for name, other in VISION.items():
+        with unset_weights():
+            yield name, [], getattr(torchvision.models, other)(weights=None), (
+                torch.zeros(1, 3, 224, 224),)
+    ids = torch.ones(1, SEQUENCE, dtype=torch.long)
+    dims = ["--dim", f"sequence={SEQUENCE}"]
+    bert = transformers.BertConfig
+    with unset_weights():
+        yield "bert-base", dims, transformers.BertModel(bert()), (ids,)
+        yield "bert-large", dims, transformers.BertModel(bert(
+            hidden_size=1024, num_hidden_layers=24, num_attention_heads=16,
+            intermediate_size=4096)), (ids,)
+        yield "gpt2", dims, transformers.GPT2LMHeadModel(transformers.GPT2Config()), (ids,)
+
+
+def check_twins(checks, estimator, work):
+    try:
+        from torch_counts import dispatched_macs
+    except ImportError:
+        checks.note("without PyTorch: no comparison with torchvision and transformers")
+        return
+    for name, dims, module, inputs in torch_twins():
+        path = write(estimator.binary, name, [], work / f"{name}.onnx")
+        report = estimator.report(path, dims)
+        checks.equal(f"{name}: MACs in PyTorch", report["totals"]["macs"],
+                     dispatched_macs(module, *inputs))
+
+
+def main():
+    estimator, work = Estimator(sys.argv[1]), pathlib.Path(sys.argv[2])
+    checks = harness.Checks("reference networks")
+    for name in names(estimator.binary):
+        variants = [[]] if name not in DECODERS else [["phase=prefill"], ["phase=decode"]]
+        for variant in variants:
+            options = [*SMALL.get(name, []), *variant]
+            title = " ".join([name, *options])
+            path = write(estimator.binary, name, options, work / f"{title.replace(' ', '_')}.onnx")
+            check_run(checks, estimator, title, path)
+    check_twins(checks, estimator, work)
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()
