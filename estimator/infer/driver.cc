@@ -117,9 +117,9 @@ void InferenceDriver::RunNode(Graph& graph, const Node& node, Count repeat,
     counted.def->infer(ctx);
   } catch (const Unresolved& unresolved) {
     counted.why = unresolved.what();
-    AdoptDeclaredTypes(graph, node, result_.dims);
     inferred = false;
   }
+  AdoptDeclaredTypes(graph, node, result_.dims);
   if (inferred && counted.def->values != nullptr && ValuesFit(graph, node)) {
     try {
       counted.def->values(ctx);

@@ -51,7 +51,28 @@ std::vector<T> Numbers(std::string_view text) {
   return numbers;
 }
 
+// "seq:f32([2,3];[4,3])": a sequence with these elements; "(?)" for a length that is not known.
+Tensor ParseContainer(std::string_view text) {
+  const std::size_t open = text.find('(');
+  const auto dtype = ParseDType(text.substr(4, open - 4));
+  if (!dtype || text.back() != ')') throw Error("malformed case tensor '{}'", text);
+  Tensor tensor;
+  tensor.type.kind = text.substr(0, 3) == "seq" ? ValueKind::kSequence : ValueKind::kOptional;
+  tensor.type.dtype = *dtype;
+  const std::string_view body = text.substr(open + 1, text.size() - open - 2);
+  if (body == "?") return tensor;
+  tensor.type.elements.emplace();
+  for (const std::string_view part : Split(body, ';')) {
+    TensorType element;
+    element.dtype = *dtype;
+    element.shape = Shape(Numbers<std::int64_t>(part.substr(1, part.size() - 2)));
+    tensor.type.elements->push_back(std::move(element));
+  }
+  return tensor;
+}
+
 Tensor ParseTensor(std::string_view text) {
+  if (text.substr(0, 4) == "seq:" || text.substr(0, 4) == "opt:") return ParseContainer(text);
   Tensor tensor;
   if (text.substr(0, 2) == "w:") {
     tensor.role = Role::kWeight;
@@ -104,6 +125,19 @@ AttributeValue ParseAttributeValue(std::string_view text) {
 std::string ValueText(const Value& value) {
   return value.is_integer() ? fmt::format("{{{}}}", fmt::join(value.ints(), ","))
                             : fmt::format("{{{}}}", fmt::join(value.reals(), ","));
+}
+
+std::string ContainerText(const TensorType& type) {
+  std::vector<std::string> elements;
+  if (!type.elements) {
+    elements.emplace_back("?");
+  } else {
+    for (const TensorType& element : *type.elements) {
+      elements.push_back(element.shape ? ToString(*element.shape) : "[?]");
+    }
+  }
+  return fmt::format("{}:{}({})", type.kind == ValueKind::kSequence ? "seq" : "opt",
+                     Name(type.dtype), fmt::join(elements, ";"));
 }
 
 }  // namespace
@@ -174,6 +208,10 @@ std::string OutputsText(const std::vector<Tensor>& outputs, bool with_values) {
   for (const Tensor& tensor : outputs) {
     if (tensor.type.kind == ValueKind::kOpaque) {
       texts.emplace_back("_");
+      continue;
+    }
+    if (tensor.type.kind == ValueKind::kSequence || tensor.type.kind == ValueKind::kOptional) {
+      texts.push_back(ContainerText(tensor.type));
       continue;
     }
     std::string text(Name(tensor.type.dtype));

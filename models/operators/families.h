@@ -45,13 +45,9 @@ std::span<const OpDef> ScatterOps();
 std::span<const OpDef> ResizeOps();
 std::span<const OpDef> DynamicOps();
 std::span<const OpDef> SamplingOps();
-// ONNX Runtime's own domains.
-std::span<const OpDef> ContribAttentionOps();
-std::span<const OpDef> ContribSelfAttentionOps();
-std::span<const OpDef> ContribGroupedAttentionOps();
-std::span<const OpDef> ContribNormalizationOps();
-std::span<const OpDef> ContribActivationOps();
-std::span<const OpDef> ContribMatMulOps();
-std::span<const OpDef> ContribBlockwiseOps();
-
-}  // namespace dlcost
+std::span<const OpDef> SequenceOps();
+std::span<const OpDef> RandomOps();
+std::span<const OpDef> SignalOps();
+std::span<const OpDef> TextOps();
+std::span<const OpDef> LegacyTableOps();
+std::span<const OpDef> LegacyOps();

@@ -44,7 +44,8 @@ struct OpCase {
   // "kernel_shape=[3,3] group=2 mode='linear' alpha=0.5"; a tensor attribute as "value=f32[1]{0}".
   std::string_view attributes;
   // "f32[1,64,56,56] f32[64,64,3,3] _": shapes, `_` omits an optional input, "i64[2]{1,-1}" has a
-  // known value, "w:f32[8,8]" is a weight.
+  // known value, "w:f32[8,8]" is a weight, "seq:f32([2,3];[4,3])" a sequence and "opt:f32([2])" an
+  // optional with these elements.
   std::string_view inputs;
   std::string_view outputs;  // the same; a value given here is checked against the propagated one
   std::int64_t macs = 0;
