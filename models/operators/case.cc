@@ -65,7 +65,8 @@ Tensor ParseContainer(std::string_view text) {
   for (const std::string_view part : Split(body, ';')) {
     TensorType element;
     element.dtype = *dtype;
-    element.shape = Shape(Numbers<std::int64_t>(part.substr(1, part.size() - 2)));
+    if (part != "[?]")
+      element.shape = Shape(Numbers<std::int64_t>(part.substr(1, part.size() - 2)));
     tensor.type.elements->push_back(std::move(element));
   }
   return tensor;

@@ -51,3 +51,17 @@ std::span<const OpDef> SignalOps();
 std::span<const OpDef> TextOps();
 std::span<const OpDef> LegacyTableOps();
 std::span<const OpDef> LegacyOps();
+// Classical machine learning.
+std::span<const OpDef> MlFeatureOps();
+std::span<const OpDef> MlLinearOps();
+std::span<const OpDef> MlTreeOps();
+// ONNX Runtime's own domains.
+std::span<const OpDef> ContribAttentionOps();
+std::span<const OpDef> ContribSelfAttentionOps();
+std::span<const OpDef> ContribGroupedAttentionOps();
+std::span<const OpDef> ContribNormalizationOps();
+std::span<const OpDef> ContribActivationOps();
+std::span<const OpDef> ContribMatMulOps();
+std::span<const OpDef> ContribBlockwiseOps();
+
+}  // namespace dlcost

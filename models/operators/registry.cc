@@ -73,3 +73,44 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       TextOps(),
       LegacyTableOps(),
       LegacyOps(),
+      // Classical machine learning.
+      MlFeatureOps(),
+      MlLinearOps(),
+      MlTreeOps(),
+      // ONNX Runtime's own domains.
+      ContribAttentionOps(),
+      ContribSelfAttentionOps(),
+      ContribGroupedAttentionOps(),
+      ContribNormalizationOps(),
+      ContribActivationOps(),
+      ContribMatMulOps(),
+      ContribBlockwiseOps(),
+  };
+  return families;
+}
+
+const OpDef* FindOperator(std::string_view domain, std::string_view name) {
+  const auto found = Index().find(Key(domain, name));
+  return found == Index().end() ? nullptr : found->second;
+}
+
+int SinceVersion(const OpDef& def, int opset) {
+  int since = *def.since.begin();
+  for (const int version : def.since) {
+    if (version <= opset) since = version;
+  }
+  return since;
+}
+
+std::vector<std::string> OperatorNames(std::string_view domain) {
+  std::vector<std::string> names;
+  for (const std::span<const OpDef> family : OperatorFamilies()) {
+    for (const OpDef& def : family) {
+      if (def.domain == domain) names.emplace_back(def.name);
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace dlcost
