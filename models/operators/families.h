@@ -63,5 +63,9 @@ std::span<const OpDef> ContribNormalizationOps();
 std::span<const OpDef> ContribActivationOps();
 std::span<const OpDef> ContribMatMulOps();
 std::span<const OpDef> ContribBlockwiseOps();
+std::span<const OpDef> ContribConvOps();
+std::span<const OpDef> ContribQuantizedMatMulOps();
+std::span<const OpDef> ContribQLinearOps();
+std::span<const OpDef> ContribMoeOps();
 
 }  // namespace dlcost

@@ -36,8 +36,10 @@ Product MatrixProduct(const Shape& a, const Shape& b) {
   return product;
 }
 
-void AddProduct(OpCost& cost, const OpContext& ctx, const Product& product, int a, int b) {
-  cost.work.Add(OpClass::kMac, ctx.InputType(a), product.batch * product.m * product.n * product.k);
+void AddProduct(OpCost& cost, const OpContext& ctx, const Product& product, int a, int b,
+                DType type) {
+  if (type == DType::kUndefined) type = ctx.InputType(a);
+  cost.work.Add(OpClass::kMac, type, product.batch * product.m * product.n * product.k);
   cost.nest = GemmNest{.batch = product.batch,
                        .m = product.m,
                        .n = product.n,
@@ -47,11 +49,11 @@ void AddProduct(OpCost& cost, const OpContext& ctx, const Product& product, int 
                        .b_is_weight = ctx.InputIsConstant(b)};
 }
 
-Product GemmProduct(const OpContext& ctx) {
-  RequireRank(ctx, 0, 2);
-  RequireRank(ctx, 1, 2);
-  const Shape& a = ctx.InputShape(0);
-  const Shape& b = ctx.InputShape(1);
+Product GemmProduct(const OpContext& ctx, int a_input, int b_input) {
+  RequireRank(ctx, a_input, 2);
+  RequireRank(ctx, b_input, 2);
+  const Shape& a = ctx.InputShape(a_input);
+  const Shape& b = ctx.InputShape(b_input);
   const std::size_t a_transposed = ctx.Int("transA", 0) != 0 ? 1 : 0;
   const std::size_t b_transposed = ctx.Int("transB", 0) != 0 ? 1 : 0;
   const std::int64_t m = a[a_transposed], k = a[1 - a_transposed];

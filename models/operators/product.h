@@ -16,11 +16,12 @@ struct Product {
 // Error when the contracted extents differ.
 Product MatrixProduct(const Shape& a, const Shape& b);
 
-// Adds the MACs of `product`, in the type of input `a`, and its loop nest.
-void AddProduct(OpCost& cost, const OpContext& ctx, const Product& product, int a, int b);
+// Adds the MACs of `product` and its loop nest. MACs are in `type`, by default that of input `a`.
+void AddProduct(OpCost& cost, const OpContext& ctx, const Product& product, int a, int b,
+                DType type = DType::kUndefined);
 
 // Gemm: alpha * A' B' + beta * C with attributes transA, transB; the output is of type `type`.
-Product GemmProduct(const OpContext& ctx);
+Product GemmProduct(const OpContext& ctx, int a = 0, int b = 1);
 void InferGemmAs(OpContext& ctx, DType type);
 // MACs, and 1 multiplication per output for alpha, 1 per element of C for beta, 1 addition per
 // output for C.

@@ -27,10 +27,12 @@ struct Cell {
   std::int64_t gates;
   std::int64_t activations;  // functions per direction
   std::string_view defaults[3];
+  bool quantized = false;  // ONNX Runtime's: weights are [D, input, gates*h] integers
 };
 constexpr Cell kRnn = {"RNN", 1, 1, {"Tanh", "", ""}};
 constexpr Cell kGru = {"GRU", 3, 2, {"Sigmoid", "Tanh", ""}};
 constexpr Cell kLstm = {"LSTM", 4, 3, {"Sigmoid", "Tanh", "Tanh"}};
+constexpr Cell kQuantizedLstm = {"LSTM", 4, 3, {"Sigmoid", "Tanh", "Tanh"}, true};
 
 struct Extents {
   std::int64_t steps, batch, input, hidden, directions;
@@ -55,7 +57,7 @@ Extents ExtentsOf(const OpContext& ctx, const Cell& cell) {
   e.steps = x[e.batch_first ? 1 : 0];
   e.batch = x[e.batch_first ? 0 : 1];
   e.input = x[2];
-  e.hidden = r[2];
+  e.hidden = r[cell.quantized ? 1 : 2];
   const std::string direction = ctx.String("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
     throw Error("direction '{}' is not one of forward, reverse, bidirectional",
@@ -67,8 +69,12 @@ Extents ExtentsOf(const OpContext& ctx, const Cell& cell) {
                 ToString(r));
   }
   const Count rows = Count(cell.gates) * e.hidden;
-  RequireShape(ctx, 1, {e.directions, rows.value(), e.input});
-  RequireShape(ctx, 2, {e.directions, rows.value(), e.hidden});
+  const auto weight = [&](std::int64_t columns) {
+    return cell.quantized ? Shape({e.directions, columns, rows.value()})
+                          : Shape({e.directions, rows.value(), columns});
+  };
+  RequireShape(ctx, 1, weight(e.input));
+  RequireShape(ctx, 2, weight(e.hidden));
   if (ctx.HasInput(3)) RequireShape(ctx, 3, {e.directions, (rows * 2).value()});
   if (ctx.HasInput(4)) RequireShape(ctx, 4, {e.batch});
   return e;
@@ -144,7 +150,8 @@ OpCost CostRecurrent(const OpContext& ctx, const Cell& cell) {
   const Extents e = ExtentsOf(ctx, cell);
   const Count units = Count(e.steps) * e.batch * e.hidden;
   const Count macs_per_unit = Count(cell.gates) * (Count(e.input) + Count(e.hidden));
-  cost.work.Add(OpClass::kMac, ctx.InputType(0), units * e.directions * macs_per_unit);
+  cost.work.Add(OpClass::kMac, cell.quantized ? DType::kUint8 : ctx.InputType(0),
+                units * e.directions * macs_per_unit);
   for (std::int64_t d = 0; d < e.directions; ++d) cost.work.Add(CellWork(ctx, cell, d, units));
   if (const Value* lengths = ctx.InputValue(4); lengths != nullptr && lengths->is_integer()) {
     Count valid;
@@ -172,6 +179,26 @@ void InferLstm(OpContext& ctx) { InferRecurrent(ctx, kLstm); }
 OpCost CostRnn(const OpContext& ctx) { return CostRecurrent(ctx, kRnn); }
 OpCost CostGru(const OpContext& ctx) { return CostRecurrent(ctx, kGru); }
 OpCost CostLstm(const OpContext& ctx) { return CostRecurrent(ctx, kLstm); }
+
+void InferQuantizedLstm(OpContext& ctx) { InferRecurrent(ctx, kQuantizedLstm); }
+
+// Besides, every input and every hidden value is quantized once per direction (2 comparisons, 1
+// division, 1 conversion, 1 integer addition), and both products of every gate are converted and
+// scaled.
+OpCost CostQuantizedLstm(const OpContext& ctx) {
+  OpCost cost = CostRecurrent(ctx, kQuantizedLstm);
+  const Extents e = ExtentsOf(ctx, kQuantizedLstm);
+  const DType type = ctx.InputType(0);
+  const Count samples = Count(e.steps) * e.batch * e.directions;
+  const Count values = samples * (Count(e.input) + Count(e.hidden));
+  cost.work.Add(OpClass::kCompare, type, values * 2);
+  cost.work.Add(OpClass::kDiv, type, values);
+  cost.work.Add(OpClass::kInteger, DType::kInt32, values);
+  const Count products = samples * e.hidden * 8;
+  cost.work.Add(OpClass::kConvert, type, values + products);
+  cost.work.Add(OpClass::kMul, type, products);
+  return cost;
+}
 
 // 7 steps, 2 samples, 3 inputs, 5 units: 70 unit steps of 8 MACs.
 constexpr OpCase kRnnCases[] = {
@@ -243,6 +270,19 @@ constexpr OpCase kLstmCases[] = {
      .bytes_written = 280},
 };
 
+// 14 steps of samples: 8 values quantized at 3 FLOPs, 40 products scaled; the LSTM of 70 unit
+// steps.
+constexpr OpCase kQuantizedLstmCases[] = {
+    {.what = "without bias",
+     .attributes = "hidden_size=5",
+     .inputs = "f32[7,2,3] w:i8[1,3,20] w:i8[1,5,20] _ _ _ _ _ f32[1] i8[1] f32[1] i8[1]",
+     .outputs = "f32[7,1,2,5]",
+     .macs = 2240,
+     .flops = 4480 + 70 * (6 + 4) + 14 * (8 * 3 + 40),
+     .bytes_read = 168 + 60 + 100 + 10,
+     .bytes_written = 280},
+};
+
 constexpr OpDef kOps[] = {
     {.name = "RNN",
      .since = {1, 7, 14, 22},
@@ -262,6 +302,12 @@ constexpr OpDef kOps[] = {
      .infer = InferLstm,
      .cost = CostLstm,
      .cases = kLstmCases},
+    {.name = "DynamicQuantizeLSTM",
+     .domain = "com.microsoft",
+     .formula = "MACs as LSTM, in u8; inputs quantized, products rescaled",
+     .infer = InferQuantizedLstm,
+     .cost = CostQuantizedLstm,
+     .cases = kQuantizedLstmCases},
 };
 
 }  // namespace

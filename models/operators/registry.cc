@@ -85,6 +85,10 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       ContribActivationOps(),
       ContribMatMulOps(),
       ContribBlockwiseOps(),
+      ContribConvOps(),
+      ContribQuantizedMatMulOps(),
+      ContribQLinearOps(),
+      ContribMoeOps(),
   };
   return families;
 }

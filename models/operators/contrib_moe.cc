@@ -1,0 +1,191 @@
+#include <algorithm>
+
+#include "estimator/core/error.h"
+#include "models/operators/common.h"
+#include "models/operators/counting.h"
+#include "models/operators/families.h"
+
+namespace dlcost {
+namespace {
+
+// Mixture of experts. Counting, with T tokens, E experts of which k are active for a token:
+// - routing: Softmax over E, k times E - 1 comparisons to select, normalize_routing_weights k - 1
+//   additions and k divisions;
+// - T * k tokens pass an expert: MACs = rows * columns of each of its weights, biases 1 addition
+// per
+//   row, the activation per inner element (SwiGLU: SiLU and 1 multiplication; a third weight: 1
+//   multiplication);
+// - combining: k multiplications and k - 1 additions per output element.
+// Packed weights are converted once per expert that is read, and scaled once per output (and
+// block). Bytes are of the experts that can be active, at most T * k of them; the note tells what
+// all experts together would compute.
+
+struct ExpertInputs {
+  int fc1, bias1, fc2, bias2, fc3, bias3;
+  int scale1, scale2, scale3;  // -1: not quantized
+};
+constexpr ExpertInputs kPlain = {2, 3, 4, 5, 6, 7, -1, -1, -1};
+constexpr ExpertInputs kQuantized = {2, 4, 5, 7, 8, 10, 3, 6, 9};
+
+struct Routing {
+  Count tokens, passes;  // passes: tokens through an expert
+  std::int64_t experts = 0, active = 1, hidden = 0, inner = 0;
+  bool gated = false;  // fc1 makes gate and value together
+};
+
+// Numbers of an expert's weight, unpacked.
+Count WeightElements(const OpContext& ctx, int input, std::string_view own_bits) {
+  const Shape& w = ctx.InputShape(input);
+  if (w.rank() != 3) throw Error("the experts' weight {} is not of rank 3", ToString(w));
+  Count elements = Count(w[1]) * w[2];
+  if (ctx.InputType(input) == DType::kUint8 && ctx.op() == "QMoE" &&
+      ctx.String("quant_type", "int") != "fp8") {
+    const bool fp4 = ctx.String("quant_type", "int") != "int";
+    const std::int64_t bits = fp4 ? 4 : ctx.Int(own_bits, ctx.Int("expert_weight_bits", 4));
+    if (bits != 2 && bits != 4 && bits != 8) throw Error("experts of {} bits", bits);
+    elements *= Count(8 / bits);
+  }
+  return elements;
+}
+
+Routing RoutingOf(const OpContext& ctx, const ExpertInputs& at) {
+  const Shape& x = ctx.InputShape(0);
+  if (x.rank() < 2 || x.At(-1) < 1) throw Error("the input {} has no hidden axis", ToString(x));
+  Routing r;
+  r.hidden = x.At(-1);
+  r.tokens = x.Elements() / Count(r.hidden);
+  r.experts = ctx.InputDim(at.fc1, 0);
+  r.active = ctx.Int("k", 1);
+  if (r.active < 1 || r.active > r.experts) {
+    throw Error("{} of {} experts are active", r.active, r.experts);
+  }
+  r.passes = r.tokens * r.active;
+  r.gated = ctx.String("activation_type", "relu") == "swiglu" && ctx.Int("swiglu_fusion", 0) != 0;
+  r.inner = (WeightElements(ctx, at.fc2, "fc2_expert_weight_bits") / Count(r.hidden)).value();
+  return r;
+}
+
+void InferMoe(OpContext& ctx) { InferSameAsInput(ctx); }
+
+void AddExpertAccesses(OpCost& cost, const OpContext& ctx, const Routing& r) {
+  const Count read = std::min(Count(r.experts), r.passes);
+  for (int i = 0; i < ctx.NumInputs(); ++i) {
+    if (!ctx.HasInput(i)) continue;
+    const Shape& shape = ctx.InputShape(i);
+    if (i >= 2 && shape.rank() > 0 && shape[0] == r.experts && r.experts > 0) {
+      AddPartialRead(cost, ctx, i, shape.Elements() / Count(r.experts) * read, AccessKind::kGather);
+    } else {
+      AddRead(cost, ctx, i);
+    }
+  }
+  AddWrite(cost, ctx, 0);
+}
+
+OpCost CostExperts(const OpContext& ctx, const ExpertInputs& at) {
+  OpCost cost;
+  const Routing r = RoutingOf(ctx, at);
+  const DType type = ctx.InputType(0);
+  AddExpertAccesses(cost, ctx, r);
+  const Count probabilities = r.tokens * r.experts;
+  AddSoftmax(cost.work, type, probabilities, r.tokens);
+  cost.work.Add(OpClass::kCompare, type, Folds(probabilities, r.tokens) * r.active);
+  if (ctx.Int("normalize_routing_weights", 0) != 0) {
+    cost.work.Add(OpClass::kAdd, type, Folds(r.passes, r.tokens));
+    cost.work.Add(OpClass::kDiv, type, r.passes);
+  }
+
+  Count per_pass;  // weights that a token meets in one expert
+  const struct {
+    int weight, bias, scale;
+    std::string_view bits;
+    std::int64_t out;
+  } layers[] = {
+      {at.fc1, at.bias1, at.scale1, "fc1_expert_weight_bits", r.inner * (r.gated ? 2 : 1)},
+      {at.fc2, at.bias2, at.scale2, "fc2_expert_weight_bits", r.hidden},
+      {at.fc3, at.bias3, at.scale3, "fc3_expert_weight_bits", r.inner}};
+  for (const auto& layer : layers) {
+    if (!ctx.HasInput(layer.weight)) continue;
+    const Count weights = WeightElements(ctx, layer.weight, layer.bits);
+    per_pass += weights;
+    if (ctx.HasInput(layer.bias)) cost.work.Add(OpClass::kAdd, type, r.passes * layer.out);
+    if (!ctx.HasInput(layer.scale)) continue;
+    const Shape& scale = ctx.InputShape(layer.scale);
+    const Count blocks = scale.rank() == 3 ? Count(scale[2]) : Count(1);
+    cost.work.Add(OpClass::kConvert, type, weights * std::min(Count(r.experts), r.passes));
+    cost.work.Add(OpClass::kMul, type, r.passes * layer.out * blocks);
+  }
+  cost.work.Add(OpClass::kMac, type, r.passes * per_pass);
+
+  const std::string activation = ctx.String("activation_type", "relu");
+  const Count inner = r.passes * r.inner;
+  AddActivation(cost.work, type, activation == "swiglu" ? "silu" : activation, inner);
+  if (r.gated || ctx.HasInput(at.fc3)) cost.work.Add(OpClass::kMul, type, inner);
+  const Count outputs = r.tokens * r.hidden;
+  cost.work.Add(OpClass::kMul, type, outputs * r.active);
+  cost.work.Add(OpClass::kAdd, type, outputs * Count(r.active - 1));
+  cost.nest = GemmNest{.batch = r.active,
+                       .m = r.tokens,
+                       .n = r.inner,
+                       .k = r.inner > 0 ? per_pass / Count(r.inner) : Count(0),
+                       .b_input = at.fc1,
+                       .b_is_weight = true};
+  cost.note = fmt::format("{} of {} experts per token; all of them would be {} MACs", r.active,
+                          r.experts, r.tokens * r.experts * per_pass);
+  return cost;
+}
+
+OpCost CostMoe(const OpContext& ctx) { return CostExperts(ctx, kPlain); }
+OpCost CostQMoe(const OpContext& ctx) { return CostExperts(ctx, kQuantized); }
+
+// 3 tokens, 2 of 4 experts, 8 -> 16 -> 8: 6 passes of 256 MACs, 4 experts read. Softmax 3 + 4 + 3 +
+// 4 per token, selection 2 * 3; Relu 96; combining 3 per output.
+constexpr OpCase kMoeCases[] = {
+    {.what = "Relu experts",
+     .attributes = "k=2",
+     .inputs = "f32[3,8] f32[3,4] w:f32[4,16,8] _ w:f32[4,8,16]",
+     .outputs = "f32[3,8]",
+     .macs = 1536,
+     .flops = 3072 + 3 * 14 + 18 + 96 + 72,
+     .bytes_read = 4 * (24 + 12 + 512 + 512),
+     .bytes_written = 96},
+    {.what = "one token, fused SwiGLU, normalized, biased: 2 of 4 experts read",
+     .attributes = "k=2 activation_type='swiglu' swiglu_fusion=1 normalize_routing_weights=1",
+     .inputs = "f32[1,8] f32[1,4] w:f32[4,32,8] w:f32[4,32] w:f32[4,8,16] w:f32[4,8]",
+     .outputs = "f32[1,8]",
+     .macs = 2 * 384,
+     .flops = 1536 + 14 + 6 + 3 + 2 * 40 + 2 * 16 * 4 + 24,
+     .bytes_read = 4 * (8 + 4 + 2 * (256 + 32 + 128 + 8)),
+     .bytes_written = 32},
+};
+
+constexpr OpCase kQMoeCases[] = {
+    {.what = "4 bits with a scale per row: 24 scaled outputs per pass",
+     .attributes = "k=2 expert_weight_bits=4",
+     .inputs = "f16[3,8] f16[3,4] w:u8[4,16,4] w:f16[4,16] _ w:u8[4,8,8] w:f16[4,8]",
+     .outputs = "f16[3,8]",
+     .macs = 1536,
+     .flops = 3072 + 3 * 14 + 18 + 96 + 72 + 6 * 24,
+     .bytes_read = 2 * (24 + 12) + 256 + 128 + 256 + 64,
+     .bytes_written = 48},
+};
+
+constexpr OpDef kOps[] = {
+    {.name = "MoE",
+     .domain = "com.microsoft",
+     .formula = "MACs = tokens * k * (weights of one expert)",
+     .infer = InferMoe,
+     .cost = CostMoe,
+     .cases = kMoeCases},
+    {.name = "QMoE",
+     .domain = "com.microsoft",
+     .formula = "MACs = tokens * k * (weights of one expert)",
+     .infer = InferMoe,
+     .cost = CostQMoe,
+     .cases = kQMoeCases},
+};
+
+}  // namespace
+
+std::span<const OpDef> ContribMoeOps() { return kOps; }
+
+}  // namespace dlcost
