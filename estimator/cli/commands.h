@@ -13,9 +13,11 @@ struct Commands {
 };
 
 // One file per subcommand. Each adds its options to the app and sets `run` from its callback.
-void AddGpusCommand(Commands& commands);     // `dlcost gpus [NAME]`
 void AddReportCommand(Commands& commands);   // `dlcost model.onnx ...`, the default
+void AddGpusCommand(Commands& commands);     // `dlcost gpus [NAME]`
 void AddNetworkCommand(Commands& commands);  // `dlcost network resnet50 -o resnet50.onnx`
 void AddDiffCommand(Commands& commands);     // `dlcost diff old.onnx new.onnx`
+void AddCompareCommand(Commands& commands);  // `dlcost compare model.onnx --measured FILE`
+void AddFitCommand(Commands& commands);      // `dlcost fit runs.csv --x layers --y flops`
 
 }  // namespace dlcost

@@ -66,6 +66,8 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   Commands commands{app, nullptr};
   AddReportCommand(commands);
+  AddCompareCommand(commands);
+  AddFitCommand(commands);
   AddGpusCommand(commands);
   AddNetworkCommand(commands);
   AddDiffCommand(commands);

@@ -229,8 +229,10 @@ class ChromeReader {
       if (outer.level == kRuntimeLevel) continue;
       kernel.scope.push_back(names_.Name(outer.name));
       // The operator that the model called, not the one that the framework called for it.
-      if (outer.level == kLayerLevel && kernel.op.empty())
+      if (outer.level == kLayerLevel && kernel.op.empty()) {
         kernel.op = kernel.op_type = kernel.scope.back();
+        kernel.call = i;
+      }
     }
     const auto found = extras_.find(index);
     if (found == extras_.end()) {

@@ -30,6 +30,7 @@ struct MeasuredKernel {
   std::optional<Seconds> duration;  // of one launch
   std::string op;                   // the framework's operator or annotated range that launched it
   std::string op_type;              // "Conv", "aten::conv2d": its type, where the file says
+  std::int64_t call = -1;           // equal for kernels of the same call of `op`; -1: not told
   std::vector<std::string> scope;   // ranges around `op`, outermost first
   std::string stream;
   std::optional<std::int64_t> process, correlation;

@@ -31,7 +31,7 @@ inline std::string ErrorOf(const std::string& text, const std::string& format = 
   }
 }
 
-inline double Value(const MeasuredKernel& kernel, Metric metric) {
+inline double CounterOf(const MeasuredKernel& kernel, Metric metric) {
   const Counter* counter = kernel.Find(metric);
   return counter ? counter->value : -1;
 }

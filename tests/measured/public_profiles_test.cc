@@ -80,18 +80,18 @@ TEST_F(PublicProfiles, NvprofCountersOfBatchedGemm) {
   const Measurement m = Read("nvprof/batchCUBLAS_metrics.csv");
   const MeasuredKernel& gemm = Named(m, "maxwell_sgemmBatched_64x64_raggedMn_nn");
   EXPECT_EQ(gemm.VectorFlops(), 42434560);  // 2 MNK + 3 MN, 128 cubed, 10 of them
-  EXPECT_EQ(Value(gemm, Metric::kDramRead), 20419 * 32.0);
+  EXPECT_EQ(CounterOf(gemm, Metric::kDramRead), 20419 * 32.0);
   const Measurement mul = Read("nvprof/matrixMul_metrics.csv");
   EXPECT_EQ(mul.kernels[0].launches, 301);
   EXPECT_EQ(mul.kernels[0].VectorFlops(), 131072000);
-  EXPECT_EQ(Value(mul.kernels[0], Metric::kGlobalLoads), 1024000);
-  EXPECT_NEAR(Value(mul.kernels[0], Metric::kOccupancy), 0.935178, 1e-9);
+  EXPECT_EQ(CounterOf(mul.kernels[0], Metric::kGlobalLoads), 1024000);
+  EXPECT_NEAR(CounterOf(mul.kernels[0], Metric::kOccupancy), 0.935178, 1e-9);
 }
 
 TEST_F(PublicProfiles, NsightComputeUnderNewNames) {
   const Measurement gemm = Read("ncu/ncu_gemm_tiled.csv");
-  EXPECT_EQ(Value(gemm.kernels[0], Metric::kDramRead), 53261312);
-  EXPECT_EQ(Value(gemm.kernels[0], Metric::kDramWrite), 3377920);
+  EXPECT_EQ(CounterOf(gemm.kernels[0], Metric::kDramRead), 53261312);
+  EXPECT_EQ(CounterOf(gemm.kernels[0], Metric::kDramWrite), 3377920);
   EXPECT_NEAR(gemm.kernels[0].duration->value(), 10195552e-9, 1e-15);
   const Measurement raw = Read("ncu/raw_page_excerpt.csv");
   EXPECT_NEAR(raw.kernels[0].duration->value(), 9600e-9, 1e-15);

@@ -38,23 +38,23 @@ TEST(Nvprof, ApiTraceAndMetricTrace) {
   const Measurement metrics = ReadFixture("nvprof_metric_trace.csv");
   ASSERT_EQ(metrics.kernels.size(), 2u);
   EXPECT_EQ(metrics.kernels[1].correlation, 305);
-  EXPECT_EQ(Value(metrics.kernels[1], Metric::kFlopsF32), 4194304);
-  EXPECT_EQ(Value(metrics.kernels[1], Metric::kDramRead), 2000 * 32);
+  EXPECT_EQ(CounterOf(metrics.kernels[1], Metric::kFlopsF32), 4194304);
+  EXPECT_EQ(CounterOf(metrics.kernels[1], Metric::kDramRead), 2000 * 32);
 }
 
 TEST(Ncu, DetailsOfTwoProcessesWithRulesAndOutputBetween) {
   const Measurement m = ReadFixture("ncu_details.csv");
   ASSERT_EQ(m.kernels.size(), 2u);
   const MeasuredKernel& kernel = m.kernels[0];
-  EXPECT_EQ(Value(kernel, Metric::kFlopsF32), 22151168);
-  EXPECT_EQ(Value(kernel, Metric::kTensorInstructions), 4672512);
-  EXPECT_EQ(Value(kernel, Metric::kDramRead), 12.5e6);  // Nsight's Mbyte is 10^6 bytes
+  EXPECT_EQ(CounterOf(kernel, Metric::kFlopsF32), 22151168);
+  EXPECT_EQ(CounterOf(kernel, Metric::kTensorInstructions), 4672512);
+  EXPECT_EQ(CounterOf(kernel, Metric::kDramRead), 12.5e6);  // Nsight's Mbyte is 10^6 bytes
   EXPECT_EQ(kernel.DramBytes(), 13.14e6);
   EXPECT_DOUBLE_EQ(kernel.duration->value(), 379.1e-6);
-  EXPECT_DOUBLE_EQ(Value(kernel, Metric::kOccupancy), 0.245);
+  EXPECT_DOUBLE_EQ(CounterOf(kernel, Metric::kOccupancy), 0.245);
   EXPECT_THAT(kernel.grid.value(), ElementsAre(864, 1, 1));
   EXPECT_EQ(m.kernels[1].process, 10);
-  EXPECT_EQ(Value(m.kernels[1], Metric::kDramRead), 1024);
+  EXPECT_EQ(CounterOf(m.kernels[1], Metric::kDramRead), 1024);
   EXPECT_EQ(m.kernels[1].DramBytes(), std::nullopt);  // half of it was not counted
 }
 
@@ -87,8 +87,8 @@ TEST(Rocprof, ResultsStatisticsAndCounters) {
   EXPECT_DOUBLE_EQ(stats.kernels[0].duration->value(), 2e-6);
   const Measurement counters = ReadFixture("rocprofv3_counters.csv");
   ASSERT_EQ(counters.kernels.size(), 2u);
-  EXPECT_EQ(Value(counters.kernels[0], Metric::kFlopsF32), 64 * (16384 + 2 * 32768));
-  EXPECT_EQ(Value(counters.kernels[1], Metric::kTensorFlops), 2048 * 512);
+  EXPECT_EQ(CounterOf(counters.kernels[0], Metric::kFlopsF32), 64 * (16384 + 2 * 32768));
+  EXPECT_EQ(CounterOf(counters.kernels[1], Metric::kTensorFlops), 2048 * 512);
   EXPECT_DOUBLE_EQ(counters.kernels[1].duration->value(), 2e-6);
 }
 
@@ -106,7 +106,7 @@ TEST(VTune, AnyDelimiterAndLinesBeforeTheHeader) {
   const Measurement m = ReadFixture("vtune_tabs.csv");
   ASSERT_EQ(m.kernels.size(), 1u);
   EXPECT_DOUBLE_EQ(m.kernels[0].duration->value(), 2.5);
-  EXPECT_EQ(Value(m.kernels[0], Metric::kFlopsF32), 8e6);
+  EXPECT_EQ(CounterOf(m.kernels[0], Metric::kFlopsF32), 8e6);
 }
 
 TEST(OneDnn, TimestampsBeforeTheComponent) {
@@ -127,7 +127,7 @@ TEST(ChromeTrace, TensorFlowNamesTheNode) {
 
 TEST(ChromeTrace, CuptiRangesCarryCounters) {
   const Measurement m = ReadFixture("cupti_ranges.json");
-  EXPECT_EQ(Value(m.kernels.at(0), Metric::kFlopsF32), 1572864 + 2097152 + 2.0 * 4831838208);
+  EXPECT_EQ(CounterOf(m.kernels.at(0), Metric::kFlopsF32), 1572864 + 2097152 + 2.0 * 4831838208);
 }
 
 TEST(PlainCsv, DocumentedColumns) {

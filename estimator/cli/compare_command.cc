@@ -1,0 +1,123 @@
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "estimator/cli/commands.h"
+#include "estimator/cli/options.h"
+#include "estimator/core/error.h"
+#include "estimator/measured/compare.h"
+#include "estimator/measured/number.h"
+#include "estimator/measured/reader.h"
+
+namespace dlcost {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  DeviceOptions device;
+  CountOptions count;
+  std::vector<std::string> measured, traces;
+  std::string measured_format, ratio, output;
+  std::string format = "text";
+  std::size_t top = 0;
+};
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  dlcost compare model.onnx --gpu p4 --batch 1 --measured nvprof.csv\n"
+    "  dlcost compare model.onnx --gpu h200 --measured ncu.csv --trace nsys_kernels.csv --ratio "
+    "0.8:1.25\n"
+    "How to measure: docs/measuring.md.\n";
+
+std::pair<double, double> ParseRatio(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon != std::string::npos) {
+    const auto low = ParseNumber(text.substr(0, colon)), high = ParseNumber(text.substr(colon + 1));
+    if (low && high && low->unit.empty() && high->unit.empty() && low->value >= 0 &&
+        low->value <= high->value) {
+      return {low->value, high->value};
+    }
+  }
+  throw Error("--ratio '{}' is not LOW:HIGH, for example --ratio 0.8:1.25", Printable(text));
+}
+
+// A line on the terminal for files that take longer than a moment.
+std::function<void(std::uint64_t)> Progress(const std::string& path) {
+  if (isatty(STDERR_FILENO) == 0) return nullptr;
+  return [path](std::uint64_t bytes) {
+    std::fprintf(stderr, "%s: %.0f MB read\n", path.c_str(), static_cast<double>(bytes) / 1e6);
+  };
+}
+
+std::vector<Measurement> ReadAll(const std::vector<std::string>& paths, const std::string& format) {
+  std::vector<Measurement> measurements;
+  for (const std::string& path : paths) {
+    measurements.push_back(
+        ReadMeasurementFile(path, {.format = format, .progress = Progress(path)}));
+  }
+  return measurements;
+}
+
+std::string Render(const Comparison& comparison, const Options& options) {
+  if (options.format == "json") return RenderCompareJson(comparison);
+  if (options.format == "csv") return RenderCompareCsv(comparison);
+  if (options.format == "markdown") return RenderCompareMarkdown(comparison);
+  return RenderCompareText(comparison, options.top);
+}
+
+int Run(const Options& options) {
+  RequireOneOf("--format", options.format, {"text", "json", "csv", "markdown"});
+  if (options.measured.empty() && options.traces.empty()) {
+    throw Error("nothing measured to compare with: give --measured FILE or --trace FILE");
+  }
+  std::optional<std::pair<double, double>> ratio;
+  if (!options.ratio.empty()) ratio = ParseRatio(options.ratio);
+  const std::vector<Measurement> measured = ReadAll(options.measured, options.measured_format);
+  const std::vector<Measurement> traces = ReadAll(options.traces, "");
+  const ReportOptions report_options = ReportOptionsOf(options.count, options.device);
+  const std::optional<Device> device = FindDevice(options.device);
+  const InferredModel model = InferModel(options.model);
+  const Report report = BuildReport(model, device, report_options);
+  const Comparison comparison = Compare(report, measured, traces, device);
+  WriteOutput(options.output, Render(comparison, options));
+  if (!ratio) return 0;
+  const std::vector<std::size_t> outside = RowsOutside(comparison, ratio->first, ratio->second);
+  for (const std::size_t r : outside) {
+    const CompareRow& row = comparison.rows[r];
+    std::fprintf(stderr, "dlcost: %s: ratio %.6g is outside %s\n", Printable(row.node).c_str(),
+                 *JudgedRatio(row), options.ratio.c_str());
+  }
+  return outside.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+void AddCompareCommand(Commands& commands) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app =
+      commands.app.add_subcommand("compare", "predicted against measured, per operator, and why");
+  app->footer(kExamples);
+  AddModelOptions(*app, options->model);
+  AddDeviceOptions(*app, options->device);
+  AddCountOptions(*app, options->count);
+  app->add_option("--measured", options->measured,
+                  "a profiler's file; its format is found out by content")
+      ->type_name("FILE");
+  app->add_option("--trace", options->traces, "a file whose times count: a run without counters")
+      ->type_name("FILE");
+  app->add_option("--measured-format", options->measured_format, "read --measured as this format")
+      ->type_name("FORMAT");
+  app->add_option("--ratio", options->ratio,
+                  "exit with 1 when a row's measured/predicted is outside")
+      ->type_name("LOW:HIGH");
+  app->add_option("--top", options->top, "only the first N rows of each table")->type_name("N");
+  app->add_option("--format", options->format, "text, json, csv or markdown")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
+  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+}
+
+}  // namespace dlcost

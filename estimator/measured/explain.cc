@@ -1,0 +1,109 @@
+#include "estimator/measured/explain.h"
+
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+#include "estimator/measured/text.h"
+
+namespace dlcost {
+namespace {
+
+// Differences below these need no explanation.
+constexpr double kSameFlops = 0.005;
+constexpr double kSameBytes = 0.3;
+// A launch from a stream costs a few microseconds; kernels around that length measure it.
+constexpr double kLaunchBound = 10e-6;
+constexpr double kLowOccupancy = 0.3;
+
+std::string PercentOff(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
+
+std::string ExplainFlops(const CompareRow& row) {
+  if (!row.flops_ratio || row.algorithmic == Flops(0)) return "";
+  const double ratio = *row.flops_ratio;
+  const KernelName& main = row.measured.main;
+  const bool tensor = main.tensor || row.measured.tensor;
+  if (tensor && !row.measured.tensor_flops && ratio < 0.5) {
+    return "matrix pipe: its products are in no FLOP counter, only the vector pipe's are";
+  }
+  if (std::abs(ratio - 1) < kSameFlops) return "";
+  // What the planned algorithm issues explains the difference when it meets the measurement.
+  const bool planned = row.executed_ratio && row.executed != row.algorithmic &&
+                       std::abs(*row.executed_ratio - 1) < std::abs(ratio - 1) / 2;
+  const std::string within =
+      planned ? fmt::format("; executed work as planned, {}", PercentOff(*row.executed_ratio)) : "";
+  if (Contains(main.algorithm, "Winograd")) {
+    return fmt::format("{}: fewer products, more additions{}", main.algorithm, within);
+  }
+  if (Contains(main.algorithm, "FFT")) {
+    return fmt::format("FFT: products in the frequency domain replace the window{}", within);
+  }
+  if (ratio > 1) {
+    if (row.op == "Conv" || row.op == "Gemm" || row.op == "MatMul") {
+      std::string what = main.algorithm == "matrix times vector"
+                             ? "reduction across threads and epilogue"
+                             : "tiles padded to whole blocks, and epilogue";
+      if (main.tile_m && main.tile_n)
+        what += fmt::format(" ({}x{} tiles)", *main.tile_m, *main.tile_n);
+      return what + (planned ? within : fmt::format(", {}", PercentOff(ratio)));
+    }
+    return fmt::format(
+        "instructions beyond the formula, {}: indices, special functions, conversions",
+        PercentOff(ratio));
+  }
+  if (ratio < 0.05)
+    return "the counter sees next to none: comparisons, moves or another pipe do the work";
+  return "fewer than the formula: another algorithm, or part of it in kernels that were not joined";
+}
+
+std::string ExplainBytes(const CompareRow& row) {
+  if (!row.bytes_ratio || std::abs(*row.bytes_ratio - 1) < kSameBytes) return "";
+  if (*row.bytes_ratio < 1) return "cache reuse: part of the operands was still in L2";
+  return fmt::format(
+      "operands cross the memory interface {:.1f} times: the cache does not hold them",
+      *row.bytes_ratio);
+}
+
+std::string ExplainTime(const CompareRow& row) {
+  if (!row.bound || !row.measured.time || row.measured.time->value() <= 0) return "";
+  const double measured = row.measured.time->value();
+  const double bound = row.bound->value();
+  if (bound > 0 && measured < 0.98 * bound) {
+    const KernelName& main = row.measured.main;
+    if (Contains(main.algorithm, "Winograd") || Contains(main.algorithm, "FFT"))
+      return "";  // said above
+    if (main.tensor && main.type == "tf32") return "ran in TF32: bound it with --math tf32";
+    const bool by_memory = row.memory && row.compute && *row.memory >= *row.compute;
+    return by_memory ? "faster than its memory bound: inputs were still in a cache (--cache warm)"
+                     : "faster than its compute bound: another algorithm, another math mode or a "
+                       "higher clock";
+  }
+  const double per_launch = measured / std::max(1.0, row.measured.launches);
+  if (per_launch < kLaunchBound && measured > 2 * bound)
+    return "launch overhead: too short to fill the device";
+  if (row.measured.occupancy && *row.measured.occupancy < kLowOccupancy) {
+    return fmt::format("low occupancy ({:.0f} %)", 100 * *row.measured.occupancy);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string Explain(const CompareRow& row) {
+  std::vector<std::string> reasons;
+  for (std::string reason : {ExplainFlops(row), ExplainBytes(row), ExplainTime(row)}) {
+    if (!reason.empty()) reasons.push_back(std::move(reason));
+  }
+  return fmt::format("{}", fmt::join(reasons, "; "));
+}
+
+// V100: HMMA.884 is 8 x 8 x 4 multiply-adds; A100: an HMMA.1688 of 16 x 8 x 8. Source: NVIDIA's
+// roofline methodology and the counts of fp16 matrix products of known size. Newer GPUs mix
+// instruction shapes, so that a count of instructions tells no FLOPs.
+std::optional<double> FlopsPerTensorInstruction(const std::string& compute_capability) {
+  if (compute_capability == "7.0") return 512;
+  if (compute_capability == "8.0") return 2048;
+  return std::nullopt;
+}
+
+}  // namespace dlcost

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "estimator/report/report.h"
+
+namespace dlcost {
+
+// Finds the predicted kernel of a name that a runtime gave: the node's name, that name as the
+// runtime decorated it when it fused or rewrote the node, an output of the node, or the module
+// around it.
+class NodeNames {
+ public:
+  explicit NodeNames(const Report& report);
+
+  struct Match {
+    std::size_t kernel;  // index into Report::kernels
+    std::string how;     // "name", "name of a fused node", "output", "scope"
+    double confidence;
+  };
+  std::optional<Match> Find(const std::string& name) const;
+  // Why a name that is not found is not there.
+  std::string WhyUnknown(const std::string& name) const;
+
+ private:
+  std::unordered_map<std::string, std::size_t> nodes_, outputs_, scopes_;
+};
+
+}  // namespace dlcost
