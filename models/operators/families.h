@@ -20,6 +20,7 @@ std::span<const OpDef> RecurrentOps();
 std::span<const OpDef> AttentionOps();
 std::span<const OpDef> LinearAttentionOps();
 std::span<const OpDef> QuantizationOps();
+std::span<const OpDef> TrainingOps();
 // Tensors.
 std::span<const OpDef> ElementwiseUnaryOps();
 std::span<const OpDef> ElementwiseBinaryOps();
@@ -67,5 +68,8 @@ std::span<const OpDef> ContribConvOps();
 std::span<const OpDef> ContribQuantizedMatMulOps();
 std::span<const OpDef> ContribQLinearOps();
 std::span<const OpDef> ContribMoeOps();
+std::span<const OpDef> ContribPositionOps();
+std::span<const OpDef> ContribGenerationOps();
+std::span<const OpDef> ContribAliasOps();
 
 }  // namespace dlcost

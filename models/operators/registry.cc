@@ -42,6 +42,7 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       AttentionOps(),
       LinearAttentionOps(),
       QuantizationOps(),
+      TrainingOps(),
       // Tensors.
       ElementwiseUnaryOps(),
       ElementwiseBinaryOps(),
@@ -89,6 +90,9 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       ContribQuantizedMatMulOps(),
       ContribQLinearOps(),
       ContribMoeOps(),
+      ContribPositionOps(),
+      ContribGenerationOps(),
+      ContribAliasOps(),
   };
   return families;
 }

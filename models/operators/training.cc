@@ -1,0 +1,183 @@
+#include "estimator/core/error.h"
+#include "models/operators/common.h"
+#include "models/operators/families.h"
+
+namespace dlcost {
+namespace {
+
+// ONNX's training operators (ai.onnx.preview.training). Counting per element of the optimized
+// tensors, as the specification's pseudo code is written; a regularization whose coefficient is 0
+// is not done. The learning rate is adjusted once per node.
+// Adagrad: 2 mul, 3 add, 1 sqrt, 1 div; Adam: 6 mul, 4 add, 1 sqrt, 1 div; Momentum: 3 mul, 2 add
+// (nesterov 4 and 3). norm_coefficient: 1 mul, 1 add more; norm_coefficient_post: 1 mul more.
+
+// Inputs: R, T, then `states` + 2 groups of tensors: X, gradient, states. Outputs: X, states.
+std::int64_t TensorsOf(const OpContext& ctx, std::int64_t states) {
+  const std::int64_t given = ctx.NumInputs() - 2;
+  if (given <= 0 || given % (states + 2) != 0) {
+    throw Error("{} inputs are not rate, count and groups of {}", ctx.NumInputs(), states + 2);
+  }
+  return given / (states + 2);
+}
+
+void InferOptimizer(OpContext& ctx, std::int64_t states) {
+  const std::int64_t tensors = TensorsOf(ctx, states);
+  for (std::int64_t out = 0; out < ctx.NumOutputs(); ++out) {
+    const std::int64_t group = out / tensors;  // 0: X; then the states, behind the gradients
+    const auto input = static_cast<int>(2 + (group == 0 ? 0 : group + 1) * tensors + out % tensors);
+    if (group > states) throw Error("{} outputs, more than there are tensors", ctx.NumOutputs());
+    ctx.SetOutput(static_cast<int>(out), ctx.InputType(input), ctx.InputShape(input));
+  }
+}
+
+struct Updates {
+  std::int64_t mul, add;
+};
+
+OpCost CostOptimizer(const OpContext& ctx, std::int64_t states, Updates updates, bool adaptive) {
+  OpCost cost = StreamAll(ctx);
+  const DType type = ctx.InputType(2);
+  if (ctx.Float("norm_coefficient", 0) != 0) {
+    ++updates.mul;
+    ++updates.add;
+  }
+  Count elements;
+  for (std::int64_t i = 0; i < TensorsOf(ctx, states); ++i) {
+    elements += ctx.InputShape(static_cast<int>(2 + i)).Elements();
+  }
+  cost.work.Add(OpClass::kMul, type, elements * updates.mul);
+  cost.work.Add(OpClass::kAdd, type, elements * updates.add);
+  if (adaptive) {
+    cost.work.Add(OpClass::kSqrt, type, elements);
+    cost.work.Add(OpClass::kDiv, type, elements);
+  }
+  cost.nest = ElementwiseNest{elements};
+  return cost;
+}
+
+void InferAdagrad(OpContext& ctx) { InferOptimizer(ctx, 1); }
+void InferAdam(OpContext& ctx) { InferOptimizer(ctx, 2); }
+
+// R / (1 + T * decay).
+OpCost CostAdagrad(const OpContext& ctx) {
+  OpCost cost = CostOptimizer(ctx, 1, {.mul = 2, .add = 3}, true);
+  const DType type = ctx.InputType(0);
+  cost.work.Add(OpClass::kMul, type, 1);
+  cost.work.Add(OpClass::kAdd, type, 1);
+  cost.work.Add(OpClass::kDiv, type, 1);
+  return cost;
+}
+
+// R * sqrt(1 - beta^T) / (1 - alpha^T).
+OpCost CostAdam(const OpContext& ctx) {
+  const std::int64_t post = ctx.Float("norm_coefficient_post", 0) != 0 ? 1 : 0;
+  OpCost cost = CostOptimizer(ctx, 2, {.mul = 6 + post, .add = 4}, true);
+  const DType type = ctx.InputType(0);
+  cost.work.Add(OpClass::kExp, type, 2);
+  cost.work.Add(OpClass::kLog, type, 2);
+  cost.work.Add(OpClass::kAdd, type, 2);
+  cost.work.Add(OpClass::kSqrt, type, 1);
+  cost.work.Add(OpClass::kMul, type, 1);
+  cost.work.Add(OpClass::kDiv, type, 1);
+  return cost;
+}
+
+OpCost CostMomentum(const OpContext& ctx) {
+  const std::string mode = ctx.String("mode", "standard");
+  if (mode != "standard" && mode != "nesterov") {
+    throw Error("mode '{}' is not one of standard, nesterov", Printable(mode));
+  }
+  const std::int64_t more = mode == "nesterov" ? 1 : 0;
+  return CostOptimizer(ctx, 1, {.mul = 3 + more, .add = 2 + more}, false);
+}
+
+// The i-th output is the derivative to the i-th of xs, the first inputs. What it takes depends on
+// the graph between xs and y.
+void InferGradient(OpContext& ctx) {
+  for (int i = 0; i < ctx.NumOutputs(); ++i) {
+    if (ctx.HasOutput(i)) ctx.SetOutput(i, ctx.InputType(i), ctx.InputShape(i));
+  }
+}
+
+OpCost CostGradient(const OpContext& ctx) {
+  OpCost cost = StreamAll(ctx);
+  cost.status = NodeStatus::kBounded;
+  cost.note = "the work of differentiating the graph is not counted";
+  return cost;
+}
+
+// 6 elements; 3 once.
+constexpr OpCase kAdagradCases[] = {
+    {.what = "one tensor, regularized",
+     .attributes = "norm_coefficient=0.5",
+     .inputs = "f32[] i64[] f32[2,3] f32[2,3] f32[2,3]",
+     .outputs = "f32[2,3] f32[2,3]",
+     .flops = 6 * (3 + 4 + 2) + 3,
+     .bytes_read = 12 + 72,
+     .bytes_written = 48},
+};
+
+// 6 + 4 elements; 2 add, 1 sqrt, 1 mul, 1 div once.
+constexpr OpCase kAdamCases[] = {
+    {.what = "two tensors",
+     .inputs = "f32[] i64[] f32[2,3] f32[4] f32[2,3] f32[4] f32[2,3] f32[4] f32[2,3] f32[4]",
+     .outputs = "f32[2,3] f32[4] f32[2,3] f32[4] f32[2,3] f32[4]",
+     .flops = 10 * (6 + 4 + 2) + 5,
+     .bytes_read = 12 + 160,
+     .bytes_written = 120},
+};
+
+constexpr OpCase kMomentumCases[] = {
+    {.what = "standard",
+     .attributes = "mode='standard' alpha=0.9 beta=1.0 norm_coefficient=0.0",
+     .inputs = "f32[] i64[] f32[2,3] f32[2,3] f32[2,3]",
+     .outputs = "f32[2,3] f32[2,3]",
+     .flops = 6 * 5,
+     .bytes_read = 12 + 72,
+     .bytes_written = 48},
+    {.what = "nesterov, regularized",
+     .attributes = "mode='nesterov' alpha=0.9 beta=1.0 norm_coefficient=0.1",
+     .inputs = "f32[] i64[] f32[2,3] f32[2,3] f32[2,3]",
+     .outputs = "f32[2,3] f32[2,3]",
+     .flops = 6 * (5 + 4),
+     .bytes_read = 12 + 72,
+     .bytes_written = 48},
+};
+
+constexpr OpCase kGradientCases[] = {
+    {.what = "with respect to the first two of three inputs",
+     .attributes = "xs=['a','b'] zs=['c'] y='y'",
+     .inputs = "f32[2,3] f32[3] f32[2]",
+     .outputs = "f32[2,3] f32[3]",
+     .bytes_read = 24 + 12 + 8,
+     .bytes_written = 24 + 12},
+};
+
+constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
+                     OpCost (*cost)(const OpContext&), FusionRole role,
+                     std::span<const OpCase> cases) {
+  return {.name = name,
+          .domain = "ai.onnx.preview.training",
+          .formula = formula,
+          .infer = infer,
+          .cost = cost,
+          .role = role,
+          .cases = cases};
+}
+
+constexpr OpDef kOps[] = {
+    Make("Adagrad", "2 mul, 3 add, 1 sqrt, 1 div per element", InferAdagrad, CostAdagrad,
+         FusionRole::kElementwise, kAdagradCases),
+    Make("Adam", "6 mul, 4 add, 1 sqrt, 1 div per element", InferAdam, CostAdam,
+         FusionRole::kElementwise, kAdamCases),
+    Make("Momentum", "3 mul, 2 add per element (nesterov: 4 and 3)", InferAdagrad, CostMomentum,
+         FusionRole::kElementwise, kMomentumCases),
+    Make("Gradient", "not counted: depends on the graph that is differentiated", InferGradient,
+         CostGradient, FusionRole::kOpaque, kGradientCases),
+};
+
+}  // namespace
+
+std::span<const OpDef> TrainingOps() { return kOps; }
+
+}  // namespace dlcost
