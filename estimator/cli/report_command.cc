@@ -19,6 +19,7 @@ struct Options {
   std::string format = "text";
   std::string output;
   std::size_t top = 0;
+  std::size_t depth = 2;
   bool strict = false;
 };
 
@@ -29,7 +30,8 @@ constexpr const char* kExamples =
     "  dlcost model.onnx --by node --format json -o report.json\n";
 
 GroupBy GroupByOf(const std::string& by) {
-  RequireOneOf("--by", by, {"op", "node", "kernel"});
+  RequireOneOf("--by", by, {"op", "scope", "node", "kernel"});
+  if (by == "scope") return GroupBy::kScope;
   if (by == "node") return GroupBy::kNode;
   return by == "kernel" ? GroupBy::kKernel : GroupBy::kOp;
 }
@@ -44,7 +46,8 @@ std::size_t TerminalWidth() {
 int Run(const Options& options) {
   const GroupBy by = GroupByOf(options.by);
   RequireOneOf("--format", options.format, {"text", "json", "csv"});
-  const ReportOptions report_options = ReportOptionsOf(options.count, options.device);
+  ReportOptions report_options = ReportOptionsOf(options.count, options.device);
+  report_options.scope_depth = options.depth;
   const std::optional<Device> device = FindDevice(options.device);
   // Kept to the end of the process, which comes next: to free a large model piece by piece takes a
   // tenth of the time that it takes to report on it.
@@ -75,8 +78,11 @@ void AddReportCommand(Commands& commands) {
   AddModelOptions(*app, options->model);
   AddDeviceOptions(*app, options->device);
   AddCountOptions(*app, options->count);
-  app->add_option("--by", options->by, "rows: op, node or kernel")
+  app->add_option("--by", options->by, "rows: op, scope (module), node or kernel")
       ->type_name("WHAT")
+      ->capture_default_str();
+  app->add_option("--depth", options->depth, "components of module paths to keep, 0: all")
+      ->type_name("N")
       ->capture_default_str();
   app->add_option("--top", options->top, "only the N most expensive rows")->type_name("N");
   app->add_option("--format", options->format, "text, json or csv")

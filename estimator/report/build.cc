@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <unordered_map>
 
 #include "estimator/report/attribute_text.h"
 #include "estimator/report/report.h"
@@ -11,6 +10,17 @@ Operand OperandOf(const Graph& graph, TensorId id) {
   if (id == kNoTensor) return {};
   const Tensor& tensor = graph.tensors[static_cast<std::size_t>(id)];
   return {tensor.name, tensor.type.dtype, tensor.type.shape, tensor.constant};
+}
+
+// The first `depth` components of a module path; "(no module)" for an empty one.
+std::string ScopeAtDepth(const std::string& scope, std::size_t depth) {
+  if (scope.empty()) return "(no module)";
+  std::size_t end = std::string::npos;
+  for (std::size_t i = 0; i < depth; ++i) {
+    end = scope.find('/', i == 0 ? 0 : end + 1);
+    if (end == std::string::npos) break;
+  }
+  return scope.substr(0, end);
 }
 
 class Builder {
@@ -97,6 +107,7 @@ class Builder {
     KernelRow row;
     row.id = kernel.id;
     row.op = report_.nodes[kernel.main].op;
+    row.main = kernel.main;
     row.algorithm = kernel.algorithm;
     row.launches = kernel.launches;
     for (const std::size_t n : kernel.nodes) row.nodes.push_back(report_.nodes[n].name);
@@ -128,31 +139,13 @@ class Builder {
   }
 
   void SumUp() {
-    std::unordered_map<std::string, std::size_t> index;
-    const auto group = [&](const std::string& name) -> GroupRow& {
-      const auto [at, fresh] = index.emplace(name, report_.by_op.size());
-      if (fresh) report_.by_op.push_back({name, {}});
-      return report_.by_op[at->second];
-    };
-    for (const NodeRow& node : report_.nodes) {
-      // Work belongs to the node; traffic and time to the kernel's main node.
-      Sums own;
-      own.nodes = 1;
-      own.macs = node.sums.macs;
-      own.flops = node.sums.flops;
-      own.work = node.sums.work;
-      Accumulate(group(node.op).sums, own);
-    }
-    for (const KernelRow& kernel : report_.kernels) {
-      Sums traffic = kernel.sums;
-      traffic.nodes = 0;
-      traffic.macs = Macs();
-      traffic.flops = Flops();
-      traffic.work = Work();
-      Accumulate(group(kernel.op).sums, traffic);
-    }
+    report_.by_op = GroupNodes(report_, [](const NodeRow& node) { return node.op; });
+    report_.by_scope = GroupNodes(report_, [this](const NodeRow& node) {
+      return ScopeAtDepth(node.scope, options_.scope_depth);
+    });
     for (const GroupRow& row : report_.by_op) Accumulate(report_.totals, row.sums);
     SortGroups(report_.by_op, device_.has_value());
+    SortGroups(report_.by_scope, device_.has_value());
   }
 
   void AddDevice() {
@@ -188,33 +181,6 @@ class Builder {
 };
 
 }  // namespace
-
-std::optional<Intensity> Sums::intensity() const {
-  if (bytes() == Bytes(0)) return std::nullopt;
-  return flops / bytes();
-}
-
-void Accumulate(Sums& into, const Sums& what) {
-  into.nodes += what.nodes;
-  into.macs += what.macs;
-  into.flops += what.flops;
-  into.work.Add(what.work);
-  into.bytes_read += what.bytes_read;
-  into.bytes_written += what.bytes_written;
-  into.compute += what.compute;
-  into.memory += what.memory;
-  into.bound += what.bound;
-  if (what.expected) into.expected = into.expected.value_or(Seconds(0)) + *what.expected;
-}
-
-void SortGroups(std::vector<GroupRow>& groups, bool by_time) {
-  std::stable_sort(groups.begin(), groups.end(), [&](const GroupRow& a, const GroupRow& b) {
-    if (by_time && a.sums.bound != b.sums.bound) return a.sums.bound > b.sums.bound;
-    if (a.sums.flops != b.sums.flops) return a.sums.flops > b.sums.flops;
-    if (a.sums.bytes() != b.sums.bytes()) return a.sums.bytes() > b.sums.bytes();
-    return a.name < b.name;
-  });
-}
 
 Report BuildReport(const InferredModel& model, const std::optional<Device>& device,
                    const ReportOptions& options) {

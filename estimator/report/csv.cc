@@ -42,8 +42,9 @@ std::string RenderCsv(const Report& report, GroupBy by) {
   std::string out;
   switch (by) {
     case GroupBy::kOp:
-      out = "op,nodes," + SumHead(timed) + "\n";
-      for (const GroupRow& group : report.by_op) {
+    case GroupBy::kScope:
+      out = (by == GroupBy::kOp ? "op" : "scope") + (",nodes," + SumHead(timed)) + "\n";
+      for (const GroupRow& group : by == GroupBy::kOp ? report.by_op : report.by_scope) {
         out += fmt::format("{},{},{}\n", Quoted(group.name), group.sums.nodes,
                            SumColumns(group.sums, timed));
       }

@@ -127,6 +127,21 @@ Json KernelJson(const KernelRow& kernel, bool timed) {
   return json;
 }
 
+Json GroupsJson(const std::vector<GroupRow>& groups, const char* key, bool timed) {
+  Json rows = Json::array();
+  for (const GroupRow& group : groups) {
+    Json row = {{key, group.name},
+                {"nodes", group.sums.nodes},
+                {"macs", group.sums.macs.value()},
+                {"flops", group.sums.flops.value()},
+                {"bytes", group.sums.bytes().value()},
+                {"intensity", IntensityJson(group.sums)}};
+    AddTimes(row, group.sums, timed);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 Json TotalsJson(const Report& report, bool timed) {
   const Sums& totals = report.totals;
   Json json = {{"macs", totals.macs.value()},
@@ -162,17 +177,8 @@ std::string RenderJson(const Report& report) {
     coverage[std::string(Name(status))] = found == report.coverage.end() ? 0 : found->second;
   }
   json["coverage"] = coverage;
-  json["by_op"] = Json::array();
-  for (const GroupRow& group : report.by_op) {
-    Json row = {{"op", group.name},
-                {"nodes", group.sums.nodes},
-                {"macs", group.sums.macs.value()},
-                {"flops", group.sums.flops.value()},
-                {"bytes", group.sums.bytes().value()},
-                {"intensity", IntensityJson(group.sums)}};
-    AddTimes(row, group.sums, timed);
-    json["by_op"].push_back(std::move(row));
-  }
+  json["by_op"] = GroupsJson(report.by_op, "op", timed);
+  json["by_scope"] = GroupsJson(report.by_scope, "scope", timed);
   json["kernels"] = Json::array();
   for (const KernelRow& kernel : report.kernels) {
     if (kernel.launches != Count(0)) json["kernels"].push_back(KernelJson(kernel, timed));

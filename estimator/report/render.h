@@ -6,7 +6,7 @@
 
 namespace dlcost {
 
-enum class GroupBy { kOp, kNode, kKernel };
+enum class GroupBy { kOp, kScope, kNode, kKernel };
 
 struct TextOptions {
   GroupBy by = GroupBy::kOp;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@ struct ReportOptions {
   std::string convention = "dlcost";
   BoundOptions bound;
   PlanOptions plan;
+  std::size_t scope_depth = 2;  // components of module paths that by_scope keeps; 0: all
 };
 
 struct ModelFacts {
@@ -82,6 +84,7 @@ struct NodeRow {
 
 struct KernelRow {
   std::string id, op, algorithm, limiter;
+  std::size_t main = 0;  // index into Report::nodes of the node that names the kernel
   std::vector<std::string> nodes;
   Sums sums;
   Flops executed;
@@ -106,7 +109,10 @@ struct Report {
   Sums totals;
   Bytes peak_activation_bytes;
   std::map<NodeStatus, std::int64_t> coverage;
-  std::vector<GroupRow> by_op;  // largest first: by bound with a device, by FLOPs and bytes without
+  // Largest first: by bound with a device, by FLOPs and bytes without. Work belongs to the node,
+  // traffic and time to the kernel's main node, so that both reconcile with the totals.
+  std::vector<GroupRow> by_op;
+  std::vector<GroupRow> by_scope;  // module paths, cut at ReportOptions::scope_depth
   std::vector<KernelRow> kernels;
   std::vector<NodeRow> nodes;
   std::vector<UnknownRow> unknown;
@@ -116,6 +122,10 @@ struct Report {
 // Plans, bounds and sums. Without a device there are counts and no times.
 Report BuildReport(const InferredModel& model, const std::optional<Device>& device,
                    const ReportOptions& options);
+
+// Rows for the groups that `name_of` puts the nodes into.
+std::vector<GroupRow> GroupNodes(const Report& report,
+                                 const std::function<std::string(const NodeRow&)>& name_of);
 
 // Adds `kernel` and `node` rows up by any name: the one place where sums are formed.
 void Accumulate(Sums& into, const Sums& what);

@@ -21,7 +21,8 @@ std::vector<Row> RowsOf(const Report& report, GroupBy by) {
   std::vector<Row> rows;
   switch (by) {
     case GroupBy::kOp:
-      for (const GroupRow& group : report.by_op) {
+    case GroupBy::kScope:
+      for (const GroupRow& group : by == GroupBy::kOp ? report.by_op : report.by_scope) {
         const bool mem = group.sums.memory > group.sums.compute;
         rows.push_back({group.name, "", mem ? "memory" : "compute", &group.sums});
       }
@@ -102,9 +103,17 @@ class TextRenderer {
     Line("device", "{}: {}{}", device.name, bandwidth, roofs);
   }
 
+  // One row per node or kernel, not per group.
+  bool IsDetail() const { return options_.by == GroupBy::kNode || options_.by == GroupBy::kKernel; }
+
+  const char* HeadOfNames() const {
+    if (options_.by == GroupBy::kScope) return "module";
+    return options_.by == GroupBy::kOp ? "operator" : "node";
+  }
+
   std::string TableText() {
-    const bool detail = options_.by != GroupBy::kOp;
-    std::vector<std::string> head = {options_.by == GroupBy::kOp ? "operator" : "node"};
+    const bool detail = IsDetail();
+    std::vector<std::string> head = {HeadOfNames()};
     std::vector<bool> left = {true};
     const auto column = [&](const char* name, bool to_left = false) {
       head.emplace_back(name);
@@ -162,7 +171,7 @@ class TextRenderer {
   std::vector<std::string> Cells(const std::string& name, const std::string& detail,
                                  const std::string& limiter, const Sums& sums) {
     std::vector<std::string> cells = {Printable(name)};
-    cells.push_back(options_.by != GroupBy::kOp ? detail : std::to_string(sums.nodes));
+    cells.push_back(IsDetail() ? detail : std::to_string(sums.nodes));
     cells.push_back(sums.macs == Macs() ? "-" : Readable(sums.macs.AsDouble()));
     cells.push_back(sums.flops == Flops() ? "-" : Readable(sums.flops.AsDouble()));
     cells.push_back(sums.bytes() == Bytes() ? "-" : ReadableBytes(sums.bytes()));

@@ -103,12 +103,12 @@ class Reports(unittest.TestCase):
     def test_totals_reconcile(self):
         report = json.loads(run(ALEXNET, "--gpu", "a100", "--format", "json").stdout)
         self.assertEqual(report["schema"], "dlcost.report/1")
-        for rows in ("by_op", "kernels", "nodes"):
+        for rows in ("by_op", "by_scope", "kernels", "nodes"):
             for count in ("macs", "flops"):
                 self.assertEqual(
                     sum(row[count] for row in report[rows]), report["totals"][count], (rows, count)
                 )
-        for rows in ("by_op", "kernels"):
+        for rows in ("by_op", "by_scope", "kernels"):
             self.assertEqual(sum(row["bytes"] for row in report[rows]), report["totals"]["bytes"])
             self.assertAlmostEqual(
                 sum(row["bound_s"] for row in report[rows]), report["totals"]["bound_s"], places=12
