@@ -125,6 +125,7 @@ class Comparer {
     const bool products = kernel.sums.macs > Macs(0);
     row.algorithmic = products ? Flops(kernel.sums.macs.count() * 2) : kernel.sums.flops;
     row.executed = kernel.executed;
+    row.launched = kernel.launches > Count(0);
     row.predicted_bytes = kernel.sums.bytes();
     if (report_.device) {
       row.bound = kernel.sums.bound;

@@ -19,7 +19,8 @@ struct CompareRow {
   std::vector<std::string> algorithms;  // "implicit_gemm" as planned
   // Two FLOPs per multiply-accumulate; of kernels without any, the arithmetic in the convention.
   Flops algorithmic;
-  Flops executed;  // what the planned algorithm issues, padding and epilogue included
+  Flops executed;        // what the planned algorithm issues, padding and epilogue included
+  bool launched = true;  // false: the plan needs no kernel for it (a view, a constant)
   Bytes predicted_bytes;
   std::optional<Seconds> bound, expected;
   std::optional<Seconds> compute, memory;  // bounds of the units and of the memory, apart

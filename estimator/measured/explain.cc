@@ -15,6 +15,8 @@ constexpr double kSameBytes = 0.3;
 // A launch from a stream costs a few microseconds; kernels around that length measure it.
 constexpr double kLaunchBound = 10e-6;
 constexpr double kLowOccupancy = 0.3;
+// Good kernels stay within a small factor of their bound.
+constexpr double kFarFromBound = 5;
 
 std::string PercentOff(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
 
@@ -80,9 +82,12 @@ std::string ExplainTime(const CompareRow& row) {
   }
   const double per_launch = measured / std::max(1.0, row.measured.launches);
   if (per_launch < kLaunchBound && measured > 2 * bound)
-    return "launch overhead: too short to fill the device";
+    return "launch overhead: the work is too short to show";
   if (row.measured.occupancy && *row.measured.occupancy < kLowOccupancy) {
     return fmt::format("low occupancy ({:.0f} %)", 100 * *row.measured.occupancy);
+  }
+  if (bound > 0 && measured > kFarFromBound * bound) {
+    return "far from both roofs: latency, idle units or a generic implementation";
   }
   return "";
 }
@@ -90,6 +95,7 @@ std::string ExplainTime(const CompareRow& row) {
 }  // namespace
 
 std::string Explain(const CompareRow& row) {
+  if (!row.launched) return "a view or a constant: nothing to do but the runtime's call";
   std::vector<std::string> reasons;
   for (std::string reason : {ExplainFlops(row), ExplainBytes(row), ExplainTime(row)}) {
     if (!reason.empty()) reasons.push_back(std::move(reason));
