@@ -12,6 +12,9 @@ struct Commands {
   std::function<int()> run;
 };
 
+// `dlcost calibrate`: fits the time model's constants to measured latencies.
+void AddCalibrateCommand(Commands& commands);
+
 // One file per subcommand. Each adds its options to the app and sets `run` from its callback.
 void AddReportCommand(Commands& commands);   // `dlcost model.onnx ...`, the default
 void AddGpusCommand(Commands& commands);     // `dlcost gpus [NAME]`

@@ -65,6 +65,7 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", "dlcost " DLCOST_VERSION);
   app.require_subcommand(1);
   Commands commands{app, nullptr};
+  AddCalibrateCommand(commands);
   AddReportCommand(commands);
   AddCompareCommand(commands);
   AddFitCommand(commands);

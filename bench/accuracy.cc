@@ -1,0 +1,228 @@
+// Holds the bounds and the expected times against tables of measured latencies:
+//
+//   accuracy measured/gemm.csv measured/conv.csv          # one line per device, source and type
+//   accuracy --by type,size measured/attention.csv        # finer groups
+//   accuracy --format json --hw my_devices/ table.csv
+
+#include "estimator/measured/accuracy.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "estimator/core/error.h"
+#include "estimator/hardware/database.h"
+#include "estimator/hardware/device.h"
+#include "estimator/measured/latency_case.h"
+#include "estimator/measured/latency_table.h"
+
+namespace dlcost {
+namespace {
+
+struct Options {
+  std::vector<std::string> tables;
+  std::vector<std::string> hardware;
+  std::string format = "text";
+  std::vector<std::string> by;
+  std::vector<std::string> set;
+  double longer_than = 0;  // us
+  bool rows = false;
+};
+
+using GroupKey = std::tuple<std::string, std::string, std::string, std::string, std::string,
+                            std::string>;  // table, device, source, dtype, type, size
+
+struct Known {
+  Device device;
+  TimingDevice timing;
+};
+
+class Harness {
+ public:
+  explicit Harness(const Options& options) : options_(options) {
+    std::vector<std::string> directories = options.hardware;
+    directories.emplace_back(DLCOST_BUILD_HW_SPECS);
+    database_ = std::make_unique<DeviceDatabase>(std::move(directories));
+    for (const std::string& id : database_->Ids()) ids_.insert(id);
+    for (const std::string& text : options.set) overrides_.push_back(ParseOverride(text));
+  }
+
+  void Read(const std::string& path) {
+    const LatencyTable table = ReadLatencyTable(path);
+    for (const LatencyRow& row : table.rows) {
+      try {
+        Add(table, row);
+      } catch (const Error& error) {
+        throw error.At(table.Where(row));
+      }
+    }
+  }
+
+  int Print() const {
+    for (const auto& [why, count] : skipped_) {
+      fmt::print(stderr, "skipped {} row{}: {}\n", count, count == 1 ? "" : "s", why);
+    }
+    if (options_.format == "json") {
+      PrintJson();
+    } else {
+      PrintText();
+    }
+    return 0;
+  }
+
+ private:
+  bool By(const char* what) const {
+    return std::find(options_.by.begin(), options_.by.end(), what) != options_.by.end();
+  }
+
+  const Known* Find(const std::string& id) {
+    const auto it = devices_.find(id);
+    if (it != devices_.end()) return it->second.get();
+    std::unique_ptr<Known> known;
+    if (ids_.count(id)) {
+      Device device = database_->Find(id, overrides_);
+      if (device.memory.bandwidth) {
+        TimingDevice timing = MakeTimingDevice(device);
+        known = std::make_unique<Known>(Known{std::move(device), timing});
+      }
+    }
+    return devices_.emplace(id, std::move(known)).first->second.get();
+  }
+
+  void Add(const LatencyTable& table, const LatencyRow& row) {
+    const std::string& id = row.Text("device");
+    const Known* known = Find(id);
+    if (!known) {
+      ++skipped_[fmt::format("no device '{}'", Printable(id, 60))];
+      return;
+    }
+    if (row.Number("latency_us") < options_.longer_than) return;
+    std::string why;
+    const std::optional<LatencyCase> c = MakeCase(table.kind, row, known->device, &why);
+    if (!c) {
+      ++skipped_[fmt::format("{}: {}", id, why)];
+      return;
+    }
+    const TimeRange time = ExpectedRange(known->timing, *c);
+    groups_[{table.name, c->device, c->source, c->dtype, By("type") ? c->type : "",
+             By("size") ? c->size : ""}]
+        .push_back({c->measured, c->bound, c->naive, time.expected, time.low, time.high});
+    if (options_.rows) {
+      fmt::print("{}:{},{},{},{},{:.3f},{:.3f},{:.3f},{:.3f}\n", table.name, row.line, c->device,
+                 c->source, c->type, c->measured * 1e6, c->bound * 1e6, time.expected * 1e6,
+                 c->naive * 1e6);
+    }
+  }
+
+  void PrintText() const {
+    std::size_t wide[6] = {5, 6, 6, 5, 4, 4};
+    const char* heads[6] = {"table", "device", "source", "dtype", "type", "size"};
+    const auto fields = [](const GroupKey& key) {
+      return std::array<std::string, 6>{std::get<0>(key), std::get<1>(key), std::get<2>(key),
+                                        std::get<3>(key), std::get<4>(key), std::get<5>(key)};
+    };
+    for (const auto& [key, rows] : groups_) {
+      for (std::size_t i = 0; i < 6; ++i) wide[i] = std::max(wide[i], fields(key)[i].size());
+    }
+    const auto shown = [&](std::size_t i) {
+      return i < 4 || (i == 4 && By("type")) || (i == 5 && By("size"));
+    };
+    for (std::size_t i = 0; i < 6; ++i) {
+      if (shown(i)) fmt::print("{:<{}}  ", heads[i], wide[i]);
+    }
+    fmt::print("{:>6} {:>6} | {:>6} {:>7} {:>8} | {:>6} {:>6} {:>7} {:>6} {:>6} {:>6} | {:>6}\n",
+               "rows", "below", "min", "median", "p90", "mape", "med", "bias", "p90", "in10%",
+               "range", "naive");
+    for (const auto& [key, rows] : groups_) {
+      for (std::size_t i = 0; i < 6; ++i) {
+        if (shown(i)) fmt::print("{:<{}}  ", fields(key)[i], wide[i]);
+      }
+      const Accuracy a = Summarize(rows);
+      fmt::print(
+          "{:>6} {:>6} | {:>6.3f} {:>7.2f} {:>8.2f} | {:>5.1f}% {:>5.1f}% {:>+6.1f}% {:>5.1f}% "
+          "{:>5.1f}% {:>5.1f}% | {:>5.1f}%\n",
+          a.rows, a.violations, a.ratio_min, a.ratio_median, a.ratio_p90, 100 * a.mape,
+          100 * a.median_ape, 100 * a.bias, 100 * a.p90_ape, 100 * a.within_10,
+          100 * a.range_coverage, 100 * a.naive_mape);
+    }
+  }
+
+  void PrintJson() const {
+    nlohmann::ordered_json out = nlohmann::ordered_json::array();
+    for (const auto& [key, rows] : groups_) {
+      const Accuracy a = Summarize(rows);
+      nlohmann::ordered_json row;
+      row["table"] = std::get<0>(key);
+      row["device"] = std::get<1>(key);
+      row["source"] = std::get<2>(key);
+      row["dtype"] = std::get<3>(key);
+      if (By("type")) row["type"] = std::get<4>(key);
+      if (By("size")) row["size"] = std::get<5>(key);
+      row["rows"] = a.rows;
+      row["violations"] = a.violations;
+      row["ratio_min"] = a.ratio_min;
+      row["ratio_median"] = a.ratio_median;
+      row["ratio_p90"] = a.ratio_p90;
+      row["mape"] = a.mape;
+      row["median_ape"] = a.median_ape;
+      row["bias"] = a.bias;
+      row["p90_ape"] = a.p90_ape;
+      row["within_10"] = a.within_10;
+      row["range_coverage"] = a.range_coverage;
+      row["naive_mape"] = a.naive_mape;
+      out.push_back(std::move(row));
+    }
+    fmt::print("{}\n", out.dump(2));
+  }
+
+  Options options_;
+  std::unique_ptr<DeviceDatabase> database_;
+  std::set<std::string> ids_;
+  std::vector<std::pair<std::string, std::string>> overrides_;
+  std::map<std::string, std::unique_ptr<Known>> devices_;
+  std::map<GroupKey, std::vector<Comparison>> groups_;
+  std::map<std::string, int> skipped_;
+};
+
+int Main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Errors of bounds and expected times against measured latencies", "accuracy");
+  app.add_option("tables", options.tables, "CSV tables (docs/measuring.md)")->required();
+  app.add_option("--hw", options.hardware, "Directory with further devices; may be repeated")
+      ->allow_extra_args(false);
+  app.add_option("--format", options.format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}));
+  app.add_option("--by", options.by, "Finer groups: type, size")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"type", "size"}));
+  app.add_option("--set", options.set, "Override a value of every device: timing.launch.graph=3us")
+      ->allow_extra_args(false);
+  app.add_option("--longer-than", options.longer_than, "Only rows of at least so many us");
+  app.add_flag("--rows", options.rows,
+               "Also print every row (us): measured, bound, expected, naive");
+  CLI11_PARSE(app, argc, argv);
+  Harness harness(options);
+  for (const std::string& table : options.tables) harness.Read(table);
+  return harness.Print();
+}
+
+}  // namespace
+}  // namespace dlcost
+
+int main(int argc, char** argv) {
+  try {
+    return dlcost::Main(argc, argv);
+  } catch (const dlcost::Error& error) {
+    fmt::print(stderr, "accuracy: {}\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string_view>
+
+namespace dlcost {
+
+// How a source of measured latencies took them, as far as it changes what a time contains. Taken
+// from the sources' own measuring programs.
+struct Protocol {
+  std::string_view source;
+  bool back_to_back = false;  // kernels in a loop, the host far ahead: no framework call inside
+  int weight_copies = 1;      // the loop takes up to so many copies of the weights in turns, as
+                              // many as it needs to fill the last-level cache
+  bool quantizes = false;     // 8-bit products include quantizing their 16-bit activations
+  bool bias = false;          // matrix products add a bias
+  double extra_launch = 0;    // seconds beyond a launch
+};
+
+// The protocol of a source; a plain one (same operands every time) for an unknown source.
+const Protocol& FindProtocol(std::string_view source);
+
+}  // namespace dlcost

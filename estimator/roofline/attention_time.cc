@@ -1,0 +1,119 @@
+#include "estimator/roofline/attention_time.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dlcost {
+namespace {
+
+using C = Constant;
+
+constexpr double kKeyTile = 64;      // keys that a block takes at a time
+constexpr double kHeadGranule = 16;  // matrix instructions pad the head size
+// Queries that share a key-value head fit one block of the shared decode kernel up to here.
+constexpr double kMaxShared = 32;
+constexpr double kMinPart = 128;  // keys of one part when the key length is split
+
+double RoundUp(double value, double multiple) { return std::ceil(value / multiple) * multiple; }
+
+struct Operands {
+  double queries, keys_values, output;  // elements
+};
+
+Operands Elements(const AttentionProblem& p) {
+  const double queries = p.batch * p.heads * p.query_length * p.head_size;
+  return {queries, 2 * p.batch * p.key_value_heads * p.key_length * p.head_size, queries};
+}
+
+void StreamMemory(const TimingDevice& d, const Conditions& conditions, double touched,
+                  AttentionTime* t) {
+  const double miss = MissShare(d, conditions, touched);
+  t->memory_seconds = t->memory_bytes * (miss / (d.memory_rate * d[C::kMemorySustained]) +
+                                         (1 - miss) / (d.memory_rate * d[C::kCacheRate]));
+}
+
+// One block holds a tile of queries of one head and walks along the keys.
+AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p, double tile) {
+  AttentionTime t;
+  t.block_queries = static_cast<int>(tile);
+  const double efficiency =
+      p.query_bytes <= 1 ? d[C::kAttentionEfficiency8] : d[C::kAttentionEfficiency];
+  const double flops_per_clock = p.peak / d.units / d.clock;
+  const double head = RoundUp(p.head_size, kHeadGranule);
+  const double score_clocks =
+      4 * head / (flops_per_clock * efficiency) + d[C::kAttentionScoreCycles];
+  const double keys = RoundUp(p.key_length, kKeyTile);
+  // Under a causal mask a block stops at its diagonal: half the keys on average, and one tile.
+  const double average_keys = p.causal ? std::min(keys, (keys + tile) / 2) : keys;
+  t.blocks = p.batch * p.heads * std::ceil(p.query_length / tile);
+  t.waves = t.blocks / d.units;
+  const double average =
+      tile * average_keys * score_clocks / d.clock + d[C::kAttentionBlockOverhead];
+  const double longest = tile * keys * score_clocks / d.clock + d[C::kAttentionBlockOverhead];
+  t.block_seconds = average;
+  t.units_seconds = t.waves <= 1 ? longest : std::max(std::ceil(t.waves) * average, longest);
+  return t;
+}
+
+AttentionTime PrefillTime(const TimingDevice& d, const AttentionProblem& p,
+                          const Conditions& conditions) {
+  const AttentionTime small = FlashTime(d, p, 64), large = FlashTime(d, p, 128);
+  AttentionTime t = small.units_seconds <= large.units_seconds ? small : large;
+  const Operands elements = Elements(p);
+  t.memory_bytes = elements.queries * p.query_bytes + elements.keys_values * p.key_value_bytes +
+                   elements.output * 2;
+  if (p.phase == AttentionPhase::kPrefill) {
+    // Reads the projections, rotates, writes queries and the cache.
+    t.prepare_bytes = (elements.queries + elements.keys_values) * 2 +
+                      elements.queries * p.query_bytes + elements.keys_values * p.key_value_bytes;
+    t.prepare_seconds = t.prepare_bytes / (d.memory_rate * d[C::kAttentionPrepare]);
+    t.launch_seconds += d[C::kLaunchPrefill];
+  }
+  StreamMemory(d, conditions, t.memory_bytes + t.prepare_bytes, &t);
+  t.launch_seconds += d[C::kLaunchAttention];
+  t.seconds =
+      t.prepare_seconds + Overlap(d[C::kAttentionOverlap], t.units_seconds, t.memory_seconds);
+  return t;
+}
+
+AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
+                         const Conditions& conditions) {
+  AttentionTime t;
+  t.block_queries = 1;
+  const double group = p.heads / p.key_value_heads;
+  t.shared = group > 1 && group <= kMaxShared;
+  const double serving = t.shared ? p.batch * p.key_value_heads : p.batch * p.heads;
+  // Parts of the key length run side by side while units are idle.
+  t.parts = std::max(
+      1.0, std::min(std::floor(2 * d.units / serving), std::ceil(p.key_length / kMinPart)));
+  t.blocks = serving * t.parts;
+  t.waves = t.blocks / d.units;
+  const double block_bytes = 2 * p.key_length / t.parts * p.head_size * p.key_value_bytes;
+  const double fill = d[t.shared ? C::kDecodeFill : C::kDecodeFillSingle] * d.clock;
+  t.block_seconds =
+      d[t.shared ? C::kDecodeBlockOverhead : C::kDecodeHeadOverhead] + block_bytes / fill;
+  t.units_seconds = std::max(1.0, t.waves) * t.block_seconds;
+  const Operands elements = Elements(p);
+  const double own = (elements.queries + elements.output) * 2;
+  t.memory_bytes = own + elements.keys_values * p.key_value_bytes;
+  StreamMemory(d, conditions, t.memory_bytes, &t);
+  const double cached = own + elements.keys_values * p.key_value_bytes * (t.shared ? 1 : group);
+  t.cache_seconds = cached / (d.memory_rate * d[C::kCacheRate]);
+  t.launch_seconds = d[C::kLaunchDecode];
+  t.seconds = Overlap(d[C::kDecodeOverlap], t.units_seconds, t.memory_seconds, t.cache_seconds);
+  return t;
+}
+
+}  // namespace
+
+AttentionTime ExpectedAttention(const TimingDevice& device, const AttentionProblem& problem,
+                                const Conditions& conditions) {
+  AttentionTime t = problem.phase == AttentionPhase::kDecode
+                        ? DecodeTime(device, problem, conditions)
+                        : PrefillTime(device, problem, conditions);
+  t.launch_seconds += device[conditions.eager ? C::kLaunchEager : C::kLaunchGraph];
+  t.seconds += t.launch_seconds;
+  return t;
+}
+
+}  // namespace dlcost

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "estimator/roofline/timing_device.h"
+
+namespace dlcost {
+
+enum class AttentionPhase {
+  kPrefill,  // queries of a prompt; a kernel before it writes the key-value cache
+  kDecode,   // one query per sequence against the cache
+  kEncoder,  // queries, keys and values as they come
+};
+
+// Fused attention: softmax(Q * K^T) * V without scores in memory.
+struct AttentionProblem {
+  AttentionPhase phase = AttentionPhase::kEncoder;
+  bool causal = false;
+  double batch = 1, query_length = 1, key_length = 1;
+  double heads = 1, key_value_heads = 1, head_size = 64;
+  double query_bytes = 2;      // of one element of Q as the products read it
+  double key_value_bytes = 2;  // of one element of the cache
+  double peak = 0;             // dense matrix rate for the query type, FLOP/s
+};
+
+struct AttentionTime {
+  int block_queries = 0;  // rows of one block's tile of queries; 1 in decode
+  double blocks = 0, waves = 0;
+  bool shared = false;  // decode: one block serves all queries of a key-value head
+  double parts = 1;     // decode: pieces of the key length that run side by side
+  double block_seconds = 0;
+  double units_seconds = 0;
+  double memory_bytes = 0;
+  double memory_seconds = 0;
+  double cache_seconds = 0;
+  double prepare_bytes = 0;
+  double prepare_seconds = 0;
+  double launch_seconds = 0;
+  double seconds = 0;
+};
+
+AttentionTime ExpectedAttention(const TimingDevice& device, const AttentionProblem& problem,
+                                const Conditions& conditions);
+
+}  // namespace dlcost

@@ -1,0 +1,50 @@
+#include "estimator/roofline/elementwise_time.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dlcost {
+namespace {
+
+// Rows to this length stay in the registers of one block between the passes of a softmax.
+constexpr double kOnePassElements = 1024;
+// Elements that a block of an elementwise kernel handles (256 threads, vectors of four).
+constexpr double kBlockElements = 1024;
+
+// Share of stream.sustained that a kernel of this kind and shape reaches.
+double KindShare(const TimingDevice& d, const StreamProblem& p) {
+  if (p.kind == StreamKind::kElementwise) return 1;
+  const bool aligned = std::fmod(p.row_elements * p.element_bytes, 16) == 0;
+  const double unaligned = aligned ? 1 : d[Constant::kRowsUnaligned];
+  if (p.kind == StreamKind::kNormalization) return d[Constant::kNormalization] * unaligned;
+  if (p.row_elements <= kOnePassElements) return d[Constant::kSoftmaxOnePass];
+  return d[Constant::kSoftmaxTwoPass] * unaligned;
+}
+
+}  // namespace
+
+StreamTime ExpectedStream(const TimingDevice& device, const StreamProblem& problem,
+                          const Conditions& conditions) {
+  StreamTime t;
+  t.launch_seconds = device[conditions.eager ? Constant::kLaunchEager : Constant::kLaunchGraph];
+  if (conditions.eager && problem.kind != StreamKind::kElementwise) {
+    t.launch_seconds += device[Constant::kLaunchRows];
+  }
+  const double share = KindShare(device, problem);
+  t.miss = MissShare(device, conditions, problem.bytes);
+  t.rate = device.memory_rate * device[Constant::kStreamSustained] * share;
+  const double cache_rate = device.memory_rate * device[Constant::kCacheRate] * share;
+  t.memory_seconds = problem.bytes * t.miss / t.rate + problem.bytes * (1 - t.miss) / cache_rate;
+  t.memory_seconds += std::min(t.memory_seconds, device[Constant::kMemoryLatency]);
+
+  const double blocks = std::ceil(problem.bytes / problem.element_bytes / 2 / kBlockElements);
+  const double active = std::clamp(blocks, 1.0, device.units);
+  t.fill_seconds = problem.bytes / (active * device[Constant::kVectorFill] * device.clock);
+  if (problem.arithmetic_peak > 0)
+    t.arithmetic_seconds = problem.arithmetic / problem.arithmetic_peak;
+  if (problem.special_rate > 0) t.arithmetic_seconds += problem.specials / problem.special_rate;
+  t.seconds = t.launch_seconds + std::max({t.memory_seconds, t.fill_seconds, t.arithmetic_seconds});
+  return t;
+}
+
+}  // namespace dlcost

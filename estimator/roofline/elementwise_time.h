@@ -1,0 +1,38 @@
+#pragma once
+
+#include "estimator/roofline/timing_device.h"
+
+namespace dlcost {
+
+enum class StreamKind {
+  kElementwise,    // also reductions, copies, gather and scatter: bytes in, bytes out
+  kSoftmax,        // along rows
+  kNormalization,  // layer or RMS normalization along rows
+};
+
+// A kernel whose time is the time of its traffic.
+struct StreamProblem {
+  StreamKind kind = StreamKind::kElementwise;
+  double bytes = 0;         // read and written
+  double row_elements = 0;  // softmax and normalization: length of a row
+  double element_bytes = 4;
+  double arithmetic = 0;       // FLOP, for the rare kernel that is bound by it
+  double arithmetic_peak = 0;  // FLOP/s; 0: arithmetic is free
+  double specials = 0;         // exponentials, logarithms, square roots, trigonometric functions
+  double special_rate = 0;     // of the device, per second; 0: free
+};
+
+struct StreamTime {
+  double miss = 0;  // share of the bytes that device memory delivers
+  double rate = 0;  // byte/s from device memory
+  double memory_seconds = 0;
+  double fill_seconds = 0;  // limit of the units that have work
+  double arithmetic_seconds = 0;
+  double launch_seconds = 0;  // includes the latency of the first access
+  double seconds = 0;
+};
+
+StreamTime ExpectedStream(const TimingDevice& device, const StreamProblem& problem,
+                          const Conditions& conditions);
+
+}  // namespace dlcost

@@ -1,0 +1,173 @@
+#include "estimator/roofline/gemm_time.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dlcost {
+namespace {
+
+// The constants of one kind of unit.
+struct UnitConstants {
+  double efficiency, shape, tile_penalty, fill, drain, overhead, busy_area, split, overlap,
+      resident;
+};
+
+// Vector loads of 16 bytes need rows that start at multiples of 16 bytes.
+bool Aligned(const GemmProblem& p) {
+  const double elements = std::max(1.0, 16 / p.input_bytes);
+  return std::fmod(p.k, elements) == 0 && std::fmod(p.n, elements) == 0;
+}
+
+double VectorShape(const TimingDevice& d, const GemmProblem& p) {
+  if (p.batch > 1) return d[Constant::kVectorBatched];
+  return std::fmod(p.m, 64) == 0 ? 1 : d[Constant::kVectorRagged];
+}
+
+UnitConstants Constants(const TimingDevice& d, const GemmProblem& p) {
+  using C = Constant;
+  if (!p.tensor) {
+    return {d[C::kVectorEfficiency], VectorShape(d, p),  d[C::kVectorTilePenalty],
+            d[C::kVectorFill],       d[C::kVectorDrain], d[C::kVectorTileOverhead],
+            d[C::kVectorBusyArea],   d[C::kVectorSplit], d[C::kVectorOverlap],
+            d[C::kVectorResident]};
+  }
+  return {p.input_bytes <= 1 ? d[C::kTensorEfficiency8] : d[C::kTensorEfficiency],
+          Aligned(p) ? 1 : d[C::kTensorUnaligned],
+          d[C::kTensorTilePenalty],
+          d[C::kTensorFill],
+          d[C::kTensorDrain],
+          d[C::kTensorTileOverhead],
+          d[C::kTensorBusyArea],
+          d[C::kTensorSplit],
+          d[C::kTensorOverlap],
+          d[C::kTensorResident]};
+}
+
+// What stays the same for all tiles: computed once.
+struct Shared {
+  UnitConstants c;
+  double a, w, out;       // bytes of activations, weights, result
+  double miss_a, miss_w;  // shares that come from device memory
+  double rate_gain;       // shape and burst
+  double sustained;       // byte/s of device memory
+  double cache_rate;      // byte/s
+  double keep_a, keep_w;  // share of one matrix that the cache cannot keep for a second panel
+};
+
+Shared Prepare(const TimingDevice& d, const GemmProblem& p, const Conditions& conditions) {
+  Shared s;
+  s.c = Constants(d, p);
+  s.a = p.activation_bytes > 0 ? p.activation_bytes : p.batch * p.m * p.k * p.input_bytes;
+  s.w = p.batch * p.n * p.k * p.input_bytes;
+  s.out = p.batch * p.m * p.n * p.output_bytes;
+  s.miss_a = MissShare(d, conditions, s.a + s.w + s.out);
+  s.miss_w = MissShare(d, conditions, s.a + conditions.weight_copies * s.w + s.out);
+  // A power limit lets short kernels run at a higher clock than long ones.
+  const double work = 2 * p.batch * p.m * p.n * p.k / (p.peak * s.c.efficiency);
+  const double burst =
+      1 + (d[Constant::kBurstGain] - 1) * std::exp(-work / d[Constant::kBurstTime]);
+  s.rate_gain = burst * s.c.shape;
+  s.sustained = d.memory_rate * d[Constant::kMemorySustained];
+  s.cache_rate = d.memory_rate * d[Constant::kCacheRate];
+  const auto too_large = [&](double bytes) {
+    return d.cache <= 0 ? 1.0 : std::clamp((bytes / d.cache - 0.3) / 0.7, 0.0, 1.0);
+  };
+  s.keep_a = too_large(s.a / p.batch);
+  s.keep_w = too_large(s.w / p.batch);
+  return s;
+}
+
+GemmTime WithTile(const TimingDevice& d, const GemmProblem& p, const Shared& s, Tile tile,
+                  int split) {
+  GemmTime t;
+  t.tile = tile;
+  t.split = split;
+  const double rows = tile.rows, columns = tile.columns;
+  const double tiles_m = std::ceil(p.m / rows), tiles_n = std::ceil(p.n / columns);
+  // The main loop advances by 64 bytes of each row.
+  const double step = 64 / p.input_bytes;
+  const double depth = std::ceil(p.k / split / step) * step;
+  t.tiles = p.batch * tiles_m * tiles_n * split;
+  t.waves = std::ceil(t.tiles / d.units);
+  t.busy = std::min(1.0, t.waves * rows * columns / s.c.busy_area);
+  t.padding = 1 - p.batch * p.m * p.n * p.k / (t.tiles * rows * columns * depth);
+  t.efficiency = std::min(
+      1.0, s.c.efficiency * s.rate_gain / (1 + s.c.tile_penalty * (1 / rows + 1 / columns)));
+
+  const double arithmetic = 2 * rows * columns * depth / (p.peak / d.units * t.efficiency);
+  const double fill = (rows + columns) * depth * p.input_bytes / (s.c.fill * d.clock);
+  const double part_bytes = split > 1 ? 4 : p.output_bytes;
+  const double drain = rows * columns * part_bytes / (s.c.drain * d.clock);
+  t.tile_seconds = Overlap(4, arithmetic, fill) / t.busy + drain + s.c.overhead;
+  t.units_seconds = t.waves * t.tile_seconds;
+
+  // Blocks start along n first: those that run together cover `across` columns of tiles and
+  // `down` rows of tiles; each group reads the panels of the other matrix again.
+  const double together =
+      std::max(1.0, std::min(t.tiles / split / p.batch, d.units * s.c.resident));
+  const double across = std::min(tiles_n, together);
+  const double down = std::min(tiles_m, std::max(1.0, together / across));
+  t.reread_bytes = s.w * s.keep_w * (std::max(tiles_m / down, 1.0) - 1) +
+                   s.a * s.keep_a * (std::max(tiles_n / across, 1.0) - 1);
+  const double first_bytes = s.a * s.miss_a + s.w * s.miss_w + s.out * s.miss_a;
+  t.memory_bytes = first_bytes + t.reread_bytes;
+  const double stream = (first_bytes + t.reread_bytes / d[Constant::kMemoryReread]) / s.sustained;
+  t.memory_seconds = stream + std::min(d[Constant::kMemoryLatency], stream);
+  t.cache_bytes = t.tiles * (rows + columns) * depth * p.input_bytes;
+  t.cache_seconds = t.cache_bytes / s.cache_rate;
+  if (split > 1) {
+    // Every part writes 4-byte sums; a last pass reads them and writes the result.
+    t.split_seconds = s.c.split + p.batch * p.m * p.n * 4 * split * 1.5 / s.cache_rate;
+  }
+  t.seconds =
+      Overlap(s.c.overlap, t.units_seconds, t.memory_seconds, t.cache_seconds) + t.split_seconds;
+  return t;
+}
+
+void AddSurroundings(const TimingDevice& d, const GemmProblem& p, const Conditions& conditions,
+                     const Shared& s, GemmTime* t) {
+  t->launch_seconds = d[conditions.eager ? Constant::kLaunchEager : Constant::kLaunchGraph];
+  if (p.bias) {
+    // The bias is spread over the result by a kernel of its own; the product then adds to it.
+    t->launch_seconds += d[conditions.eager ? Constant::kLaunchNext : Constant::kLaunchGraph];
+    t->prepare_seconds += s.out / s.sustained;
+  }
+  if (p.quantize) {
+    // One pass finds the largest value, one converts: 16-bit activations twice in, 8-bit out.
+    t->launch_seconds += d[Constant::kLaunchQuantize];
+    const double bytes = p.batch * p.m * p.k * (2 + 2 + p.input_bytes);
+    t->prepare_seconds += bytes * s.miss_a / s.sustained + bytes * (1 - s.miss_a) / s.cache_rate;
+  }
+  t->seconds += t->launch_seconds + t->prepare_seconds;
+}
+
+}  // namespace
+
+GemmTime GemmWithTile(const TimingDevice& device, const GemmProblem& problem,
+                      const Conditions& conditions, Tile tile, int split) {
+  const Shared shared = Prepare(device, problem, conditions);
+  GemmTime time = WithTile(device, problem, shared, tile, split);
+  AddSurroundings(device, problem, conditions, shared, &time);
+  return time;
+}
+
+GemmTime ExpectedGemm(const TimingDevice& device, const GemmProblem& problem,
+                      const Conditions& conditions) {
+  const Shared shared = Prepare(device, problem, conditions);
+  const bool batched = problem.batch > 1;
+  const std::span<const Tile> tiles = problem.tensor ? TensorTiles()
+                                      : batched      ? VectorBatchedTiles()
+                                                     : VectorTiles();
+  GemmTime best;
+  for (const Tile tile : tiles) {
+    for (const int split : KSplits()) {
+      if (split > 1 && (batched || split > problem.k / 64)) break;
+      const GemmTime time = WithTile(device, problem, shared, tile, split);
+      if (best.tiles == 0 || time.seconds < best.seconds) best = time;
+    }
+  }
+  AddSurroundings(device, problem, conditions, shared, &best);
+  return best;
+}
+
+}  // namespace dlcost

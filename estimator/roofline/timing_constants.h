@@ -1,0 +1,117 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace dlcost {
+
+// The constants of the time model. Each has a meaning, a unit, a range, and a value for
+// architectures that nobody has measured (ConstantDefs); hw_specs/ overrides them per architecture
+// and per device in `timing:` sections. docs/timing.md explains them.
+enum class Constant {
+  kLaunchGraph,
+  kLaunchEager,
+  kLaunchNext,
+  kLaunchConv,
+  kLaunchRows,
+  kLaunchAttention,
+  kLaunchPrefill,
+  kLaunchDecode,
+  kLaunchQuantize,
+  kMemorySustained,
+  kMemoryLatency,
+  kMemoryReread,
+  kCacheRate,
+  kCacheWarmUntil,
+  kCacheColdAfter,
+  kBurstGain,
+  kBurstTime,
+  kVectorEfficiency,
+  kVectorRagged,
+  kVectorBatched,
+  kVectorTilePenalty,
+  kVectorFill,
+  kVectorDrain,
+  kVectorTileOverhead,
+  kVectorBusyArea,
+  kVectorSplit,
+  kVectorOverlap,
+  kVectorResident,
+  kTensorEfficiency,
+  kTensorEfficiency8,
+  kTensorUnaligned,
+  kTensorTilePenalty,
+  kTensorFill,
+  kTensorDrain,
+  kTensorTileOverhead,
+  kTensorBusyArea,
+  kTensorSplit,
+  kTensorOverlap,
+  kTensorResident,
+  kAttentionEfficiency,
+  kAttentionEfficiency8,
+  kAttentionScoreCycles,
+  kAttentionBlockOverhead,
+  kAttentionPrepare,
+  kAttentionOverlap,
+  kDecodeBlockOverhead,
+  kDecodeHeadOverhead,
+  kDecodeFill,
+  kDecodeFillSingle,
+  kDecodeOverlap,
+  kConvEfficiency,
+  kConvTilePenalty,
+  kConvBusyArea,
+  kConvTileOverhead,
+  kConvDrain,
+  kConvWinogradFused,
+  kConvWinogradStaged,
+  kConvOverlap,
+  kStreamSustained,
+  kSoftmaxOnePass,
+  kSoftmaxTwoPass,
+  kNormalization,
+  kRowsUnaligned,
+  kRangeGemm,
+  kRangeAttention,
+  kRangeConv,
+  kRangeElementwise,
+  kCount,
+};
+inline constexpr std::size_t kConstantCount = static_cast<std::size_t>(Constant::kCount);
+
+struct ConstantDef {
+  Constant id;
+  std::string_view name;     // in `timing:` sections: "tensor.efficiency"
+  double value;              // where neither the device nor its architecture says anything
+  double low, high;          // what a file may say and a fit may choose
+  std::string_view unit;     // "s", "B/clk", "x" (a factor), "" (a share of a rate)
+  std::string_view meaning;  // one line
+};
+
+// In the order of Constant.
+std::span<const ConstantDef> ConstantDefs();
+const ConstantDef& Def(Constant constant);
+std::optional<Constant> FindConstant(std::string_view name);
+
+// One value per constant.
+class TimingConstants {
+ public:
+  TimingConstants();  // the values of ConstantDefs()
+  // The values of ConstantDefs() with those of `timing` (Device::timing) on top. Throws Error for
+  // an unknown name, with the nearest one, and for a value outside its range.
+  explicit TimingConstants(const std::map<std::string, double>& timing);
+
+  double operator[](Constant constant) const { return values_[static_cast<std::size_t>(constant)]; }
+  double& operator[](Constant constant) { return values_[static_cast<std::size_t>(constant)]; }
+
+ private:
+  std::array<double, kConstantCount> values_;
+};
+
+}  // namespace dlcost

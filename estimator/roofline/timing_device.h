@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+
+#include "estimator/core/units.h"
+#include "estimator/roofline/timing_constants.h"
+
+namespace dlcost {
+
+struct Device;
+
+// What the time model needs to know of a device: no more than a spec sheet says, and constants.
+struct TimingDevice {
+  double units = 1;        // SMs, CUs, cores
+  double clock = 1e9;      // of the units, in Hz
+  double memory_rate = 0;  // rated bandwidth of device memory, byte/s
+  double cache = 0;        // bytes that can stay on the chip between kernels
+  TimingConstants constants;
+
+  double operator[](Constant constant) const { return constants[constant]; }
+};
+
+// Throws Error when the device file lists no memory bandwidth. A device without a public number of
+// units is taken as one unit, without a clock as 1 GHz: tiles then cost nothing beyond their work.
+TimingDevice MakeTimingDevice(const Device& device);
+
+// How a kernel finds its surroundings when it starts.
+struct Conditions {
+  bool eager = false;  // launched by a framework call; otherwise from a graph or back to back
+  bool cold = false;   // nothing that it reads is in the cache
+  double weight_copies =
+      1;  // weights are used in turns: so many copies pass before one comes again
+};
+
+// Share (0 to 1) of `bytes` that has left the cache when `touched` bytes pass between two uses.
+double MissShare(const TimingDevice& device, const Conditions& conditions, double touched);
+
+// (a^p + b^p + c^p)^(1/p) of times in seconds; p = 1 adds, large p takes the longest.
+double Overlap(double p, double a, double b, double c = 0);
+
+// The expected time and the range that holds four of five measurements.
+struct TimeRange {
+  double low = 0, expected = 0, high = 0;  // seconds
+};
+// `bound` is a time that nothing beats: neither the range nor the expected time goes below it.
+TimeRange WithRange(double expected, double log_range, double bound = 0);
+
+}  // namespace dlcost

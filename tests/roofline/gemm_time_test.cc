@@ -1,0 +1,124 @@
+#include "estimator/roofline/gemm_time.h"
+
+#include <gtest/gtest.h>
+
+#include "estimator/hardware/database.h"
+#include "estimator/hardware/device.h"
+
+namespace dlcost {
+namespace {
+
+// 100 units at 1 GHz, 100 TFLOP/s, 1 TB/s, no cache; constants that make every term exact.
+TimingDevice PlainDevice() {
+  TimingDevice d;
+  d.units = 100;
+  d.clock = 1e9;
+  d.memory_rate = 1e12;
+  d.cache = 0;
+  TimingConstants& c = d.constants;
+  c[Constant::kLaunchGraph] = 2e-6;
+  c[Constant::kMemorySustained] = 1;
+  c[Constant::kMemoryLatency] = 0;
+  c[Constant::kMemoryReread] = 1;
+  c[Constant::kBurstGain] = 1;
+  c[Constant::kTensorEfficiency] = 1;
+  c[Constant::kTensorTilePenalty] = 0;
+  c[Constant::kTensorFill] = 400;
+  c[Constant::kTensorDrain] = 400;
+  c[Constant::kTensorTileOverhead] = 0;
+  c[Constant::kTensorBusyArea] = 64;
+  c[Constant::kTensorOverlap] = 10;
+  c[Constant::kTensorResident] = 1;
+  return d;
+}
+
+GemmProblem Square(double m, double n, double k) {
+  return {
+      .m = m, .n = n, .k = k, .input_bytes = 2, .output_bytes = 2, .tensor = true, .peak = 100e12};
+}
+
+TEST(GemmTime, TilesAndWavesByHand) {
+  // 1000 x 1000 in tiles of 128 x 128: 8 x 8 tiles, one wave of 100 units; depth 1024 of 1000.
+  const GemmTime t = GemmWithTile(PlainDevice(), Square(1000, 1000, 1000), {}, {128, 128}, 1);
+  EXPECT_EQ(t.tiles, 64);
+  EXPECT_EQ(t.waves, 1);
+  // Executed 64 * 128 * 128 * 1024 multiply-adds for 10^9.
+  EXPECT_NEAR(t.padding, 1 - 1e9 / (64.0 * 128 * 128 * 1024), 1e-12);
+  // One tile: 2 * 128 * 128 * 1024 FLOP at 1 TFLOP/s of one unit.
+  const double arithmetic = 2.0 * 128 * 128 * 1024 / 1e12;
+  const double fill = 256.0 * 1024 * 2 / 400e9;
+  const double drain = 128.0 * 128 * 2 / 400e9;
+  EXPECT_NEAR(t.tile_seconds, Overlap(4, arithmetic, fill) + drain, 1e-15);
+  EXPECT_EQ(t.launch_seconds, 2e-6);
+}
+
+TEST(GemmTime, TheLastWaveCostsAsMuchAsAFullOne) {
+  const TimingDevice d = PlainDevice();
+  // 100 tiles of 128 x 128 fill one wave, 110 tiles need two.
+  const GemmTime full = GemmWithTile(d, Square(1280, 1280, 4096), {}, {128, 128}, 1);
+  const GemmTime tail = GemmWithTile(d, Square(1408, 1280, 4096), {}, {128, 128}, 1);
+  EXPECT_EQ(full.waves, 1);
+  EXPECT_EQ(tail.waves, 2);
+  EXPECT_NEAR(tail.units_seconds, 2 * full.units_seconds, 1e-12);
+}
+
+TEST(GemmTime, SplittingKFillsIdleUnits) {
+  const TimingDevice d = PlainDevice();
+  const GemmProblem thin = Square(128, 128, 65536);
+  const GemmTime whole = GemmWithTile(d, thin, {}, {128, 128}, 1);
+  const GemmTime parts = GemmWithTile(d, thin, {}, {128, 128}, 32);
+  EXPECT_EQ(whole.tiles, 1);
+  EXPECT_EQ(parts.tiles, 32);
+  EXPECT_LT(parts.units_seconds, whole.units_seconds / 20);
+  EXPECT_GT(parts.split_seconds, 0);
+  EXPECT_GT(ExpectedGemm(d, thin, {}).split, 1);
+}
+
+TEST(GemmTime, WithoutACacheEveryCompulsoryByteComesFromMemory) {
+  const GemmTime t = GemmWithTile(PlainDevice(), Square(128, 4096, 4096), {}, {128, 128}, 1);
+  EXPECT_EQ(t.memory_bytes, 2.0 * (128 * 4096 + 4096 * 4096 + 128 * 4096));
+  EXPECT_EQ(t.reread_bytes, 0);  // one row of tiles reads each panel once
+}
+
+TEST(GemmTime, AWarmCacheSavesMemoryTimeAndAColdOneDoesNot) {
+  TimingDevice d = PlainDevice();
+  d.cache = 1e9;
+  const GemmProblem p = Square(16, 4096, 4096);
+  const double warm = ExpectedGemm(d, p, {}).seconds;
+  const double cold = ExpectedGemm(d, p, {.cold = true}).seconds;
+  EXPECT_LT(warm, cold);
+  EXPECT_EQ(ExpectedGemm(d, p, {}).memory_bytes, 0);
+  // Enough copies of the weights in turns push each other out.
+  EXPECT_GT(ExpectedGemm(d, p, {.weight_copies = 60}).memory_bytes, 0);
+}
+
+TEST(GemmTime, BiasAndQuantizationAreKernelsOfTheirOwn) {
+  const TimingDevice d = PlainDevice();
+  GemmProblem p = Square(512, 512, 512);
+  const double plain = ExpectedGemm(d, p, {}).seconds;
+  p.bias = true;
+  EXPECT_NEAR(ExpectedGemm(d, p, {}).seconds, plain + 2e-6 + 512.0 * 512 * 2 / 1e12, 1e-12);
+  p.bias = false;
+  p.quantize = true;
+  EXPECT_GT(ExpectedGemm(d, p, {}).seconds, plain + d[Constant::kLaunchQuantize]);
+}
+
+// maxwell_sgemm_128x64 on a board with 24 units: 72 us, and 99 us for four products in one. The
+// roofline says 5.6 us and 22 us.
+TEST(GemmTime, ASmallProductThatCannotFillTheDevice) {
+  const Device device = DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"}).Find("m40-24gb");
+  const TimingDevice timing = MakeTimingDevice(device);
+  GemmProblem p{.m = 512,
+                .n = 64,
+                .k = 512,
+                .input_bytes = 4,
+                .output_bytes = 4,
+                .tensor = false,
+                .peak = 6.84e12};
+  EXPECT_NEAR(ExpectedGemm(timing, p, {}).seconds, 72e-6, 0.2 * 72e-6);
+  p.n = 256;
+  EXPECT_NEAR(ExpectedGemm(timing, p, {}).seconds, 99e-6, 0.2 * 99e-6);
+}
+
+}  // namespace
+}  // namespace dlcost

@@ -1,0 +1,168 @@
+#include <gtest/gtest.h>
+
+#include "estimator/roofline/attention_time.h"
+#include "estimator/roofline/conv_time.h"
+#include "estimator/roofline/elementwise_time.h"
+#include "estimator/roofline/recurrent_time.h"
+
+namespace dlcost {
+namespace {
+
+TimingDevice PlainDevice() {
+  TimingDevice d;
+  d.units = 100;
+  d.clock = 1e9;
+  d.memory_rate = 1e12;
+  return d;
+}
+
+TEST(Overlap, OneAddsAndLargeTakesTheLongest) {
+  EXPECT_DOUBLE_EQ(Overlap(1, 1, 2, 3), 6);
+  EXPECT_NEAR(Overlap(200, 1, 2, 3), 3, 1e-9);
+  EXPECT_NEAR(Overlap(2, 3e-9, 4e-9), 5e-9, 1e-18);
+  EXPECT_EQ(Overlap(2, 0, 0), 0);
+}
+
+TEST(WithRange, NeverBelowTheBound) {
+  const TimeRange range = WithRange(10e-6, 0.25, 9e-6);
+  EXPECT_DOUBLE_EQ(range.low, 9e-6);
+  EXPECT_DOUBLE_EQ(range.expected, 10e-6);
+  EXPECT_GT(range.high, 12.8e-6);
+  EXPECT_DOUBLE_EQ(WithRange(1e-6, 0.25, 9e-6).expected, 9e-6);
+}
+
+TEST(MissShare, FallsFromColdToWarm) {
+  TimingDevice d = PlainDevice();
+  EXPECT_EQ(MissShare(d, {}, 1), 1);  // no cache
+  d.cache = 1e6;
+  d.constants[Constant::kCacheWarmUntil] = 0.5;
+  d.constants[Constant::kCacheColdAfter] = 1.0;
+  EXPECT_EQ(MissShare(d, {}, 0.4e6), 0);
+  EXPECT_DOUBLE_EQ(MissShare(d, {}, 1.0e6), 0.5);
+  EXPECT_EQ(MissShare(d, {}, 1.6e6), 1);
+  EXPECT_EQ(MissShare(d, {.cold = true}, 1), 1);
+}
+
+TEST(StreamTime, ByHand) {
+  TimingDevice d = PlainDevice();
+  d.constants[Constant::kStreamSustained] = 0.8;
+  d.constants[Constant::kMemoryLatency] = 1e-6;
+  d.constants[Constant::kLaunchGraph] = 2e-6;
+  // 800 MB at 0.8 TB/s, the first access, the launch.
+  EXPECT_NEAR(ExpectedStream(d, {.bytes = 800e6}, {}).seconds, 1e-3 + 3e-6, 1e-12);
+}
+
+TEST(StreamTime, LongSoftmaxRowsAndNormalizationReadMoreThanOnce) {
+  const TimingDevice d = PlainDevice();
+  const auto seconds = [&](StreamKind kind, double row) {
+    return ExpectedStream(d, {.kind = kind, .bytes = 1e9, .row_elements = row}, {}).seconds;
+  };
+  EXPECT_LT(seconds(StreamKind::kSoftmax, 1024), seconds(StreamKind::kSoftmax, 4096));
+  EXPECT_LT(seconds(StreamKind::kElementwise, 0), seconds(StreamKind::kNormalization, 1024));
+  EXPECT_LE(seconds(StreamKind::kSoftmax, 4096), seconds(StreamKind::kSoftmax, 4097));
+}
+
+TEST(AttentionTime, ACausalMaskHalvesLongPrompts) {
+  const TimingDevice d = PlainDevice();
+  AttentionProblem p{.batch = 4,
+                     .query_length = 16384,
+                     .key_length = 16384,
+                     .heads = 32,
+                     .key_value_heads = 32,
+                     .head_size = 128,
+                     .peak = 100e12};
+  const double full = ExpectedAttention(d, p, {}).seconds;
+  p.causal = true;
+  EXPECT_NEAR(ExpectedAttention(d, p, {}).seconds / full, 0.5, 0.02);
+}
+
+TEST(AttentionTime, DecodeReadsTheCacheOnceWhenQueriesShareIt) {
+  const TimingDevice d = PlainDevice();
+  AttentionProblem p{.phase = AttentionPhase::kDecode,
+                     .batch = 64,
+                     .key_length = 8192,
+                     .heads = 32,
+                     .key_value_heads = 8,
+                     .head_size = 128,
+                     .peak = 100e12};
+  const AttentionTime shared = ExpectedAttention(d, p, {});
+  EXPECT_TRUE(shared.shared);
+  EXPECT_EQ(shared.memory_bytes, 2.0 * 64 * 8 * 8192 * 128 * 2 + 2.0 * 64 * 32 * 128 * 2);
+  p.key_value_heads = 32;
+  const AttentionTime single = ExpectedAttention(d, p, {});
+  EXPECT_FALSE(single.shared);
+  EXPECT_GT(single.seconds, 3 * shared.seconds);
+}
+
+TEST(AttentionTime, DecodeSplitsTheKeysWhileUnitsAreIdle) {
+  const TimingDevice d = PlainDevice();
+  const AttentionProblem p{.phase = AttentionPhase::kDecode,
+                           .batch = 1,
+                           .key_length = 65536,
+                           .heads = 8,
+                           .key_value_heads = 1,
+                           .head_size = 128,
+                           .peak = 100e12};
+  EXPECT_EQ(ExpectedAttention(d, p, {}).parts, 200);
+}
+
+ConvProblem Conv3x3(double channels, double filters, double side) {
+  return {.batch = 32,
+          .channels = channels,
+          .height = side,
+          .width = side,
+          .filters = filters,
+          .kernel_height = 3,
+          .kernel_width = 3,
+          .out_height = side,
+          .out_width = side,
+          .peak = 10e12};
+}
+
+TEST(ConvTime, ProductsOfEachMethod) {
+  const TimingDevice d = PlainDevice();
+  const ConvProblem p = Conv3x3(64, 128, 28);
+  const ConvTime implicit = ExpectedConv(d, p, ConvMethod::kImplicitGemm, {});
+  EXPECT_EQ(implicit.m, 32 * 28 * 28);
+  EXPECT_EQ(implicit.n, 128);
+  EXPECT_EQ(implicit.k, 576);
+  const ConvTime fused = ExpectedConv(d, p, ConvMethod::kWinogradFused, {});
+  EXPECT_EQ(fused.batch, 16);
+  EXPECT_EQ(fused.m, 32 * 14 * 14);
+  EXPECT_EQ(fused.k, 64);
+  const ConvTime staged = ExpectedConv(d, p, ConvMethod::kWinogradStaged, {});
+  EXPECT_EQ(staged.batch, 36);
+  EXPECT_EQ(staged.m, 32 * 7 * 7);
+  EXPECT_GT(staged.transform_seconds, 0);
+  EXPECT_LE(ExpectedWinograd(d, p, {}).seconds, fused.seconds);
+  EXPECT_LT(fused.executed_flops, implicit.executed_flops / 2);
+}
+
+TEST(ConvTime, UnfoldingCostsTraffic) {
+  const TimingDevice d = PlainDevice();
+  const ConvProblem p = Conv3x3(64, 128, 28);
+  const ConvTime unfolded = ExpectedConv(d, p, ConvMethod::kExplicitGemm, {});
+  EXPECT_GT(unfolded.seconds, ExpectedConv(d, p, ConvMethod::kImplicitGemm, {}).seconds);
+  EXPECT_GT(unfolded.transform_seconds, 2.0 * 32 * 28 * 28 * 576 * 4 / 1e12);
+}
+
+TEST(RecurrentTime, StepsFollowEachOther) {
+  const TimingDevice d = PlainDevice();
+  RecurrentProblem p{.gates = 4,
+                     .hidden = 1024,
+                     .batch = 64,
+                     .steps = 10,
+                     .peak = 10e12,
+                     .register_bytes = 100 * 262144};
+  const RecurrentTime ten = ExpectedRecurrentSteps(d, p, {});
+  p.steps = 20;
+  const RecurrentTime twenty = ExpectedRecurrentSteps(d, p, {});
+  EXPECT_NEAR(twenty.seconds - ten.seconds, 10 * ten.step_seconds, 1e-12);
+  // 16 MiB of weights do not fit in half of 26 MB of registers; a quarter does.
+  EXPECT_EQ(ExpectedPersistent(d, p, {}).seconds, 0);
+  p.hidden = 512;
+  EXPECT_GT(ExpectedPersistent(d, p, {}).seconds, 0);
+}
+
+}  // namespace
+}  // namespace dlcost
