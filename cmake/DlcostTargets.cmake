@@ -37,7 +37,7 @@ function(dlcost_library name)
   set_property(GLOBAL APPEND PROPERTY DLCOST_LIBRARIES ${name})
 endfunction()
 
-# dlcost_test(<folder> libs...): every tests/<folder>/*_test.cc in one program, one ctest entry per case.
+# dlcost_test(<folder> libs...): every tests/<folder>/*.cc in one program, one ctest entry with the label `unit`.
 function(dlcost_test folder)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc")
   if(NOT sources)
@@ -50,6 +50,7 @@ function(dlcost_test folder)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${target} PRIVATE DLCOST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   add_test(NAME ${target} COMMAND ${target})
+  set_tests_properties(${target} PROPERTIES LABELS unit)
 endfunction()
 
 # dlcost_fuzzer(<name> <source> libs...): a libFuzzer target; only built with DLCOST_BUILD_FUZZ.
