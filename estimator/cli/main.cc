@@ -72,6 +72,7 @@ int Main(int argc, char** argv) {
   AddGpusCommand(commands);
   AddNetworkCommand(commands);
   AddDiffCommand(commands);
+  AddHtmlCommand(commands);
 
   // The default command: whatever does not name another one is a model to report on.
   std::vector<std::string> words(argv + 1, argv + argc);

@@ -133,6 +133,8 @@ ModelFacts ModelOf(const Json& json) {
   model.parameters = Count(Get<std::int64_t>(json, "parameters"));
   model.weight_bytes = Bytes(Get<std::int64_t>(json, "weight_bytes"));
   model.dims = Get<std::map<std::string, std::int64_t>>(json, "dims");
+  model.inputs = OperandsOf(json.at("inputs"));
+  model.outputs = OperandsOf(json.at("outputs"));
   return model;
 }
 

@@ -64,6 +64,12 @@ class Builder {
                      .parameters = model_.parameters,
                      .weight_bytes = model_.weight_bytes,
                      .dims = model_.dims.symbols};
+    for (const TensorId id : model.graph.inputs) {
+      report_.model.inputs.push_back(OperandOf(model.graph, id));
+    }
+    for (const TensorId id : model.graph.outputs) {
+      report_.model.outputs.push_back(OperandOf(model.graph, id));
+    }
     report_.peak_activation_bytes = model_.peak_activation_bytes;
   }
 

@@ -66,7 +66,9 @@ Json ModelJson(const ModelFacts& model) {
           {"nodes", model.nodes},
           {"parameters", model.parameters.value()},
           {"weight_bytes", model.weight_bytes.value()},
-          {"dims", dims}};
+          {"dims", dims},
+          {"inputs", OperandsJson(model.inputs)},
+          {"outputs", OperandsJson(model.outputs)}};
 }
 
 Json DeviceJson(const std::optional<DeviceFacts>& device) {

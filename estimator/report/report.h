@@ -23,6 +23,13 @@ struct ReportOptions {
   std::size_t scope_depth = 2;  // components of module paths that by_scope keeps; 0: all
 };
 
+struct Operand {
+  std::string name;
+  DType dtype = DType::kUndefined;
+  std::optional<Shape> shape;
+  bool weight = false;  // known before the run, from stored tensors alone
+};
+
 struct ModelFacts {
   std::string path, name, producer;
   std::int64_t ir_version = 0;
@@ -31,6 +38,7 @@ struct ModelFacts {
   Count parameters;
   Bytes weight_bytes;
   std::map<std::string, std::int64_t> dims;
+  std::vector<Operand> inputs, outputs;
 };
 
 struct DeviceFacts {
@@ -60,13 +68,6 @@ struct Sums {
   Bytes bytes() const { return bytes_read + bytes_written; }
   // FLOP/byte; none when nothing moves.
   std::optional<Intensity> intensity() const;
-};
-
-struct Operand {
-  std::string name;
-  DType dtype = DType::kUndefined;
-  std::optional<Shape> shape;
-  bool weight = false;  // known before the run, from stored tensors alone
 };
 
 struct NodeRow {

@@ -1,0 +1,87 @@
+#include <deque>
+#include <memory>
+
+#include "estimator/cli/commands.h"
+#include "estimator/cli/load.h"
+#include "estimator/core/error.h"
+#include "estimator/regress/render_diff.h"
+#include "estimator/report/html.h"
+
+namespace dlcost {
+namespace {
+
+struct Options {
+  Source source;
+  std::vector<std::string> more, gpus;
+  std::string title;
+  std::string output;
+};
+
+constexpr const char* kExamples =
+    "Each file is an ONNX model or a report (--format json); several files, or several devices, "
+    "are\n"
+    "compared on one page.\n"
+    "Examples:\n"
+    "  dlcost html model.onnx --gpu a100 -o model.html\n"
+    "  dlcost html model.onnx --gpu a100 --gpu h100 -o devices.html\n"
+    "  dlcost html old.json new.json -o releases.html\n";
+
+// The device of a report that was read: its roofs and sources, if the database still knows it.
+std::optional<Device> KnownDevice(const Report& report, const DeviceOptions& options) {
+  if (!report.device) return std::nullopt;
+  DeviceOptions same = options;
+  same.gpu = report.device->id;
+  try {
+    return FindDevice(same);
+  } catch (const Error&) {
+    return std::nullopt;  // a device of somebody else's: its roofs stay unknown
+  }
+}
+
+int Run(const Options& options) {
+  std::vector<std::string> files = {options.source.model.path};
+  files.insert(files.end(), options.more.begin(), options.more.end());
+  std::vector<std::string> gpus = options.gpus;
+  if (gpus.empty()) gpus.emplace_back();
+  std::deque<Report> reports;  // the page points into both
+  std::deque<std::optional<Device>> devices;
+  std::vector<HtmlReport> page;
+  for (const std::string& file : files) {
+    for (const std::string& gpu : gpus) {
+      Source source = options.source;
+      source.model.path = file;
+      source.device.gpu = gpu;
+      reports.push_back(LoadReport(source));
+      // A path to a device file is what was given; a report only has the id.
+      devices.push_back(gpu.empty() ? KnownDevice(reports.back(), source.device)
+                                    : FindDevice(source.device));
+      page.push_back({&reports.back(), devices.back() ? &*devices.back() : nullptr});
+    }
+  }
+  const std::string title =
+      options.title.empty() ? "dlcost: " + Title(reports.front()) : options.title;
+  WriteOutput(options.output, RenderHtml(page, title));
+  return 0;
+}
+
+}  // namespace
+
+void AddHtmlCommand(Commands& commands) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = commands.app.add_subcommand("html", "a page with charts, of one or more reports");
+  app->footer(kExamples);
+  AddModelOptions(*app, options->source.model);
+  app->add_option("more", options->more, "further models or reports")->type_name("FILE");
+  AddDeviceOptions(*app, options->source.device);
+  app->remove_option(app->get_option("--gpu"));
+  app->add_option("--gpu,--device", options->gpus, "device id or alias; may be given several times")
+      ->type_name("ID")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  AddCountOptions(*app, options->source.count);
+  app->add_option("--title", options->title, "title of the page")->type_name("TEXT");
+  app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
+  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+}
+
+}  // namespace dlcost

@@ -1,0 +1,258 @@
+#include "estimator/report/html.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "estimator/report/page_assets.h"
+#include "estimator/report/timeline.h"
+
+namespace dlcost {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Each text once; rows hold its number.
+class Strings {
+ public:
+  std::size_t Number(const std::string& text) {
+    const auto [at, fresh] = numbers_.emplace(text, texts_.size());
+    if (fresh) texts_.push_back(text);
+    return at->second;
+  }
+  const std::vector<std::string>& texts() const { return texts_; }
+
+ private:
+  std::unordered_map<std::string, std::size_t> numbers_;
+  std::vector<std::string> texts_;
+};
+
+std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+class PageReport {
+ public:
+  explicit PageReport(const HtmlReport& page) : page_(page), report_(*page.report) {
+    for (const NodeRow& node : report_.nodes) nodes_[node.name] = &node;
+  }
+
+  Json Run() {
+    return {{"title", Title()},          {"subtitle", Subtitle()}, {"notes", report_.notes},
+            {"totals", Totals()},        {"roofs", Roofs()},       {"device", DeviceFactsJson()},
+            {"kernel_table", Kernels()}, {"memory", Memory()},     {"unknown", Unknown()}};
+  }
+
+ private:
+  std::string Title() const {
+    const std::string name = FileName(report_.model.path);
+    return report_.device ? name + " on " + report_.device->name : name;
+  }
+
+  std::string Subtitle() const {
+    std::string text;
+    for (const auto& [name, size] : report_.model.dims) text += fmt::format("{}={}, ", name, size);
+    text += fmt::format("math {}, fusion {}, cache {}", Name(report_.options.bound.math),
+                        Name(report_.options.plan.fusion), Name(report_.options.bound.cache));
+    text += fmt::format("; {} nodes:", report_.model.nodes);
+    for (const auto& [status, nodes] : report_.coverage) {
+      text += fmt::format(" {} {}{}", nodes, Name(status),
+                          &status == &report_.coverage.rbegin()->first ? "" : ",");
+    }
+    return text;
+  }
+
+  Json Totals() const {
+    const Sums& totals = report_.totals;
+    Json json = {{"macs", totals.macs.value()},
+                 {"flops", totals.flops.value()},
+                 {"bytes", totals.bytes().value()},
+                 {"parameters", report_.model.parameters.value()},
+                 {"weight_bytes", report_.model.weight_bytes.value()},
+                 {"peak_activation_bytes", report_.peak_activation_bytes.value()}};
+    if (report_.device) json["bound_s"] = totals.bound.value();
+    if (totals.expected) json["expected_s"] = totals.expected->value();
+    Seconds measured;
+    for (const auto& time : page_.measured) measured += time.value_or(Seconds());
+    if (measured.value() > 0) json["measured_s"] = measured.value();
+    return json;
+  }
+
+  Json Roofs() const {
+    Json compute = Json::array(), memory = Json::array();
+    if (page_.device == nullptr) return {{"compute", compute}, {"memory", memory}};
+    for (const Rate& rate : page_.device->rates) {
+      std::string name = fmt::format("{} {}", Name(rate.unit), Name(rate.input));
+      // fp16 products that add up in fp16 are another roof than those that add up in fp32.
+      if (page_.device->FindRate(rate.unit, rate.input) != &rate) {
+        name += fmt::format(" ({} sums)", Name(rate.accumulate));
+      }
+      compute.push_back({{"name", name},
+                         {"peak", rate.peak.value()},
+                         {"unit", IsInteger(rate.input) ? "OP/s" : "FLOP/s"}});
+    }
+    const auto add = [&](const MemoryLevel& level, bool cache) {
+      if (!level.bandwidth) return;
+      memory.push_back(
+          {{"name", level.name}, {"rate", level.bandwidth->value()}, {"cache", cache}});
+    };
+    add(page_.device->memory, false);
+    for (const MemoryLevel& level : page_.device->caches) add(level, true);
+    return {{"compute", compute}, {"memory", memory}};
+  }
+
+  Json DeviceFactsJson() const {
+    Json facts = Json::array();
+    if (page_.device == nullptr) return {{"name", ""}, {"facts", facts}};
+    for (const Fact& fact : page_.device->facts) {
+      facts.push_back({{"path", fact.path},
+                       {"text", fact.text},
+                       {"source", fact.source},
+                       {"elsewhere", fact.elsewhere},
+                       {"note", fact.note},
+                       {"differs", fact.differs}});
+    }
+    return {{"name", page_.device->name}, {"facts", facts}};
+  }
+
+  // "Conv+Add+Relu"; a long chain is cut.
+  std::string Operators(const KernelRow& kernel) const {
+    constexpr std::size_t kMost = 4;
+    std::string text;
+    std::size_t count = 0;
+    for (const std::string& name : kernel.nodes) {
+      const auto found = nodes_.find(name);
+      if (found == nodes_.end() || found->second->status == NodeStatus::kView) continue;
+      if (++count > kMost) return text + "+...";
+      text += (text.empty() ? "" : "+") + found->second->op;
+    }
+    return text.empty() ? kernel.op : text;
+  }
+
+  const NodeRow* MainNode(const KernelRow& kernel) const {
+    const NodeRow* first = nullptr;
+    for (const std::string& name : kernel.nodes) {
+      const auto found = nodes_.find(name);
+      if (found == nodes_.end()) continue;
+      if (found->second->op == kernel.op) return found->second;
+      if (first == nullptr) first = found->second;
+    }
+    return first;
+  }
+
+  Json Measured(std::size_t kernel) const {
+    if (kernel >= page_.measured.size() || !page_.measured[kernel]) return {};
+    return page_.measured[kernel]->value();
+  }
+
+  Json Kernels() const {
+    Strings strings;
+    Json rows = Json::array();
+    const auto time = [&](Seconds value) -> Json {
+      return report_.device ? Json(value.value()) : Json();
+    };
+    for (std::size_t k = 0; k < report_.kernels.size(); ++k) {
+      const KernelRow& kernel = report_.kernels[k];
+      if (kernel.launches == Count(0)) continue;
+      const NodeRow* main = MainNode(kernel);
+      const std::string label = main != nullptr ? main->name : kernel.id;
+      rows.push_back(
+          {strings.Number(label), strings.Number(Operators(kernel)),
+           strings.Number(main != nullptr ? main->scope : ""), strings.Number(kernel.algorithm),
+           strings.Number(kernel.limiter), kernel.sums.macs.value(), kernel.sums.flops.value(),
+           kernel.executed.value(), kernel.sums.bytes().value(), time(kernel.sums.bound),
+           kernel.sums.expected ? Json(kernel.sums.expected->value()) : Json(), Measured(k)});
+    }
+    return {{"names", strings.texts()},
+            {"columns",
+             {"label", "ops", "scope", "algorithm", "limiter", "macs", "flops", "executed", "bytes",
+              "bound", "expected", "measured"}},
+            {"rows", rows}};
+  }
+
+  Json Memory() const {
+    Strings strings;
+    Json names = Json::array(), bytes = Json::array();
+    for (const MemoryStep& step : MemoryTimeline(report_)) {
+      names.push_back(strings.Number(report_.nodes[step.node].name));
+      bytes.push_back(step.live.value());
+    }
+    return {{"strings", strings.texts()}, {"names", names}, {"bytes", bytes}};
+  }
+
+  Json Unknown() const {
+    Json rows = Json::array();
+    for (const UnknownRow& row : report_.unknown) {
+      rows.push_back({{"node", row.node}, {"op", row.op}, {"why", row.why}});
+    }
+    return rows;
+  }
+
+  const HtmlReport& page_;
+  const Report& report_;
+  std::unordered_map<std::string, const NodeRow*> nodes_;
+};
+
+std::string EscapeHtml(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+// JSON inside a <script>: a name such as "</script>" must not end it. '<' occurs in strings only.
+std::string ScriptJson(const Json& json) {
+  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string safe;
+  safe.reserve(text.size());
+  for (const char c : text) {
+    if (c == '<') {
+      safe += "\\u003c";
+    } else {
+      safe += c;
+    }
+  }
+  return safe;
+}
+
+// Fills in the place marks of the page; what is filled in is not searched again.
+std::string Fill(const std::string& page,
+                 const std::vector<std::pair<std::string, std::string>>& parts) {
+  std::string filled;
+  std::size_t from = 0;
+  for (const auto& [mark, text] : parts) {
+    const std::size_t at = page.find(mark, from);
+    filled += page.substr(from, at - from) + text;
+    from = at + mark.size();
+  }
+  return filled + page.substr(from);
+}
+
+}  // namespace
+
+std::string RenderHtml(const std::vector<HtmlReport>& reports, const std::string& title) {
+  Json data = {{"title", title}, {"reports", Json::array()}};
+  for (const HtmlReport& report : reports) data["reports"].push_back(PageReport(report).Run());
+  // In the order of the marks in page.html.
+  return Fill(kPageHtml, {{"@TITLE@", EscapeHtml(title)},
+                          {"@STYLE@", kPageStyle},
+                          {"@DATA@", ScriptJson(data)},
+                          {"@SCRIPT@", kPageScript}});
+}
+
+}  // namespace dlcost

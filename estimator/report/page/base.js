@@ -1,0 +1,100 @@
+'use strict';
+// Shared by all charts: making elements, printing numbers, the tooltip.
+
+const kSvg = 'http://www.w3.org/2000/svg';
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? '' : value);
+  }
+  for (const child of children.flat()) {
+    if (child !== null && child !== undefined && child !== '') element.append(child);
+  }
+  return element;
+}
+const html = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const svg = (tag, attributes, ...children) => fill(document.createElementNS(kSvg, tag), attributes, children);
+
+const kPrefixes = [[1e18, 'E'], [1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, '']];
+
+// 4.089e9, 'MAC' is "4.09 GMAC": three digits, decimal prefixes.
+function si(value, unit) {
+  if (value === null || value === undefined) return '–';
+  const size = Math.abs(value);
+  const [scale, prefix] = kPrefixes.find(([s]) => size >= s) || [1, ''];
+  const scaled = value / scale;
+  const whole = Number.isInteger(value) && scale === 1;
+  return (whole ? String(value) : scaled.toPrecision(3).replace(/e.*/, '')) + ' ' + prefix + unit;
+}
+// A power of ten on an axis: 1e10 is "10 G".
+function tick(exponent) {
+  if (exponent < 0) return String(10 ** exponent);
+  const [scale, prefix] = kPrefixes.find(([s]) => 10 ** exponent >= s);
+  return Math.round(10 ** exponent / scale) + (prefix ? ' ' + prefix : '');
+}
+function seconds(value) {
+  if (value === null || value === undefined) return '–';
+  if (value === 0) return '0 s';
+  const [scale, unit] = [[1, 's'], [1e-3, 'ms'], [1e-6, 'us'], [1e-9, 'ns']]
+      .find(([s]) => Math.abs(value) >= s) || [1e-9, 'ns'];
+  const scaled = value / scale;
+  return (scaled >= 1000 ? scaled.toFixed(0) : scaled.toPrecision(3)) + ' ' + unit;
+}
+const percent = (part, whole) => whole > 0 ? (100 * part / whole).toFixed(1) + ' %' : '–';
+const integer = value => value === null || value === undefined ? '–' : value.toLocaleString('en');
+const ratio = value => value === null ? '–' : value < 10 ? value.toPrecision(3) : value < 1e4 ? value.toFixed(0) : si(value, '');
+
+// What bounds a kernel has a colour, the same in every chart.
+const kLimiterColors = {
+  compute: 'var(--c0)', tensor: 'var(--c0)', vector: 'var(--c4)', memory: 'var(--c1)', cache: 'var(--c2)',
+  launch: 'var(--c3)', latency: 'var(--c3)', occupancy: 'var(--c5)',
+};
+function limiterColor(limiter) {
+  const text = (limiter || '').toLowerCase();
+  const key = Object.keys(kLimiterColors).find(word => text.includes(word));
+  if (key) return kLimiterColors[key];
+  return /l2|l3|llc/.test(text) ? 'var(--c2)' : 'var(--c-none)';
+}
+
+const tip = html('div', {class: 'tip', role: 'tooltip', id: 'tip'});
+function showTip(event, title, rows) {
+  tip.replaceChildren(html('b', {}, title),
+      html('table', {}, rows.filter(row => row).map(([name, value]) =>
+          html('tr', {}, html('td', {}, name), html('td', {}, value)))));
+  const box = tip.getBoundingClientRect();
+  const left = Math.min(event.clientX + 14, window.innerWidth - box.width - 8);
+  const below = event.clientY + 14 + box.height < window.innerHeight;
+  tip.style.left = Math.max(8, left) + 'px';
+  tip.style.top = (below ? event.clientY + 14 : Math.max(8, event.clientY - box.height - 10)) + 'px';
+  tip.style.visibility = 'visible';
+}
+function hideTip() { tip.style.visibility = 'hidden'; }
+
+function kernelRows(kernel, total) {
+  return [
+    ['operators', kernel.ops], kernel.algorithm && ['algorithm', kernel.algorithm],
+    ['limited by', kernel.limiter || '–'],
+    ['work', si(kernel.flops, 'FLOP')],
+    kernel.executed !== null && kernel.executed !== kernel.flops && ['executed', si(kernel.executed, 'FLOP')],
+    ['traffic', si(kernel.bytes, 'B')], kernel.flops > 0 && ['intensity', ratio(kernel.intensity) + ' FLOP/B'],
+    ['bound', seconds(kernel.bound)], ['expected', seconds(kernel.expected)],
+    kernel.measured !== null && ['measured', seconds(kernel.measured)],
+    ['share of time', percent(timeOf(kernel), total)],
+  ];
+}
+// The best statement of a kernel's time that the report has.
+const timeOf = kernel => kernel.expected ?? kernel.bound ?? 0;
+
+// What `timeOf` is in a report, for its texts.
+const timeName = report => report.kernels.some(k => k.expected !== null) ? 'expected time' : 'bound';
+
+// Which kernel is picked, in every chart at once.
+const picked = {
+  kernel: null, listeners: [],
+  set(kernel, source) {
+    this.kernel = this.kernel === kernel ? null : kernel;
+    for (const listener of this.listeners) listener(this.kernel, source);
+  },
+};

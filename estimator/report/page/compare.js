@@ -1,0 +1,53 @@
+'use strict';
+// Several reports side by side: totals, and time by operator.
+
+const kTotals = [
+  ['MACs', t => t.macs, v => si(v, 'MAC')],
+  ['work', t => t.flops, v => si(v, 'FLOP')],
+  ['traffic', t => t.bytes, v => si(v, 'B')],
+  ['parameters', t => t.parameters, v => si(v, '')],
+  ['weights', t => t.weight_bytes, v => si(v, 'B')],
+  ['peak activations', t => t.peak_activation_bytes, v => si(v, 'B')],
+  ['bound', t => t.bound_s, v => seconds(v)],
+  ['expected time', t => t.expected_s, v => seconds(v)],
+  ['measured time', t => t.measured_s, v => seconds(v)],
+];
+
+function drawTiles(report) {
+  const tiles = kTotals.filter(([, get]) => get(report.totals) !== null && get(report.totals) !== undefined)
+      .map(([name, get, print]) => html('div', {class: 'tile'}, html('dt', {}, name), html('dd', {}, print(get(report.totals)))));
+  return html('section', {id: 'summary'}, html('h2', {}, report.title),
+      html('p', {class: 'hint'}, report.subtitle), html('dl', {class: 'tiles'}, tiles),
+      report.notes.map(note => html('p', {class: 'hint'}, note)));
+}
+
+function change(value, base) {
+  if (value === null || value === undefined || !base) return '';
+  const delta = 100 * (value / base - 1);
+  if (Math.abs(delta) < 0.05) return '';
+  return html('small', {class: delta < 0 ? 'better' : 'worse'}, ` ${delta > 0 ? '+' : '−'}${Math.abs(delta).toFixed(1)} %`);
+}
+
+function drawComparison(reports) {
+  const head = html('tr', {}, html('th', {class: 'plain'}, ''),
+      reports.map(r => html('th', {class: 'plain num'}, r.title)));
+  const totals = kTotals.filter(([, get]) => reports.some(r => get(r.totals) != null)).map(([name, get, print]) =>
+      html('tr', {}, html('td', {}, name), reports.map((r, i) => html('td', {class: 'num'}, print(get(r.totals)),
+          i ? change(get(r.totals), get(reports[0].totals)) : ''))));
+  const ops = new Map();
+  reports.forEach((r, i) => {
+    for (const k of r.kernels) {
+      if (!ops.has(k.ops)) ops.set(k.ops, reports.map(() => 0));
+      ops.get(k.ops)[i] += timeOf(k);
+    }
+  });
+  const most = Math.max(...[...ops.values()].flat(), 1e-12);
+  const rows = [...ops].filter(([, times]) => Math.max(...times) > 0)
+      .sort((a, b) => Math.max(...b[1]) - Math.max(...a[1])).slice(0, 12)
+      .map(([op, times]) => html('tr', {}, html('td', {}, op), times.map((time, i) => html('td', {class: 'num'},
+          html('span', {class: 'bar', style: `width:${Math.round(90 * time / most)}px;background:var(--c${i % 6})`}), ' ', seconds(time)))));
+  return html('section', {id: 'comparison'}, html('h2', {}, 'Comparison'),
+      html('p', {class: 'hint'}, `Changes are against ${reports[0].title}. Below the totals: ${timeName(reports[0])} by operators.`),
+      html('div', {class: 'scroll'}, html('table', {class: 'grid'}, html('thead', {}, head),
+          html('tbody', {}, totals, html('tr', {}, html('td', {colspan: reports.length + 1}, html('b', {}, `${timeName(reports[0])} by operators`))), rows))));
+}

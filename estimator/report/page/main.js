@@ -1,0 +1,62 @@
+'use strict';
+// Reads the page's data, and puts the sections of the chosen report on the page.
+
+// Kernels travel as rows of numbers and indices into a table of strings.
+function unpack(report) {
+  const {names, columns, rows} = report.kernel_table;
+  const isText = new Set(['label', 'ops', 'scope', 'algorithm', 'limiter']);
+  report.kernels = rows.map((row, index) => {
+    const kernel = {index};
+    columns.forEach((column, i) => { kernel[column] = isText.has(column) ? names[row[i]] : row[i]; });
+    kernel.intensity = kernel.bytes > 0 ? kernel.flops / kernel.bytes : null;
+    return kernel;
+  });
+  const at = report.memory.names;
+  report.memory.label = i => report.memory.strings[at[i]];
+  return report;
+}
+
+function drawFacts(report) {
+  const section = html('section', {id: 'device'});
+  if (!report.device.facts.length) return section;
+  const rows = report.device.facts.map(fact => html('tr', {}, html('td', {}, fact.path), html('td', {}, fact.text),
+      html('td', {}, fact.source), html('td', {class: 'note'}, [fact.elsewhere, fact.note, fact.differs].filter(text => text).join(' '))));
+  const head = ['fact', 'value', 'source', 'notes'].map(name => html('th', {class: 'plain'}, name));
+  section.append(html('details', {}, html('summary', {}, `${report.device.name}: facts and their sources`),
+      html('div', {class: 'scroll'}, html('table', {class: 'grid facts'}, html('thead', {}, html('tr', {}, head)), html('tbody', {}, rows)))));
+  return section;
+}
+
+function drawUnknown(report) {
+  if (!report.unknown.length) return '';
+  const rows = report.unknown.map(item => html('tr', {}, html('td', {}, item.node), html('td', {}, item.op), html('td', {class: 'note'}, item.why)));
+  return html('section', {id: 'unknown'}, html('h2', {}, 'Not in these numbers'),
+      html('div', {class: 'scroll'}, html('table', {class: 'grid'}, html('tbody', {}, rows))));
+}
+
+function start() {
+  const data = JSON.parse(document.getElementById('data').textContent);
+  const reports = data.reports.map(unpack);
+  const place = html('div', {id: 'report'});
+  const tabs = reports.map((report, i) => html('button', {type: 'button', onclick: () => show(i)}, report.title));
+
+  function show(i) {
+    picked.kernel = null;
+    picked.listeners.length = 0;
+    hideTip();
+    tabs.forEach((tab, j) => tab.setAttribute('aria-pressed', String(i === j)));
+    const report = reports[i];
+    place.replaceChildren(...[drawTiles(report), drawRoofline(report), drawIcicle(report), drawMemory(report),
+      drawTable(report), drawUnknown(report), drawFacts(report)].filter(part => part));
+  }
+  const theme = html('button', {type: 'button', id: 'theme', onclick: () => {
+    const root = document.documentElement;
+    const dark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+    root.dataset.theme = dark ? 'light' : 'dark';
+  }}, 'light / dark');
+  document.body.append(html('main', {}, html('header', {}, html('h1', {}, data.title), theme),
+      reports.length > 1 ? drawComparison(reports) : '',
+      reports.length > 1 ? html('div', {class: 'tabs'}, tabs) : '', place, html('footer', {}, 'Written by dlcost. Bound: no kernel can be faster. Expected: what a good kernel takes.')), tip);
+  show(0);
+}
+start();
