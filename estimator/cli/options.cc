@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -10,6 +11,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
+#include "estimator/infer/retype.h"
 #include "estimator/onnx/reader.h"
 
 namespace dlcost {
@@ -28,6 +30,12 @@ std::string BuiltInDatabase() {
   return DLCOST_BUILD_HW_SPECS;
 }
 
+std::vector<std::pair<std::string, std::string>> OverridesOf(const DeviceOptions& options) {
+  std::vector<std::pair<std::string, std::string>> overrides;
+  for (const std::string& text : options.overrides) overrides.push_back(ParseOverride(text));
+  return overrides;
+}
+
 }  // namespace
 
 void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional) {
@@ -37,6 +45,9 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
       ->type_name("NAME=N");
   app.add_option("--input", options.inputs, "set one input's shape, e.g. --input x:1x3x224x224")
       ->type_name("NAME:SHAPE");
+  app.add_option("--dtype", options.dtype,
+                 "what if: store and compute floating-point tensors in this type, e.g. f16, int8")
+      ->type_name("TYPE");
 }
 
 Bindings BindingsOf(const ModelOptions& options) {
@@ -49,11 +60,23 @@ Bindings BindingsOf(const ModelOptions& options) {
 }
 
 InferredModel InferModel(const ModelOptions& options) {
-  return Infer(ReadModel(options.path), InferOptions{BindingsOf(options)});
+  const InferOptions infer{BindingsOf(options)};
+  if (options.dtype.empty()) return Infer(ReadModel(options.path), infer);
+  const std::optional<DType> dtype = ParseDType(options.dtype);
+  if (!dtype) {
+    std::vector<std::string> names = {"float32", "float16", "bfloat16", "int8", "int4"};
+    for (int i = 1; i < kDTypeCount; ++i) names.emplace_back(Name(static_cast<DType>(i)));
+    throw Error("--dtype '{}' is no data type{}", Printable(options.dtype),
+                DidYouMean(options.dtype, names));
+  }
+  InferredModel model = Infer(ReadModel(options.path), infer);
+  Retype(model, *dtype);
+  return model;
 }
 
 void AddDeviceOptions(CLI::App& app, DeviceOptions& options) {
-  app.add_option("--gpu,--device", options.gpu, "device id or alias (dlcost gpus), or a YAML file")
+  app.add_option("--gpu,--device", options.gpu,
+                 "device id or alias (dlcost gpus), or a YAML file; several with commas, or all")
       ->type_name("ID");
   app.add_option("--math", options.math, "default, tf32 or fp16-accumulate")
       ->type_name("MODE")
@@ -70,9 +93,27 @@ DeviceDatabase OpenDatabase() { return DeviceDatabase::FromEnvironment(BuiltInDa
 
 std::optional<Device> FindDevice(const DeviceOptions& options) {
   if (options.gpu.empty()) return std::nullopt;
-  std::vector<std::pair<std::string, std::string>> overrides;
-  for (const std::string& text : options.overrides) overrides.push_back(ParseOverride(text));
-  return OpenDatabase().Find(options.gpu, overrides);
+  return OpenDatabase().Find(options.gpu, OverridesOf(options));
+}
+
+bool NamesSeveralDevices(const DeviceOptions& options) {
+  return options.gpu == "all" || options.gpu.find(',') != std::string::npos;
+}
+
+std::vector<Device> FindDevices(const DeviceOptions& options) {
+  const DeviceDatabase database = OpenDatabase();
+  if (options.gpu == "all") {
+    if (!options.overrides.empty()) throw Error("--set needs one device, not --gpu all");
+    return database.All();
+  }
+  std::vector<Device> devices;
+  for (std::size_t begin = 0; begin <= options.gpu.size();) {
+    const std::size_t end = std::min(options.gpu.find(',', begin), options.gpu.size());
+    if (end == begin) throw Error("--gpu '{}': an empty name", Printable(options.gpu));
+    devices.push_back(database.Find(options.gpu.substr(begin, end - begin), OverridesOf(options)));
+    begin = end + 1;
+  }
+  return devices;
 }
 
 BoundOptions BoundOptionsOf(const DeviceOptions& options) {

@@ -18,6 +18,7 @@ struct ModelOptions {
   std::string path;
   std::optional<std::int64_t> batch;
   std::vector<std::string> dims, inputs;
+  std::string dtype;  // "" as the file says
 };
 // `positional` is the name of the positional argument for the file.
 void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional = "model");
@@ -34,6 +35,9 @@ struct DeviceOptions {
 void AddDeviceOptions(CLI::App& app, DeviceOptions& options);
 DeviceDatabase OpenDatabase();
 std::optional<Device> FindDevice(const DeviceOptions& options);
+// "a100,h100" or "all" name several; one otherwise.
+bool NamesSeveralDevices(const DeviceOptions& options);
+std::vector<Device> FindDevices(const DeviceOptions& options);
 BoundOptions BoundOptionsOf(const DeviceOptions& options);
 
 // How it is counted and fused.

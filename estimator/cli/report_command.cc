@@ -6,6 +6,7 @@
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
+#include "estimator/report/comparison.h"
 #include "estimator/report/render.h"
 
 namespace dlcost {
@@ -43,11 +44,25 @@ std::size_t TerminalWidth() {
   return size.ws_col;
 }
 
+// Several devices side by side, or all of them ranked.
+int RunComparison(const Options& options, const ReportOptions& report_options) {
+  const std::vector<Device> devices = FindDevices(options.device);
+  const InferredModel model = InferModel(options.model);
+  const Comparison comparison =
+      CompareDevices(model, devices, report_options, options.device.gpu == "all");
+  WriteOutput(options.output, options.format == "json"  ? ComparisonJson(comparison)
+                              : options.format == "csv" ? ComparisonCsv(comparison)
+                                                        : ComparisonText(comparison));
+  return options.strict && !comparison.unknown.empty() ? 1 : 0;
+}
+
 int Run(const Options& options) {
   const GroupBy by = GroupByOf(options.by);
   RequireOneOf("--format", options.format, {"text", "json", "csv"});
   ReportOptions report_options = ReportOptionsOf(options.count, options.device);
   report_options.scope_depth = options.depth;
+  report_options.dtype = options.model.dtype;
+  if (NamesSeveralDevices(options.device)) return RunComparison(options, report_options);
   const std::optional<Device> device = FindDevice(options.device);
   // Kept to the end of the process, which comes next: to free a large model piece by piece takes a
   // tenth of the time that it takes to report on it.

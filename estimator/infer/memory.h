@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "estimator/infer/infer.h"
 
 namespace dlcost {
@@ -11,8 +13,8 @@ namespace dlcost {
 // the operands of nodes that run through nodes that are folded. It is a parameter when it holds
 // numbers to compute with: floating-point ones, and integers that a convolution or matrix product
 // consumes or a DequantizeLinear turns into reals. Scalars, indices, shapes and masks are none.
-// Bytes count at the stored width.
-void CountWeights(InferredModel& model);
+// Bytes count at the stored width; with `floats_as`, floating-point ones as if stored in that type.
+void CountWeights(InferredModel& model, std::optional<DType> floats_as = {});
 
 // Fills in peak_activation_bytes by liveness over the main graph: a tensor lives from the node that
 // makes it to its last reader, graph inputs from the start, graph outputs to the end; a view shares

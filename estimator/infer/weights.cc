@@ -8,7 +8,8 @@ namespace {
 
 class WeightCounter {
  public:
-  explicit WeightCounter(InferredModel& model) : model_(model) {
+  WeightCounter(InferredModel& model, std::optional<DType> floats_as)
+      : model_(model), floats_as_(floats_as) {
     for (const CountedNode& counted : model.nodes) {
       for (const TensorId id : counted.node->outputs) {
         if (id != kNoTensor) producers_[Of(*counted.graph, id)] = &counted;
@@ -78,18 +79,25 @@ class WeightCounter {
                         (IsInteger(tensor.type.dtype) && computes);
     if (!number || scalar) return;
     model_.parameters += elements;
+    if (floats_as_ && IsFloat(tensor.type.dtype)) {
+      model_.weight_bytes += SizeOf(*floats_as_, elements);
+      return;
+    }
     model_.weight_bytes += tensor.is_initializer && tensor.stored > Bytes(0)
                                ? tensor.stored
                                : SizeOf(tensor.type.dtype, elements);
   }
 
   InferredModel& model_;
+  std::optional<DType> floats_as_;
   std::unordered_map<const Tensor*, const CountedNode*> producers_;
   std::unordered_set<const Tensor*> visited_;
 };
 
 }  // namespace
 
-void CountWeights(InferredModel& model) { WeightCounter(model).Run(); }
+void CountWeights(InferredModel& model, std::optional<DType> floats_as) {
+  WeightCounter(model, floats_as).Run();
+}
 
 }  // namespace dlcost

@@ -169,6 +169,7 @@ std::string RenderJson(const Report& report) {
   json["device"] = DeviceJson(report.device);
   json["options"] = {{"convention", report.options.convention},
                      {"math", std::string(Name(report.options.bound.math))},
+                     {"dtype", report.options.dtype.empty() ? Json() : Json(report.options.dtype)},
                      {"fusion", std::string(Name(report.options.plan.fusion))},
                      {"cache", std::string(Name(report.options.bound.cache))}};
   json["totals"] = TotalsJson(report, timed);

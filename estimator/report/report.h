@@ -18,6 +18,7 @@ inline constexpr std::string_view kReportSchema = "dlcost.report/1";
 
 struct ReportOptions {
   std::string convention = "dlcost";
+  std::string dtype;  // --dtype; "" as the file says
   BoundOptions bound;
   PlanOptions plan;
   std::size_t scope_depth = 2;  // components of module paths that by_scope keeps; 0: all

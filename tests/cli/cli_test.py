@@ -130,5 +130,58 @@ class Reports(unittest.TestCase):
             self.assertIn(b"Examples:", result.stdout)
 
 
+class Devices(unittest.TestCase):
+    """Asking the database, and one model on several devices."""
+
+    def test_list_and_details(self):
+        listing = json.loads(run("gpus", "--format", "json").stdout)
+        self.assertGreaterEqual(len(listing["devices"]), 88)
+        details = json.loads(run("gpus", "a100", "--format", "json", "--set", "memory.bandwidth=8TB/s").stdout)
+        self.assertEqual(details["id"], "a100-sxm4-80gb")
+        self.assertEqual(details["memory"]["bandwidth"], 8e12)
+        self.assertIn(b"NVIDIA A100 SXM4 80 GB", run("gpus", "A100").stdout)
+
+    def test_a_file_of_ones_own_and_a_directory(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "my_chip.yaml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("name: My Chip\nextends: h100\nmemory: {bandwidth: 5 TB/s}\n")
+            self.assertIn(b"My Chip", run(ALEXNET, "--gpu", path).stdout)
+            listing = subprocess.run([PROGRAM, "gpus", "my_chip", "--format", "json"], capture_output=True, check=True,
+                                     env={**os.environ, "DLCOST_HW_PATH": directory})
+            self.assertEqual(json.loads(listing.stdout)["memory"]["bandwidth"], 5e12)
+
+    def test_side_by_side(self):
+        result = json.loads(run(ALEXNET, "--gpu", "a100,p4", "--format", "json").stdout)
+        self.assertEqual([d["id"] for d in result["devices"]], ["a100-sxm4-80gb", "p4"])
+        for device in result["devices"]:
+            alone = json.loads(run(ALEXNET, "--gpu", device["id"], "--format", "json").stdout)
+            self.assertEqual(device["bound_s"], alone["totals"]["bound_s"])
+            self.assertTrue(device["fits"])
+
+    def test_ranking(self):
+        devices = json.loads(run(ALEXNET, "--gpu", "all", "--format", "json").stdout)["devices"]
+        self.assertGreaterEqual(len(devices), 88)
+        times = [d["expected_s"] or d["bound_s"] for d in devices]
+        known = [t for t in times if t is not None]
+        self.assertEqual(known, sorted(known))
+        self.assertEqual(times[:len(known)], known)  # devices without a rate come last, without a time
+
+    def test_another_type(self):
+        as_is = json.loads(run(ALEXNET, "--gpu", "a100", "--format", "json").stdout)
+        half = json.loads(run(ALEXNET, "--gpu", "a100", "--format", "json", "--dtype", "f16").stdout)
+        self.assertEqual(half["totals"]["macs"], as_is["totals"]["macs"])
+        self.assertEqual(half["model"]["weight_bytes"] * 2, as_is["model"]["weight_bytes"])
+        self.assertEqual(half["options"]["dtype"], "f16")
+        self.assertLess(half["totals"]["bound_s"], as_is["totals"]["bound_s"])
+
+    def test_what_is_not_there(self):
+        for arguments in (["gpus", "a10o"], ["gpus", "--sort", "fp61"], [ALEXNET, "--gpu", "a100,"],
+                          [ALEXNET, "--gpu", "a100", "--set", "memory.bandwith=1TB/s"], [ALEXNET, "--dtype", "flot16"]):
+            result = run(*arguments)
+            self.assertEqual(result.returncode, 2, arguments)
+            self.assertEqual(result.stderr.count(b"\n"), 1, result.stderr)
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=1)

@@ -1,0 +1,65 @@
+#include "estimator/report/comparison.h"
+
+#include <algorithm>
+
+#include "estimator/hardware/roof.h"
+
+namespace dlcost {
+namespace {
+
+bool HasAllMatrixRates(const Device& device, const Report& report) {
+  for (const Work::Entry& entry : report.totals.work.entries()) {
+    const Count macs = entry.counts[static_cast<std::size_t>(OpClass::kMac)];
+    if (macs == Count(0)) continue;
+    if (!FindRoof(device, WorkKind::kMatrix, entry.dtype, report.options.bound.math).known) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Comparison CompareDevices(const InferredModel& model, const std::vector<Device>& devices,
+                          const ReportOptions& options, bool ranked) {
+  Comparison comparison;
+  for (const Device& device : devices) {
+    Report report = BuildReport(model, device, options);
+    DeviceRow row;
+    row.id = device.id;
+    row.name = device.name;
+    row.comparable = HasAllMatrixRates(device, report);
+    row.totals = report.totals;
+    row.memory = device.memory.size;
+    row.by_op = std::move(report.by_op);
+    // Those of the model are said once.
+    for (std::string& note : report.notes) {
+      if (std::find(model.notes.begin(), model.notes.end(), note) == model.notes.end()) {
+        row.notes.push_back(std::move(note));
+      }
+    }
+    if (comparison.devices.empty()) {
+      comparison.model = std::move(report.model);
+      comparison.options = report.options;
+      comparison.peak_activation_bytes = report.peak_activation_bytes;
+      comparison.unknown = std::move(report.unknown);
+      comparison.notes = model.notes;
+    }
+    comparison.devices.push_back(std::move(row));
+  }
+  if (ranked) {
+    std::stable_sort(comparison.devices.begin(), comparison.devices.end(),
+                     [](const DeviceRow& a, const DeviceRow& b) {
+                       if (a.comparable != b.comparable) return a.comparable;
+                       return a.comparable && a.time() < b.time();
+                     });
+  }
+  if (!comparison.devices.empty()) {
+    for (const GroupRow& group : comparison.devices.front().by_op) {
+      comparison.operators.push_back(group.name);
+    }
+  }
+  return comparison;
+}
+
+}  // namespace dlcost

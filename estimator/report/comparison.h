@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimator/report/report.h"
+
+namespace dlcost {
+
+// One model on one of several devices.
+struct DeviceRow {
+  std::string id, name;
+  // The documents list a rate for every matrix product of the model. Otherwise there is no time to
+  // compare: what is unknown is not left out of a sum.
+  bool comparable = true;
+  Sums totals;
+  std::optional<Bytes> memory;  // of the device
+  std::vector<GroupRow> by_op;
+  std::vector<std::string> notes;
+
+  // The expected time where there is one, else the bound.
+  Seconds time() const { return totals.expected.value_or(totals.bound); }
+};
+
+struct Comparison {
+  ModelFacts model;
+  ReportOptions options;
+  Bytes peak_activation_bytes;
+  std::vector<std::string> operators;  // of the first device's by_op, in its order
+  std::vector<DeviceRow> devices;
+  std::vector<UnknownRow> unknown;
+  std::vector<std::string> notes;  // of the model
+
+  // Weights and activations: what has to fit into a device's memory.
+  Bytes needed() const { return model.weight_bytes + peak_activation_bytes; }
+};
+
+// Puts devices side by side, in the given order or, `ranked`, fastest first (those without a time
+// last).
+Comparison CompareDevices(const InferredModel& model, const std::vector<Device>& devices,
+                          const ReportOptions& options, bool ranked);
+
+std::string ComparisonText(const Comparison& comparison);
+// {"schema": "dlcost.comparison/1", ...}
+std::string ComparisonJson(const Comparison& comparison);
+// One line per device.
+std::string ComparisonCsv(const Comparison& comparison);
+
+}  // namespace dlcost

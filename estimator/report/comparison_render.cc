@@ -1,0 +1,166 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "estimator/core/error.h"
+#include "estimator/report/comparison.h"
+#include "estimator/report/format.h"
+#include "estimator/report/table.h"
+
+namespace dlcost {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// More columns than this do not fit on a line: the operators' table is left to JSON.
+constexpr std::size_t kMostColumns = 6;
+
+std::string FitText(const DeviceRow& row, Bytes needed) {
+  if (!row.memory) return "?";
+  return needed <= *row.memory
+             ? fmt::format("yes, {}", Percent(needed.AsDouble() / row.memory->AsDouble()))
+             : "NO";
+}
+
+std::string Limiter(const Sums& totals) {
+  return totals.memory > totals.compute ? "memory" : "compute";
+}
+
+std::string DeviceTable(const Comparison& comparison) {
+  const DeviceRow& first = comparison.devices.front();
+  const bool expected = first.totals.expected.has_value();
+  std::vector<std::string> head = {"device", "bound"};
+  if (expected) head.emplace_back("expected");
+  for (const char* name : {"ratio", "compute", "memory", "mostly", "fits"}) head.emplace_back(name);
+  std::vector<bool> left(head.size(), false);
+  left[head.size() - 1] = left[head.size() - 2] = true;
+  Table table(head, left);
+  for (const DeviceRow& row : comparison.devices) {
+    std::vector<std::string> cells = {row.id};
+    if (row.comparable) {
+      cells.push_back(ReadableTime(row.totals.bound));
+      if (expected) cells.push_back(ReadableTime(row.totals.expected.value_or(Seconds())));
+      const bool ratio = first.comparable && first.time().value() > 0;
+      cells.push_back(ratio ? fmt::format("{:.2f}", row.time() / first.time()) : "-");
+      cells.push_back(ReadableTime(row.totals.compute));
+      cells.push_back(ReadableTime(row.totals.memory));
+      cells.push_back(Limiter(row.totals));
+    } else {
+      cells.resize(head.size() - 1, "-");
+    }
+    cells.push_back(FitText(row, comparison.needed()));
+    table.Add(std::move(cells));
+  }
+  return table.Render();
+}
+
+const Sums* Find(const DeviceRow& row, const std::string& op) {
+  for (const GroupRow& group : row.by_op) {
+    if (group.name == op) return &group.sums;
+  }
+  return nullptr;
+}
+
+std::string OperatorTable(const Comparison& comparison) {
+  std::vector<std::string> head = {"bound per operator"};
+  for (const DeviceRow& row : comparison.devices) head.push_back(row.id);
+  Table table(head);
+  for (const std::string& op : comparison.operators) {
+    std::vector<std::string> cells = {Printable(op)};
+    bool runs = false;
+    for (const DeviceRow& row : comparison.devices) {
+      const Sums* sums = Find(row, op);
+      runs |= sums && sums->bound.value() > 0;
+      cells.push_back(sums && row.comparable ? ReadableTime(sums->bound) : "-");
+    }
+    if (runs) table.Add(std::move(cells));
+  }
+  return table.Render();
+}
+
+Json Optional(const std::optional<Bytes>& bytes) { return bytes ? Json(bytes->value()) : Json(); }
+
+void AddTimes(Json& json, const Sums& sums, bool known) {
+  json["bound_s"] = known ? Json(sums.bound.value()) : Json();
+  json["expected_s"] = known && sums.expected ? Json(sums.expected->value()) : Json();
+  json["compute_s"] = known ? Json(sums.compute.value()) : Json();
+  json["memory_s"] = known ? Json(sums.memory.value()) : Json();
+}
+
+}  // namespace
+
+std::string ComparisonText(const Comparison& comparison) {
+  const ModelFacts& model = comparison.model;
+  std::string text = fmt::format("model     {}: {} nodes\n", Printable(model.path), model.nodes);
+  std::vector<std::string> dims;
+  for (const auto& [name, size] : model.dims) {
+    dims.push_back(fmt::format("{}={}", Printable(name), size));
+  }
+  if (!dims.empty()) text += fmt::format("dims      {}\n", fmt::join(dims, ", "));
+  text += fmt::format("needs     {}: weights {}, activations {}\n",
+                      ReadableBytes(comparison.needed()), ReadableBytes(model.weight_bytes),
+                      ReadableBytes(comparison.peak_activation_bytes));
+  text += "\n" + DeviceTable(comparison) + "\n";
+  if (comparison.devices.size() <= kMostColumns) text += OperatorTable(comparison) + "\n";
+  for (const DeviceRow& row : comparison.devices) {
+    for (const std::string& note : row.notes) {
+      // A ranking has no room for the notes of every device, only for those of the missing.
+      if (comparison.devices.size() > kMostColumns && row.comparable) continue;
+      text += fmt::format("note      {}: {}\n", row.id, note);
+    }
+  }
+  for (const std::string& note : comparison.notes) text += fmt::format("note      {}\n", note);
+  if (!comparison.unknown.empty()) {
+    text +=
+        fmt::format("unknown   {} nodes are left out of all totals\n", comparison.unknown.size());
+  }
+  return text;
+}
+
+std::string ComparisonJson(const Comparison& comparison) {
+  const ModelFacts& model = comparison.model;
+  Json json = {{"schema", "dlcost.comparison/1"}};
+  json["model"] = {{"path", model.path},
+                   {"name", model.name},
+                   {"nodes", model.nodes},
+                   {"parameters", model.parameters.value()},
+                   {"weight_bytes", model.weight_bytes.value()},
+                   {"peak_activation_bytes", comparison.peak_activation_bytes.value()},
+                   {"needed_bytes", comparison.needed().value()},
+                   {"unknown", comparison.unknown.size()}};
+  json["devices"] = Json::array();
+  for (const DeviceRow& row : comparison.devices) {
+    Json device = {{"id", row.id}, {"name", row.name}};
+    AddTimes(device, row.totals, row.comparable);
+    device["memory_bytes"] = Optional(row.memory);
+    device["fits"] = row.memory ? Json(comparison.needed() <= *row.memory) : Json();
+    device["by_op"] = Json::array();
+    for (const GroupRow& group : row.by_op) {
+      Json one = {{"op", group.name}, {"nodes", group.sums.nodes}};
+      AddTimes(one, group.sums, row.comparable);
+      device["by_op"].push_back(std::move(one));
+    }
+    device["notes"] = row.notes;
+    json["devices"].push_back(std::move(device));
+  }
+  json["notes"] = comparison.notes;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string ComparisonCsv(const Comparison& comparison) {
+  std::string text = "device,bound_s,expected_s,compute_s,memory_s,memory_bytes,needed_bytes\n";
+  for (const DeviceRow& row : comparison.devices) {
+    const auto number = [&](Seconds time) {
+      return row.comparable ? fmt::format("{:.9g}", time.value()) : std::string();
+    };
+    text += fmt::format("{},{},{},{},{},{},{}\n", row.id, number(row.totals.bound),
+                        row.totals.expected ? number(*row.totals.expected) : "",
+                        number(row.totals.compute), number(row.totals.memory),
+                        row.memory ? std::to_string(row.memory->value()) : "",
+                        comparison.needed().value());
+  }
+  return text;
+}
+
+}  // namespace dlcost
