@@ -60,6 +60,8 @@ std::span<const OpDef> MlTreeOps();
 std::span<const OpDef> ContribAttentionOps();
 std::span<const OpDef> ContribSelfAttentionOps();
 std::span<const OpDef> ContribGroupedAttentionOps();
+std::span<const OpDef> ContribLongAttentionOps();
+std::span<const OpDef> ContribLinearAttentionOps();
 std::span<const OpDef> ContribNormalizationOps();
 std::span<const OpDef> ContribActivationOps();
 std::span<const OpDef> ContribMatMulOps();
@@ -70,6 +72,9 @@ std::span<const OpDef> ContribQLinearOps();
 std::span<const OpDef> ContribMoeOps();
 std::span<const OpDef> ContribPositionOps();
 std::span<const OpDef> ContribGenerationOps();
+std::span<const OpDef> ContribMiscOps();
+std::span<const OpDef> ContribNumericOps();
+std::span<const OpDef> ContribGradientOps();
 std::span<const OpDef> ContribAliasOps();
 
 }  // namespace dlcost

@@ -82,6 +82,8 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       ContribAttentionOps(),
       ContribSelfAttentionOps(),
       ContribGroupedAttentionOps(),
+      ContribLongAttentionOps(),
+      ContribLinearAttentionOps(),
       ContribNormalizationOps(),
       ContribActivationOps(),
       ContribMatMulOps(),
@@ -92,6 +94,9 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       ContribMoeOps(),
       ContribPositionOps(),
       ContribGenerationOps(),
+      ContribMiscOps(),
+      ContribNumericOps(),
+      ContribGradientOps(),
       ContribAliasOps(),
   };
   return families;
