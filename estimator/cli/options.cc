@@ -133,12 +133,50 @@ void AddCountOptions(CLI::App& app, CountOptions& options) {
                  fmt::format("what counts as a FLOP: {}", fmt::join(names, ", ")))
       ->type_name("NAME")
       ->capture_default_str();
+  app.add_option("--fusion", options.fusion,
+                 "what runs as one kernel: none, default (as compilers do) or ideal (only inputs, "
+                 "weights and outputs move)")
+      ->type_name("MODE")
+      ->capture_default_str();
+  app.add_option("--attention", options.attention,
+                 "flash (scores stay on the chip) or materialized")
+      ->type_name("FORM")
+      ->capture_default_str();
+  app.add_option("--algo", options.algorithms,
+                 "how convolutions run: conv=auto, direct, implicit_gemm, im2col_gemm, winograd, "
+                 "winograd_nonfused, fft or depthwise")
+      ->type_name("OP=NAME");
 }
+
+namespace {
+
+PlanOptions PlanOptionsOf(const CountOptions& count) {
+  PlanOptions plan;
+  RequireOneOf("--fusion", count.fusion, {"none", "default", "ideal"});
+  plan.fusion = *ParseFusion(count.fusion);
+  RequireOneOf("--attention", count.attention, {"flash", "materialized"});
+  plan.attention = *ParseAttentionForm(count.attention);
+  for (const std::string& text : count.algorithms) {
+    const std::size_t equals = text.find('=');
+    const std::string op = text.substr(0, equals);
+    RequireOneOf("--algo", op, {"conv"});
+    if (equals == std::string::npos) throw Error("--algo {} wants a name, as in conv=winograd", op);
+    const std::string name = text.substr(equals + 1);
+    RequireOneOf("--algo conv", name,
+                 {"auto", "direct", "implicit_gemm", "im2col_gemm", "winograd", "winograd_nonfused",
+                  "fft", "depthwise"});
+    plan.conv = ParseAlgorithm(name);  // none for auto
+  }
+  return plan;
+}
+
+}  // namespace
 
 ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& device) {
   ReportOptions options;
   options.convention = std::string(FindConvention(count.convention).name);
   options.bound = BoundOptionsOf(device);
+  options.plan = PlanOptionsOf(count);
   return options;
 }
 

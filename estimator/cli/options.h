@@ -43,6 +43,9 @@ BoundOptions BoundOptionsOf(const DeviceOptions& options);
 // How it is counted and fused.
 struct CountOptions {
   std::string convention = "dlcost";
+  std::string fusion = "default";
+  std::string attention = "flash";
+  std::vector<std::string> algorithms;  // "conv=winograd"
 };
 void AddCountOptions(CLI::App& app, CountOptions& options);
 ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& device);

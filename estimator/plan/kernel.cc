@@ -1,5 +1,11 @@
 #include "estimator/plan/kernel.h"
 
+#include <algorithm>
+
+#include "estimator/plan/execute.h"
+#include "estimator/plan/fuse.h"
+#include "estimator/plan/traffic.h"
+
 namespace dlcost {
 namespace {
 
@@ -13,34 +19,123 @@ struct NameOfNest {
   std::string operator()(const ElementwiseNest&) const { return "elementwise"; }
 };
 
-Kernel KernelOfNode(const CountedNode& counted, std::size_t index) {
-  Kernel kernel;
-  kernel.id = fmt::format("k{}", index);
-  kernel.nodes = {index};
-  kernel.main = index;
-  kernel.unknown = counted.status == NodeStatus::kUnknown;
-  kernel.upper_bound = counted.upper_bound;
-  const bool runs =
-      counted.status == NodeStatus::kCounted || counted.status == NodeStatus::kBounded;
-  kernel.launches = runs ? counted.repeat : Count(0);
-  if (!runs) return kernel;
-  kernel.nest = counted.cost.nest;
-  kernel.algorithm = std::visit(NameOfNest{}, kernel.nest);
-  kernel.work = kernel.least = kernel.executed = counted.cost.work;
-  kernel.bytes_read = counted.cost.BytesRead();
-  kernel.bytes_written = counted.cost.BytesWritten();
-  return kernel;
+// "conv + batch_normalization + relu"; repeated parts are counted, long lists end in dots.
+std::string Label(const std::vector<std::string>& parts) {
+  constexpr std::size_t kMostParts = 6;
+  std::string label;
+  std::size_t written = 0;
+  for (std::size_t i = 0; i < parts.size();) {
+    std::size_t same = i;
+    while (same < parts.size() && parts[same] == parts[i]) ++same;
+    if (!label.empty()) label += " + ";
+    if (written++ == kMostParts) return label + "...";
+    label += parts[i];
+    if (same - i > 1) label += fmt::format(" x{}", same - i);
+    i = same;
+  }
+  return label;
 }
+
+class Planner {
+ public:
+  Planner(const InferredModel& model, const PlanOptions& options)
+      : model_(model),
+        options_(options),
+        values_(model),
+        grouping_(options.fusion == Fusion::kNone ? SeparateNodes(values_)
+                                                  : FuseNodes(values_, options.attention)),
+        traffic_(values_, grouping_),
+        target_{.device = options.device,
+                .math = options.math,
+                .conv = options.conv,
+                .flash = options.attention == AttentionForm::kFlash} {}
+
+  Plan Run() {
+    Plan plan;
+    plan.kernels.reserve(grouping_.groups.size());
+    for (std::size_t g = 0; g < grouping_.groups.size(); ++g) plan.kernels.push_back(Make(g));
+    plan.kernel_of = std::move(grouping_.group_of);
+    return plan;
+  }
+
+ private:
+  Kernel Make(std::size_t g) {
+    const Group& group = grouping_.groups[g];
+    Kernel kernel;
+    kernel.id = fmt::format("k{}", g);
+    kernel.nodes = group.nodes;
+    kernel.main = group.main;
+    kernel.label = Label(group.parts);
+    bool runs = false;
+    for (const std::size_t n : group.nodes) {
+      const CountedNode& counted = model_.nodes[n];
+      kernel.unknown |= counted.status == NodeStatus::kUnknown;
+      kernel.upper_bound |= counted.upper_bound;
+      runs |= counted.status == NodeStatus::kCounted || counted.status == NodeStatus::kBounded;
+      kernel.work.Add(counted.cost.work);
+    }
+    if (!runs) {
+      kernel.launches = 0;
+      if (group.nodes.size() > 1) kernel.label = "known before the run";
+      return kernel;
+    }
+    const CountedNode& main = model_.nodes[group.main];
+    kernel.launches = main.repeat;
+    kernel.nest = group.attention ? LoopNest(group.attention->nest) : main.cost.nest;
+    kernel.algorithm = std::visit(NameOfNest{}, kernel.nest);
+    kernel.math = MathType(group);
+    const Traffic traffic = TrafficOf(g);
+    kernel.bytes_read = traffic.read;
+    kernel.bytes_written = traffic.written;
+    ExecuteKernel(kernel, group, values_, target_);
+    return kernel;
+  }
+
+  Traffic TrafficOf(std::size_t g) {
+    switch (options_.fusion) {
+      case Fusion::kNone:
+        return traffic_.Separate(grouping_.groups[g].main);
+      case Fusion::kIdeal:
+        return traffic_.Compulsory(g);
+      case Fusion::kDefault:
+        break;
+    }
+    return traffic_.Fused(g);
+  }
+
+  // The type of most multiply-accumulates; the quantized one when both factors are dequantized on
+  // the way in.
+  DType MathType(const Group& group) const {
+    DType type = DType::kUndefined;
+    Count most;
+    for (const std::size_t n : group.nodes) {
+      for (const Work::Entry& entry : model_.nodes[n].cost.work.entries()) {
+        const Count macs = entry.counts[static_cast<std::size_t>(OpClass::kMac)];
+        if (macs <= most) continue;
+        most = macs;
+        type = entry.dtype;
+      }
+    }
+    if (options_.fusion == Fusion::kNone || group.kind != KernelKind::kProduct) return type;
+    const ValueId a = traffic_.Quantized(values_.Input(group.main, 0));
+    const ValueId b = traffic_.Quantized(values_.Input(group.main, 1));
+    if (a == ValueGraph::kNoValue || b == ValueGraph::kNoValue) return type;
+    const DType a_type = values_.tensor(a).type.dtype, b_type = values_.tensor(b).type.dtype;
+    return Bits(a_type) >= Bits(b_type) ? a_type : b_type;
+  }
+
+  const InferredModel& model_;
+  const PlanOptions& options_;
+  ValueGraph values_;
+  Grouping grouping_;
+  TrafficCounter traffic_;
+  Target target_;
+};
 
 }  // namespace
 
-Plan MakePlan(const InferredModel& model, const PlanOptions&) {
-  Plan plan;
-  for (std::size_t n = 0; n < model.nodes.size(); ++n) {
-    plan.kernels.push_back(KernelOfNode(model.nodes[n], n));
-    plan.kernel_of.push_back(n);
-  }
-  return plan;
+Plan MakePlan(const InferredModel& model, const PlanOptions& options) {
+  return Planner(model, options).Run();
 }
 
 }  // namespace dlcost

@@ -113,8 +113,13 @@ class Builder {
     KernelRow row;
     row.id = kernel.id;
     row.op = report_.nodes[kernel.main].op;
+    row.label = kernel.label;
     row.main = kernel.main;
     row.algorithm = kernel.algorithm;
+    row.runner_up = kernel.runner_up;
+    row.math = kernel.math;
+    row.nest = kernel.nest;
+    row.execution = kernel.execution;
     row.launches = kernel.launches;
     for (const std::size_t n : kernel.nodes) row.nodes.push_back(report_.nodes[n].name);
     row.sums.nodes = static_cast<std::int64_t>(kernel.nodes.size());
@@ -161,6 +166,7 @@ class Builder {
     facts.name = device_->name;
     facts.bandwidth = device_->memory.bandwidth;
     facts.memory = device_->memory.size;
+    facts.units = std::max(1, device_->units.value_or(1));
     const auto add = [&](WorkKind kind, DType type) {
       const Roof roof = FindRoof(*device_, kind, type, options_.bound.math);
       if (!roof.known) return;

@@ -116,7 +116,8 @@ Json NodeJson(const NodeRow& node, bool timed) {
 Json KernelJson(const KernelRow& kernel, bool timed) {
   Json json = {{"id", kernel.id},
                {"op", kernel.op},
-               {"nodes", kernel.nodes},
+               {"label", kernel.label},
+                              {"nodes", kernel.nodes},
                {"algorithm", kernel.algorithm},
                {"launches", kernel.launches.value()},
                {"macs", kernel.sums.macs.value()},

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -53,6 +54,7 @@ struct DeviceFacts {
   std::vector<RoofFact> roofs;
   std::optional<ByteRate> bandwidth;
   std::optional<Bytes> memory;
+  Count units = 1;  // that share the blocks of a launch
 };
 
 // Sums over a group of kernels: the whole model, an operator type, a scope.
@@ -85,12 +87,15 @@ struct NodeRow {
 };
 
 struct KernelRow {
-  std::string id, op, algorithm, limiter;
+  std::string id, op, label, algorithm, runner_up, limiter;
   std::size_t main = 0;  // index into Report::nodes of the node that names the kernel
+  DType math = DType::kUndefined;  // that multiply-accumulates run in
   std::vector<std::string> nodes;
   Sums sums;
   Flops executed;
   Count launches;
+  LoopNest nest;
+  std::shared_ptr<const Execution> execution;  // null where nothing but data moves
   std::vector<RoofTime> roofs;
 };
 

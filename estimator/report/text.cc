@@ -36,9 +36,10 @@ std::vector<Row> RowsOf(const Report& report, GroupBy by) {
     case GroupBy::kKernel:
       for (const KernelRow& kernel : report.kernels) {
         if (kernel.launches == Count(0)) continue;
-        std::string name = kernel.nodes.front();
-        if (kernel.nodes.size() > 1) name += fmt::format(" +{}", kernel.nodes.size() - 1);
-        rows.push_back({name, kernel.algorithm, kernel.limiter, &kernel.sums});
+        // "attention (flash 128x64)"; the label alone where it says as much.
+        std::string what = kernel.label;
+        if (kernel.execution != nullptr) what += " (" + kernel.algorithm + ")";
+        rows.push_back({report.nodes[kernel.main].name, what, kernel.limiter, &kernel.sums});
       }
       break;
   }
@@ -119,7 +120,7 @@ class TextRenderer {
       head.emplace_back(name);
       left.push_back(to_left);
     };
-    if (detail) column(options_.by == GroupBy::kKernel ? "algorithm" : "operator", true);
+    if (detail) column(options_.by == GroupBy::kKernel ? "kernel" : "operator", true);
     if (!detail) column("nodes");
     column("MACs");
     column("FLOPs");

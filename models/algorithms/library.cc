@@ -76,12 +76,19 @@ constexpr TileShape kGenericGemm[] = {{.m = 128, .n = 128, .k = 8}, {.m = 64, .n
 // Names: tile148, tile228 and tile418 are images x rows x columns of 2x2 tiles, 32 in all.
 constexpr WinogradConstants::Group kWinogradGroups[] = {{1, 4, 8}, {2, 2, 8}, {4, 1, 8}};
 constexpr int kWinogradFilters[] = {128, 64, 32};
-constexpr WinogradConstants kCudnnWinograd = {
-    .groups = kWinogradGroups, .filters = kWinogradFilters, .nonfused_tile = 4};
+constexpr WinogradConstants kCudnnWinograd = {.groups = kWinogradGroups,
+                                              .filters = kWinogradFilters,
+                                              .nonfused_tile = 4,
+                                              .longest_nonfused = 5};
+// cuDNN 6 ran every 5x5 filter of the published runs as an implicit product.
+constexpr WinogradConstants kEarlyWinograd = {.groups = kWinogradGroups,
+                                              .filters = kWinogradFilters,
+                                              .nonfused_tile = 4,
+                                              .longest_nonfused = 3};
 constexpr WinogradConstants::Group kNoGroups[] = {{1, 1, 1}};
 constexpr int kCpuFilters[] = {16};
 constexpr WinogradConstants kCpuWinograd = {
-    .groups = kNoGroups, .filters = kCpuFilters, .nonfused_tile = 4};
+    .groups = kNoGroups, .filters = kCpuFilters, .nonfused_tile = 4, .longest_nonfused = 3};
 
 constexpr int kFftTiles[] = {16, 32};
 constexpr FftConstants kMaxwellFft = {.tiles = kFftTiles,
@@ -117,7 +124,7 @@ constexpr Library kLibraries[] = {
      .conv_epilogue = {.fma = 1},
      .tensor_conv_nhwc = false,
      .matrix_vector = kMatrixVector,
-     .winograd = kCudnnWinograd,
+     .winograd = kEarlyWinograd,
      .fft = kMaxwellFft,
      .attention = kAttention,
      .tensor_flops_per_instruction = 0},
@@ -202,10 +209,11 @@ struct Coverage {
   std::string_view architecture;
   std::string_view library;
 };
+// By the beginning of the architecture's name: "Blackwell (RTX)" is Blackwell.
 constexpr Coverage kCoverage[] = {
-    {"Maxwell", "pascal"}, {"Pascal", "pascal"}, {"Volta", "volta"},
-    {"Turing", "volta"},   {"Ampere", "ampere"}, {"Ada Lovelace", "ampere"},
-    {"Ada", "ampere"},     {"Hopper", "hopper"}, {"Blackwell", "hopper"},
+    {"Kepler", "pascal"}, {"Maxwell", "pascal"}, {"Pascal", "pascal"},
+    {"Volta", "volta"},   {"Turing", "volta"},   {"Ampere", "ampere"},
+    {"Ada", "ampere"},    {"Hopper", "hopper"},  {"Blackwell", "hopper"},
 };
 
 const Library& Find(std::string_view id) {
@@ -219,7 +227,7 @@ const Library& Find(std::string_view id) {
 
 const Library& LibraryFor(std::string_view architecture) {
   for (const Coverage& coverage : kCoverage) {
-    if (coverage.architecture == architecture) return Find(coverage.library);
+    if (architecture.starts_with(coverage.architecture)) return Find(coverage.library);
   }
   return Find(architecture);  // "cpu" and "generic" are names of their own
 }

@@ -32,6 +32,7 @@ struct WinogradConstants {
   std::span<const Group> groups;
   std::span<const int> filters;  // filters per block, the largest first
   int nonfused_tile;             // m of F(m x m, r x r) with separate transforms
+  int longest_nonfused;          // filter extent up to which these are offered
 };
 
 struct FftConstants {

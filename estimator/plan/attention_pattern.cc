@@ -1,0 +1,316 @@
+#include "estimator/plan/attention_pattern.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_set>
+
+namespace dlcost {
+
+namespace {
+
+constexpr ValueId kNoValue = ValueGraph::kNoValue;
+
+// Between the first product and the softmax: scale, mask, cap, guards against overflow.
+constexpr std::array<std::string_view, 10> kScoreOperators = {"Add",  "Sub", "Mul", "Div",  "Where",
+                                                              "Cast", "Max", "Min", "Tanh", "Clip"};
+// Between the softmax and the second product: guards against rows without keys.
+constexpr std::array<std::string_view, 6> kProbabilityOperators = {
+    "Cast", "Where", "IsNaN", "Dropout", "QuantizeLinear", "DequantizeLinear"};
+// Between what projections write and what the products read: strided reads for a kernel.
+constexpr std::array<std::string_view, 11> kOperandOperators = {
+    "Transpose", "Split", "Slice", "Gather",         "Expand",          "Concat",
+    "Cast",      "Mul",   "Div",   "QuantizeLinear", "DequantizeLinear"};
+constexpr std::array<std::string_view, 4> kComparisons = {"Less", "LessOrEqual", "Greater",
+                                                          "GreaterOrEqual"};
+constexpr int kMostScoreNodes = 8;
+constexpr std::size_t kMostMaskNodes = 64;
+
+template <std::size_t N>
+bool IsOneOf(const std::array<std::string_view, N>& names, const CountedNode& counted) {
+  return counted.node->domain.empty() &&
+         std::find(names.begin(), names.end(), counted.node->op) != names.end();
+}
+
+const GemmNest* ProductOf(const CountedNode& counted) {
+  if (counted.status != NodeStatus::kCounted) return nullptr;
+  return std::get_if<GemmNest>(&counted.cost.nest);
+}
+
+Count Elements(const Tensor& tensor) {
+  return tensor.type.shape ? tensor.type.shape->Elements() : Count(0);
+}
+
+bool Contains(const std::vector<std::size_t>& nodes, std::size_t n) {
+  return std::find(nodes.begin(), nodes.end(), n) != nodes.end();
+}
+
+}  // namespace
+
+struct AttentionFinder::Search {
+  std::vector<std::size_t> nodes;
+  std::size_t probabilities = 0;       // the node that ends the softmax
+  std::size_t scores = 0, values = 0;  // the two products
+  std::size_t last = 0;                // the node that writes the result
+  std::vector<ValueId> masks;
+  std::vector<std::size_t> cache_updates;
+  std::vector<std::size_t> exported;  // keys and values that the model also returns
+  Count heads_per_kv = 1;
+
+  void Add(std::size_t n) {
+    if (!Contains(nodes, n)) nodes.push_back(n);
+  }
+};
+
+// Follows the probabilities to the one product that reads them.
+bool AttentionFinder::FindProbabilitiesReader(Search& search) const {
+  std::vector<std::size_t> guards = {search.probabilities};
+  for (int step = 0; step < 4; ++step) {
+    std::vector<std::size_t> outside;
+    for (const std::size_t n : guards) {
+      const ValueId value = values_.Output(n, 0);
+      if (value == kNoValue || values_.Escapes(value)) return false;
+      for (const auto reader : values_.Readers(value)) {
+        const auto r = static_cast<std::size_t>(reader);
+        if (!Contains(guards, r) && !Contains(outside, r)) outside.push_back(r);
+      }
+    }
+    if (outside.size() == 1 && ProductOf(values_.node(outside[0])) != nullptr) {
+      search.values = search.last = outside[0];
+      for (const std::size_t n : guards) search.Add(n);
+      const ValueId left = values_.Input(search.values, 0);
+      const auto maker = values_.Producer(left);
+      search.Add(search.values);
+      return maker != ValueGraph::kNoNode && Contains(guards, static_cast<std::size_t>(maker));
+    }
+    for (const std::size_t n : outside) {
+      if (!IsOneOf(kProbabilityOperators, values_.node(n))) return false;
+      guards.push_back(n);
+    }
+    if (outside.empty()) return false;
+  }
+  return false;
+}
+
+// Follows the input of the softmax back to the product that makes the scores. Other operands of the
+// nodes on the way are masks and biases.
+bool AttentionFinder::FindScores(ValueId value, int depth, Search& search) const {
+  if (value == kNoValue || depth > kMostScoreNodes) return false;
+  const auto producer = values_.Producer(value);
+  if (producer == ValueGraph::kNoNode) return false;
+  const auto n = static_cast<std::size_t>(producer);
+  if (!values_.Runs(n)) return false;
+  const CountedNode& counted = values_.node(n);
+  if (ProductOf(counted) != nullptr) {
+    search.scores = n;
+    search.Add(n);
+    return true;
+  }
+  if (!IsOneOf(kScoreOperators, counted)) return false;
+  for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
+    const ValueId input = values_.Input(n, i);
+    if (input == kNoValue || values_.IsConstant(input)) continue;
+    if (!FindScores(input, depth + 1, search)) continue;
+    search.Add(n);
+    for (std::size_t other = 0; other < values_.NumInputs(n); ++other) {
+      if (other != i && values_.Input(n, other) != kNoValue) {
+        search.masks.push_back(values_.Input(n, other));
+      }
+    }
+    return true;
+  }
+  return false;
+}
+
+// Takes the node that makes an operand into the kernel when nobody else needs what it makes.
+bool AttentionFinder::AbsorbOperand(ValueId value, Search& search) const {
+  const auto producer = value == kNoValue ? ValueGraph::kNoNode : values_.Producer(value);
+  if (producer == ValueGraph::kNoNode) return false;
+  const auto n = static_cast<std::size_t>(producer);
+  const CountedNode& counted = values_.node(n);
+  if (Contains(search.nodes, n) || counted.status != NodeStatus::kCounted ||
+      !IsOneOf(kOperandOperators, counted)) {
+    return false;
+  }
+  const std::string& op = counted.node->op;
+  if (op == "Mul" || op == "Div") {  // a scale, not a rotation or a gate
+    const ValueId factor = values_.Input(n, 1);
+    if (factor == kNoValue || !values_.IsConstant(factor) ||
+        Elements(values_.tensor(factor)) != Count(1)) {
+      return false;
+    }
+  }
+  bool update = false;
+  for (std::size_t o = 0; o < values_.NumOutputs(n); ++o) {
+    const ValueId output = values_.Output(n, o);
+    if (output == kNoValue) continue;
+    if (values_.Escapes(output)) {
+      if (op != "Concat" && op != "Transpose") return false;
+      update = true;
+    }
+    for (const auto reader : values_.Readers(output)) {
+      if (!Contains(search.nodes, static_cast<std::size_t>(reader))) return false;
+    }
+  }
+  if (op == "Concat") {
+    // Past and present: one part comes from outside the model.
+    const bool cached = std::any_of(
+        counted.node->inputs.begin(), counted.node->inputs.end(), [&](const TensorId& id) {
+          const ValueId part =
+              values_.Input(n, static_cast<std::size_t>(&id - counted.node->inputs.data()));
+          return part != kNoValue && values_.IsGraphInput(part);
+        });
+    if (!cached) return false;
+    if (update) search.cache_updates.push_back(n);
+  }
+  if (update) search.exported.push_back(n);
+  if (op == "Expand") {
+    const Count before = Elements(values_.tensor(values_.Input(n, 0)));
+    const Count after = Elements(values_.tensor(values_.Output(n, 0)));
+    if (before > Count(0)) search.heads_per_kv = std::max(search.heads_per_kv, after / before);
+  }
+  search.Add(n);
+  return true;
+}
+
+void AttentionFinder::AbsorbOperands(Search& search) const {
+  std::vector<ValueId> open = {values_.Input(search.scores, 0), values_.Input(search.scores, 1),
+                               values_.Input(search.values, 1)};
+  // A Split can only be taken after all that read its parts, so try until nothing changes.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < open.size() && open.size() < 64; ++i) {
+      const ValueId value = open[i];
+      if (!AbsorbOperand(value, search)) continue;
+      changed = true;
+      const auto n = static_cast<std::size_t>(values_.Producer(value));
+      for (std::size_t input = 0; input < values_.NumInputs(n); ++input) {
+        const ValueId next = values_.Input(n, input);
+        if (next != kNoValue && !values_.IsConstant(next)) open.push_back(next);
+      }
+    }
+  }
+}
+
+void AttentionFinder::AbsorbOutput(Search& search) const {
+  const ValueId output = values_.Output(search.values, 0);
+  if (output == kNoValue || values_.Escapes(output) || values_.Readers(output).size() != 1) return;
+  const auto reader = static_cast<std::size_t>(values_.Readers(output)[0]);
+  const CountedNode& counted = values_.node(reader);
+  if (counted.node->op == "Transpose" && counted.status == NodeStatus::kCounted) {
+    search.Add(reader);
+    search.last = reader;
+  }
+}
+
+// No score and no probability is needed outside.
+bool AttentionFinder::IsClosed(const Search& search) const {
+  for (const std::size_t n : search.nodes) {
+    if (values_.node(n).graph != values_.node(search.last).graph) return false;
+    if (n == search.last || Contains(search.exported, n)) continue;
+    const ValueId output = values_.Output(n, 0);
+    if (output == kNoValue) continue;
+    if (values_.Escapes(output)) return false;
+    for (const auto reader : values_.Readers(output)) {
+      if (!Contains(search.nodes, static_cast<std::size_t>(reader))) return false;
+    }
+  }
+  return true;
+}
+
+bool AttentionFinder::SearchCausal(ValueId mask) const {
+  std::vector<ValueId> open = {mask};
+  std::unordered_set<ValueId> seen = {mask};
+  for (std::size_t i = 0; i < open.size() && open.size() < kMostMaskNodes; ++i) {
+    const Tensor& tensor = values_.tensor(open[i]);
+    const auto producer = values_.Producer(open[i]);
+    if (producer == ValueGraph::kNoNode ||
+        values_.NumInputs(static_cast<std::size_t>(producer)) == 0) {
+      // A stored triangle, as GPT-2's exports slice it.
+      const bool logical = tensor.type.dtype == DType::kBool || tensor.type.dtype == DType::kUint8;
+      if (!logical || !tensor.type.shape || !tensor.constant) continue;
+      const Shape& shape = *tensor.type.shape;
+      const std::size_t rank = shape.rank();
+      if (rank >= 2 && shape[rank - 1] > 1 && shape[rank - 1] == shape[rank - 2] &&
+          shape.Elements() == Count(shape[rank - 1]) * shape[rank - 1]) {
+        return true;
+      }
+      continue;
+    }
+    const auto n = static_cast<std::size_t>(producer);
+    const CountedNode& counted = values_.node(n);
+    if (counted.node->op == "Trilu") return true;
+    if (IsOneOf(kComparisons, counted)) {
+      // Positions against positions; a comparison with one number is something else.
+      const ValueId a = values_.Input(n, 0), b = values_.Input(n, 1);
+      if (a != kNoValue && b != kNoValue && Elements(values_.tensor(a)) > Count(1) &&
+          Elements(values_.tensor(b)) > Count(1)) {
+        return true;
+      }
+    }
+    for (std::size_t input = 0; input < values_.NumInputs(n); ++input) {
+      const ValueId next = values_.Input(n, input);
+      if (next != kNoValue && seen.insert(next).second) open.push_back(next);
+    }
+  }
+  return false;
+}
+
+bool AttentionFinder::IsCausalMask(ValueId mask) {
+  const auto [at, fresh] = causal_.emplace(mask, false);
+  if (fresh) at->second = SearchCausal(mask);
+  return at->second;
+}
+
+void AttentionFinder::AddMasks(const Search& search, AttentionMatch& match) {
+  for (const ValueId mask : search.masks) {
+    if (Elements(values_.tensor(mask)) <= Count(1)) continue;  // a scale
+    if (!IsCausalMask(mask)) continue;
+    match.nest.causal = true;
+    if (values_.IsConstant(mask)) match.computed_masks.push_back(mask);
+  }
+}
+
+std::optional<AttentionMatch> AttentionFinder::Find(const std::vector<std::size_t>& softmax) {
+  Search search;
+  search.probabilities = softmax.back();
+  for (const std::size_t n : softmax) search.Add(n);
+  if (!FindProbabilitiesReader(search)) return std::nullopt;
+  // What the softmax reads from outside.
+  ValueId input = kNoValue;
+  for (const std::size_t n : softmax) {
+    const ValueId value = values_.Input(n, 0);
+    const auto maker = value == kNoValue ? ValueGraph::kNoNode : values_.Producer(value);
+    if (maker != ValueGraph::kNoNode && Contains(softmax, static_cast<std::size_t>(maker)))
+      continue;
+    input = value;
+    break;
+  }
+  if (!FindScores(input, 0, search)) return std::nullopt;
+  const GemmNest& scores = *ProductOf(values_.node(search.scores));
+  const GemmNest& values = *ProductOf(values_.node(search.values));
+  if (scores.n != values.k || scores.b_is_weight || values.b_is_weight) return std::nullopt;
+  AbsorbOperands(search);
+  AbsorbOutput(search);
+  if (!IsClosed(search)) return std::nullopt;
+
+  AttentionMatch match;
+  const auto& shape = values_.tensor(values_.Output(search.scores, 0)).type.shape;
+  Count heads = shape && shape->rank() >= 4 ? Count(shape->At(-3)) : scores.batch;
+  if (heads < Count(1) || scores.batch % heads != Count(0))
+    heads = std::max(Count(1), scores.batch);
+  match.nest = {.batch = std::max(Count(1), scores.batch / heads),
+                .q_heads = heads,
+                .kv_heads = std::max(Count(1), heads / search.heads_per_kv),
+                .q_len = scores.m,
+                .kv_len = scores.n,
+                .qk_dim = scores.k,
+                .v_dim = values.n};
+  AddMasks(search, match);
+  match.nodes = std::move(search.nodes);
+  std::sort(match.nodes.begin(), match.nodes.end());
+  match.cache_updates = std::move(search.cache_updates);
+  return match;
+}
+
+}  // namespace dlcost

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "estimator/plan/value_graph.h"
+#include "models/operators/op_cost.h"
+
+namespace dlcost {
+
+// Attention as exporters write it: two products with a softmax between them, scales, masks and
+// casts on the scores, transposes, splits, repeated heads and cache updates on the operands.
+struct AttentionMatch {
+  std::vector<std::size_t> nodes;  // in execution order
+  AttentionNest nest;
+  // Masks that follow from positions alone: the kernel computes them and does not read them.
+  std::vector<ValueId> computed_masks;
+  // Cache updates: the kernel appends the new keys and values in place.
+  std::vector<std::size_t> cache_updates;
+};
+
+class AttentionFinder {
+ public:
+  explicit AttentionFinder(const ValueGraph& values) : values_(values) {}
+
+  // `softmax` are the nodes of one softmax, the last of which makes the probabilities.
+  std::optional<AttentionMatch> Find(const std::vector<std::size_t>& softmax);
+
+ private:
+  struct Search;
+
+  bool FindProbabilitiesReader(Search& search) const;
+  bool FindScores(ValueId value, int depth, Search& search) const;
+  void AbsorbOperands(Search& search) const;
+  bool AbsorbOperand(ValueId value, Search& search) const;
+  void AbsorbOutput(Search& search) const;
+  bool IsClosed(const Search& search) const;
+  void AddMasks(const Search& search, AttentionMatch& match);
+  bool IsCausalMask(ValueId mask);
+  bool SearchCausal(ValueId mask) const;
+
+  const ValueGraph& values_;
+  std::unordered_map<ValueId, bool> causal_;
+};
+
+}  // namespace dlcost

@@ -1,0 +1,309 @@
+#include "estimator/plan/fuse.h"
+
+#include <algorithm>
+
+#include "estimator/plan/units.h"
+
+namespace dlcost {
+namespace {
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+KernelKind KindOf(FusionRole role) {
+  switch (role) {
+    case FusionRole::kAnchor:
+      return KernelKind::kProduct;
+    case FusionRole::kElementwise:
+      return KernelKind::kPointwise;
+    case FusionRole::kReduction:
+    case FusionRole::kNormalization:
+      return KernelKind::kRows;
+    case FusionRole::kMovement:
+      return KernelKind::kMovement;
+    case FusionRole::kOpaque:
+    case FusionRole::kView:
+      return KernelKind::kOpaque;
+  }
+  return KernelKind::kOpaque;
+}
+
+const FusionRule* FindRule(KernelKind kernel, FusionRole role) {
+  for (const FusionRule& rule : FusionRules()) {
+    if (rule.kernel == kernel && rule.role == role) return &rule;
+  }
+  return nullptr;
+}
+
+// A group while it grows.
+struct Growing {
+  Group group;
+  std::size_t last = 0;  // the node that ends it
+  Count elements;        // that it writes, or that its rows have in all
+  Count rows;            // of reductions; 0 where there are none
+  bool open = true;      // nothing outside has read from it
+  bool moved = false;    // merged into another group
+};
+
+class Fuser {
+ public:
+  Fuser(const ValueGraph& values, AttentionForm attention)
+      : values_(values), attention_(attention), group_of_(values.model().nodes.size(), kNone) {}
+
+  Grouping Run() {
+    for (const Unit& unit : FindUnits(values_, attention_)) Place(unit);
+    PlaceDequantizations();
+    PlaceOthers();
+    return Finish();
+  }
+
+ private:
+  std::size_t size() const { return group_of_.size(); }
+  bool SamePlace(std::size_t a, std::size_t b) const {
+    return values_.node(a).graph == values_.node(b).graph &&
+           values_.node(a).repeat == values_.node(b).repeat;
+  }
+
+  // Groups that make what the unit reads, each once; looks through dequantization.
+  std::vector<std::size_t> Makers(const Unit& unit) const {
+    std::vector<std::size_t> makers;
+    for (const std::size_t n : unit.nodes) {
+      for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
+        ValueId value = values_.Input(n, i);
+        while (value != ValueGraph::kNoValue && !values_.IsConstant(value)) {
+          const auto producer = values_.Producer(value);
+          if (producer == ValueGraph::kNoNode) break;
+          const auto p = static_cast<std::size_t>(producer);
+          if (IsDequantization(values_.node(p))) {
+            value = values_.Input(p, 0);
+            continue;
+          }
+          const std::size_t group = group_of_[p];
+          if (group != kNone && std::find(makers.begin(), makers.end(), group) == makers.end()) {
+            makers.push_back(group);
+          }
+          break;
+        }
+      }
+    }
+    return makers;
+  }
+
+  Count OutputElements(std::size_t n) const {
+    const ValueId value = values_.Output(n, 0);
+    if (value == ValueGraph::kNoValue || !values_.tensor(value).type.shape) return 0;
+    return values_.tensor(value).type.shape->Elements();
+  }
+
+  Growing Start(const Unit& unit) const {
+    Growing growing;
+    growing.group = {.nodes = unit.nodes,
+                     .main = unit.main,
+                     .kind = unit.attention ? KernelKind::kAttention : KindOf(unit.role),
+                     .parts = {unit.name},
+                     .attention = unit.attention};
+    growing.last = unit.last();
+    growing.elements = OutputElements(unit.last());
+    if (growing.group.kind == KernelKind::kRows) SetRows(growing, unit);
+    return growing;
+  }
+
+  void SetRows(Growing& growing, const Unit& unit) const {
+    if (const auto* nest = std::get_if<ReduceNest>(&values_.node(unit.main).cost.nest)) {
+      growing.rows = nest->outer;
+      growing.elements = nest->outer * nest->reduce;
+    } else {
+      growing.rows = growing.elements;
+    }
+  }
+
+  bool Fits(const Growing& growing, const FusionRule& rule, const Unit& unit) const {
+    const Count writes = OutputElements(unit.last());
+    switch (rule.extents) {
+      case FusionRule::Extents::kOutput:
+        return writes == growing.elements && writes > Count(0);
+      case FusionRule::Extents::kInput: {
+        const auto* nest = std::get_if<ReduceNest>(&values_.node(unit.main).cost.nest);
+        return nest != nullptr && nest->outer * nest->reduce == growing.elements;
+      }
+      case FusionRule::Extents::kRows: {
+        if (unit.role == FusionRole::kElementwise) {
+          return writes == growing.elements || writes == growing.rows;
+        }
+        const auto* nest = std::get_if<ReduceNest>(&values_.node(unit.main).cost.nest);
+        return nest != nullptr && nest->outer == growing.rows &&
+               nest->outer * nest->reduce == growing.elements;
+      }
+    }
+    return false;
+  }
+
+  void Place(const Unit& unit) {
+    const std::vector<std::size_t> makers = Makers(unit);
+    std::size_t best = kNone;
+    const FusionRule* rule = nullptr;
+    for (const std::size_t maker : makers) {
+      const Growing& growing = growing_[maker];
+      if (!growing.open || !SamePlace(growing.group.main, unit.main)) continue;
+      const FusionRule* candidate = FindRule(growing.group.kind, unit.role);
+      if (candidate == nullptr || !Fits(growing, *candidate, unit)) continue;
+      // The group that ends last: the others are complete before it.
+      if (best != kNone && growing_[best].last > growing.last) continue;
+      best = maker;
+      rule = candidate;
+    }
+    if (best == kNone) {
+      best = growing_.size();
+      growing_.push_back(Start(unit));
+    } else {
+      Join(growing_[best], *rule, unit);
+    }
+    for (const std::size_t n : unit.nodes) group_of_[n] = best;
+    for (const std::size_t maker : makers) {
+      if (maker == best) continue;
+      if (!MergePointwise(maker, best)) growing_[maker].open = false;
+    }
+  }
+
+  void Join(Growing& growing, const FusionRule& rule, const Unit& unit) {
+    Group& group = growing.group;
+    if (group.kind == KernelKind::kProduct &&
+        values_.node(unit.last()).node->op == "BatchNormalization" && group.nodes.size() == 1) {
+      group.folded.push_back(unit.last());
+    }
+    group.nodes.insert(group.nodes.end(), unit.nodes.begin(), unit.nodes.end());
+    group.parts.push_back(unit.name);
+    growing.last = unit.last();
+    if (rule.result == KernelKind::kRows && group.kind != KernelKind::kRows) {
+      SetRows(growing, unit);
+      group.main = unit.main;
+    }
+    group.kind = rule.result;
+  }
+
+  // An elementwise chain beside the main one, read by nobody else, is computed on the way.
+  bool MergePointwise(std::size_t from, std::size_t into) {
+    Growing& source = growing_[from];
+    Growing& target = growing_[into];
+    const bool pointwise =
+        source.group.kind == KernelKind::kPointwise || source.group.kind == KernelKind::kMovement;
+    const bool takes = target.group.kind == KernelKind::kPointwise ||
+                       target.group.kind == KernelKind::kProduct ||
+                       target.group.kind == KernelKind::kRows;
+    if (!source.open || !pointwise || !takes || source.elements != target.elements ||
+        !SamePlace(source.group.main, target.group.main) ||
+        source.group.nodes.size() > target.group.nodes.size() + kMostMerged) {
+      return false;
+    }
+    for (const std::size_t n : source.group.nodes) group_of_[n] = into;
+    target.group.nodes.insert(target.group.nodes.end(), source.group.nodes.begin(),
+                              source.group.nodes.end());
+    target.group.parts.insert(target.group.parts.begin(), source.group.parts.begin(),
+                              source.group.parts.end());
+    source.moved = true;
+    source.open = false;
+    return true;
+  }
+
+  // Belongs to the first kernel that reads the result; a kernel of its own when nobody does.
+  void PlaceDequantizations() {
+    for (std::size_t n = size(); n-- > 0;) {
+      if (group_of_[n] != kNone || !IsDequantization(values_.node(n))) continue;
+      const ValueId value = values_.Output(n, 0);
+      std::size_t reader_group = kNone;
+      if (value != ValueGraph::kNoValue && !values_.Escapes(value)) {
+        for (const auto reader : values_.Readers(value)) {
+          const std::size_t group = group_of_[static_cast<std::size_t>(reader)];
+          if (group != kNone) {
+            reader_group = group;
+            break;
+          }
+        }
+      }
+      if (reader_group == kNone) {
+        Unit unit{.nodes = {n}, .name = "dequantize_linear", .role = FusionRole::kElementwise};
+        unit.main = n;
+        reader_group = growing_.size();
+        growing_.push_back(Start(unit));
+      } else {
+        growing_[reader_group].group.nodes.push_back(n);
+        growing_[reader_group].group.folded.push_back(n);
+      }
+      group_of_[n] = reader_group;
+    }
+  }
+
+  // Views go with what they view; everything that is known before the run goes into one group.
+  void PlaceOthers() {
+    std::size_t before_run = kNone;
+    for (std::size_t n = 0; n < size(); ++n) {
+      if (group_of_[n] != kNone) continue;
+      std::size_t group = kNone;
+      if (values_.node(n).status == NodeStatus::kView) {
+        const ValueId value = values_.Input(n, 0);
+        const auto maker =
+            value == ValueGraph::kNoValue ? ValueGraph::kNoNode : values_.Producer(value);
+        if (maker != ValueGraph::kNoNode) group = group_of_[static_cast<std::size_t>(maker)];
+      }
+      if (group == kNone) {
+        if (before_run == kNone) {
+          before_run = growing_.size();
+          growing_.emplace_back();
+          growing_.back().group.main = n;
+        }
+        group = before_run;
+      }
+      growing_[group].group.nodes.push_back(n);
+      group_of_[n] = group;
+    }
+  }
+
+  Grouping Finish() {
+    Grouping result;
+    // By the last node that runs: views behind a kernel do not move it.
+    std::vector<std::pair<std::size_t, std::size_t>> order;
+    for (std::size_t g = 0; g < growing_.size(); ++g) {
+      Group& group = growing_[g].group;
+      if (growing_[g].moved || group.nodes.empty()) continue;
+      std::size_t last = 0;
+      for (const std::size_t n : group.nodes) {
+        if (values_.Runs(n)) last = std::max(last, n);
+      }
+      std::sort(group.nodes.begin(), group.nodes.end());
+      order.emplace_back(last, g);
+    }
+    std::sort(order.begin(), order.end());
+    result.group_of.resize(size());
+    for (const auto& [last, g] : order) {
+      for (const std::size_t n : growing_[g].group.nodes) result.group_of[n] = result.groups.size();
+      result.groups.push_back(std::move(growing_[g].group));
+    }
+    return result;
+  }
+
+  static constexpr std::size_t kMostMerged = 64;  // keeps merging linear: small into large
+
+  const ValueGraph& values_;
+  AttentionForm attention_;
+  std::vector<Growing> growing_;
+  std::vector<std::size_t> group_of_;
+};
+
+}  // namespace
+
+Grouping SeparateNodes(const ValueGraph& values) {
+  Grouping grouping;
+  for (std::size_t n = 0; n < values.model().nodes.size(); ++n) {
+    const CountedNode& counted = values.node(n);
+    const FusionRole role = counted.def == nullptr ? FusionRole::kOpaque : counted.def->role;
+    grouping.groups.push_back(
+        {.nodes = {n}, .main = n, .kind = KindOf(role), .parts = {LabelOf(counted.node->op)}});
+    grouping.group_of.push_back(n);
+  }
+  return grouping;
+}
+
+Grouping FuseNodes(const ValueGraph& values, AttentionForm attention) {
+  return Fuser(values, attention).Run();
+}
+
+}  // namespace dlcost

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "estimator/plan/attention_pattern.h"
+#include "estimator/plan/kernel.h"
+#include "estimator/plan/patterns.h"
+#include "estimator/plan/value_graph.h"
+
+namespace dlcost {
+
+// Nodes that run as one kernel, and what was recognized in them.
+struct Group {
+  std::vector<std::size_t> nodes;  // in execution order once FuseNodes is done
+  std::size_t main = 0;            // shapes the kernel
+  KernelKind kind = KernelKind::kOpaque;
+  std::vector<std::string> parts;  // for the label, in order: "conv", "batch_normalization", "gelu"
+  std::vector<std::size_t> folded;  // nodes that vanish into weights or stored types
+  std::optional<AttentionMatch> attention;
+};
+
+struct Grouping {
+  std::vector<Group> groups;          // in execution order (of their last nodes)
+  std::vector<std::size_t> group_of;  // per node
+};
+
+// Every node a group of its own.
+Grouping SeparateNodes(const ValueGraph& values);
+
+// Groups that a fusing compiler makes, after FusionRules() and NamedPatterns(). A node joins the
+// group of a value that it reads only while nothing outside that group has read from it, which
+// keeps the groups free of cycles. Views and what is known before the run stay with the group that
+// makes their input, or in one group without launches. Linear in nodes and edges.
+Grouping FuseNodes(const ValueGraph& values, AttentionForm attention);
+
+}  // namespace dlcost

@@ -1,0 +1,74 @@
+#include "estimator/plan/patterns.h"
+
+namespace dlcost {
+namespace {
+
+constexpr FusionRole kPoint = FusionRole::kElementwise;
+constexpr FusionRole kNorm = FusionRole::kNormalization;
+
+// Longer forms first: the first that matches is taken.
+constexpr NamedPattern kPatterns[] = {
+    {"layer_norm", "Add(Mul(Div(d:Sub(x,ReduceMean(x)),Sqrt(Add(ReduceMean(Pow(d,#)),#))),#),#)",
+     kNorm, "PyTorch before opset 17"},
+    {"layer_norm", "Add(Mul(Div(d:Sub(x,ReduceMean(x)),Sqrt(Add(ReduceMean(Mul(d,d)),#))),#),#)",
+     kNorm, "PyTorch dynamo"},
+    {"layer_norm",
+     "Add(Mul(x,s:Mul(Reciprocal(Sqrt(Add(ReduceMean(Mul(d:Sub(x,m:ReduceMean(x)),d)),#))),#)"
+     "),Sub(#,Mul(m,s)))",
+     kNorm, "TensorFlow"},
+    {"layer_norm",
+     "Add(Mul(Mul(d:Sub(x,ReduceMean(x)),Reciprocal(Sqrt(Add(ReduceMean(Mul(d,d)),#)))),#),#)",
+     kNorm, "Keras"},
+    {"layer_norm", "Div(d:Sub(x,ReduceMean(x)),Sqrt(Add(ReduceMean(Pow(d,#)),#)))", kNorm,
+     "PyTorch, without scale and shift"},
+    {"rms_norm", "Mul(Mul(x,Div(#,Sqrt(Add(ReduceMean(Pow(x,#)),#)))),#)", kNorm,
+     "Llama, T5 (TorchScript)"},
+    {"rms_norm", "Mul(Mul(x,Reciprocal(Sqrt(Add(ReduceMean(Pow(x,#)),#)))),#)", kNorm,
+     "Llama, Qwen (dynamo)"},
+    {"rms_norm", "Mul(Div(x,Sqrt(Add(ReduceMean(Pow(x,#)),#))),#)", kNorm, "hand-written"},
+    {"softmax", "Div(e:Exp(Sub(x,ReduceMax(x))),ReduceSum(e))", kNorm, "TensorFlow, hand-written"},
+    {"softmax", "Div(e:Exp(x),ReduceSum(e))", kNorm, "hand-written"},
+    {"gelu", "Mul(Mul(x,Add(Erf(Div|Mul(x,#)),#)),#)", kPoint, "BERT, ViT (TorchScript)"},
+    {"gelu", "Mul(Mul(x,#),Add(Erf(Div|Mul(x,#)),#))", kPoint, "TensorFlow, Keras"},
+    {"gelu", "Mul(x,Mul(Add(Erf(Div|Mul(x,#)),#),#))", kPoint, "TensorFlow"},
+    {"gelu", "Mul(Mul(x,#),Add(Tanh(Mul(Add(x,Mul(Pow(x,#),#)),#)),#))", kPoint, "GPT-2"},
+    {"gelu", "Mul(Mul(x,#),Add(Tanh(Mul(Mul(x,#),Add(Mul(Mul(x,#),x),#))),#))", kPoint,
+     "BLOOM, GPT-J"},
+    {"quick_gelu", "Mul(x,Sigmoid(Mul(x,#)))", kPoint, "CLIP"},
+    {"silu", "Mul(x,Sigmoid(x))", kPoint, "Llama, EfficientNet"},
+    {"hard_swish", "Div(Mul(x,Clip(Add(x,#))),#)", kPoint, "MobileNetV3 (opset 9)"},
+    {"hard_swish", "Mul(x,HardSigmoid(x))", kPoint, "MobileNetV3"},
+    {"mish", "Mul(x,Tanh(Softplus(x)))", kPoint, "YOLOv4"},
+    {"rotary", "Add(Mul(x,c),Mul(Concat(Neg(Slice(x)),Slice(x)),s))", kPoint, "Llama, Qwen"},
+    {"rotary", "Add(Mul(x,c),Mul(Concat(Neg(Split(x)),Split(x)),s))", kPoint, "split in two"},
+};
+
+using E = FusionRule::Extents;
+
+// What cuDNN, cuBLASLt, TensorRT and torch.compile-class compilers fuse.
+constexpr FusionRule kRules[] = {
+    {KernelKind::kProduct, kPoint, E::kOutput, KernelKind::kProduct,
+     "epilogue: bias, activation, residual, folded batch normalization, requantization"},
+    {KernelKind::kPointwise, kPoint, E::kOutput, KernelKind::kPointwise, "elementwise chain"},
+    {KernelKind::kPointwise, kNorm, E::kInput, KernelKind::kRows,
+     "elementwise chain read by a normalization"},
+    {KernelKind::kPointwise, FusionRole::kReduction, E::kInput, KernelKind::kRows,
+     "elementwise chain read by a reduction"},
+    {KernelKind::kPointwise, FusionRole::kMovement, E::kOutput, KernelKind::kPointwise,
+     "elementwise chain written elsewhere"},
+    {KernelKind::kRows, kPoint, E::kRows, KernelKind::kRows,
+     "what follows a reduction or normalization, row by row"},
+    {KernelKind::kRows, FusionRole::kReduction, E::kRows, KernelKind::kRows,
+     "several reductions of the same rows"},
+    {KernelKind::kMovement, kPoint, E::kOutput, KernelKind::kPointwise,
+     "elementwise chain that reads rearranged data"},
+    {KernelKind::kMovement, kNorm, E::kInput, KernelKind::kRows,
+     "normalization that reads rearranged data"},
+};
+
+}  // namespace
+
+std::span<const NamedPattern> NamedPatterns() { return kPatterns; }
+std::span<const FusionRule> FusionRules() { return kRules; }
+
+}  // namespace dlcost

@@ -1,0 +1,185 @@
+#include "estimator/plan/traffic.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "estimator/plan/units.h"
+
+namespace dlcost {
+namespace {
+
+constexpr ValueId kNoValue = ValueGraph::kNoValue;
+constexpr std::size_t kNoGroup = static_cast<std::size_t>(-1);
+constexpr int kMostSteps = 8;  // of folding between stored weights and their reader
+
+bool Contains(const std::vector<std::size_t>& nodes, std::size_t n) {
+  return std::find(nodes.begin(), nodes.end(), n) != nodes.end();
+}
+
+Bytes SizeOfTensor(const Tensor& tensor) {
+  if (!tensor.type.shape) return Bytes(0);
+  return SizeOf(tensor.type.dtype, tensor.type.shape->Elements());
+}
+
+}  // namespace
+
+std::size_t TrafficCounter::GroupOfProducer(ValueId value) const {
+  const auto producer = values_.Producer(value);
+  return producer == ValueGraph::kNoNode ? kNoGroup
+                                         : grouping_.group_of[static_cast<std::size_t>(producer)];
+}
+
+ValueId TrafficCounter::Quantized(ValueId value) const {
+  for (int step = 0; step < kMostSteps && value != kNoValue; ++step) {
+    const auto producer = values_.Producer(value);
+    if (producer == ValueGraph::kNoNode) return kNoValue;
+    const auto n = static_cast<std::size_t>(producer);
+    const CountedNode& counted = values_.node(n);
+    if (counted.node->op == "DequantizeLinear") return values_.Input(n, 0);
+    // A transposed or reshaped weight is folded along with its dequantization.
+    const bool rearranges = counted.node->op == "Transpose" || counted.node->op == "Reshape" ||
+                            counted.node->op == "Cast";
+    if (counted.status != NodeStatus::kMetadata || !rearranges) return kNoValue;
+    value = values_.Input(n, 0);
+  }
+  return kNoValue;
+}
+
+// What a value that is known before the run takes in the file.
+Bytes TrafficCounter::StoredSize(ValueId value) const {
+  const ValueId quantized = Quantized(value);
+  if (quantized == kNoValue) return SizeOfTensor(values_.tensor(value));
+  // The numbers and their scales; zero points are as small as scales.
+  const ValueId dequantized = value;
+  Bytes size = SizeOfTensor(values_.tensor(quantized));
+  ValueId at = dequantized;
+  for (int step = 0; step < kMostSteps; ++step) {
+    const auto n = static_cast<std::size_t>(values_.Producer(at));
+    if (values_.node(n).node->op == "DequantizeLinear") {
+      const ValueId scale = values_.Input(n, 1);
+      if (scale != kNoValue) size += SizeOfTensor(values_.tensor(scale));
+      break;
+    }
+    at = values_.Input(n, 0);
+  }
+  return size;
+}
+
+void TrafficCounter::AddReads(std::size_t n, std::size_t g, std::vector<Read>& reads) const {
+  const Group& group = grouping_.groups[g];
+  const bool folded = Contains(group.folded, n) && !IsDequantization(values_.node(n));
+  for (const Access& access : values_.node(n).cost.accesses) {
+    if (access.is_output || access.bytes == Bytes(0)) continue;
+    ValueId value = values_.Input(n, static_cast<std::size_t>(access.operand));
+    if (value == kNoValue || (folded && values_.IsConstant(value))) continue;
+    if (group.attention &&
+        std::find(group.attention->computed_masks.begin(), group.attention->computed_masks.end(),
+                  value) != group.attention->computed_masks.end()) {
+      continue;
+    }
+    if (GroupOfProducer(value) == g &&
+        values_.Runs(static_cast<std::size_t>(values_.Producer(value)))) {
+      continue;
+    }
+    Bytes bytes = access.bytes;
+    const ValueId quantized = Quantized(value);
+    if (quantized != kNoValue) {
+      bytes = std::min(bytes, StoredSize(value) * values_.node(n).repeat);
+      value = quantized;
+      if (GroupOfProducer(value) == g && !values_.IsConstant(value)) continue;
+    }
+    reads.push_back({value, bytes});
+  }
+}
+
+std::vector<TrafficCounter::Read> TrafficCounter::LiveIn(std::size_t g) const {
+  std::vector<Read> reads;
+  for (const std::size_t n : grouping_.groups[g].nodes) {
+    if (values_.Runs(n)) AddReads(n, g, reads);
+  }
+  // The largest read of each value.
+  std::sort(reads.begin(), reads.end(), [](const Read& a, const Read& b) {
+    return a.value != b.value ? a.value < b.value : a.bytes > b.bytes;
+  });
+  reads.erase(std::unique(reads.begin(), reads.end(),
+                          [](const Read& a, const Read& b) { return a.value == b.value; }),
+              reads.end());
+  return reads;
+}
+
+bool TrafficCounter::IsReadOutside(ValueId value, std::size_t g) const {
+  if (values_.Escapes(value)) return true;
+  for (const auto reader : values_.Readers(value)) {
+    if (grouping_.group_of[static_cast<std::size_t>(reader)] != g) return true;
+  }
+  return false;
+}
+
+// A cache grows by the parts that the model makes; the past stays where it is.
+Bytes TrafficCounter::AppendedBytes(std::size_t n) const {
+  Bytes bytes;
+  for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
+    const ValueId part = values_.Input(n, i);
+    if (part != kNoValue && !values_.IsGraphInput(part)) {
+      bytes += SizeOfTensor(values_.tensor(part)) * values_.node(n).repeat;
+    }
+  }
+  return bytes;
+}
+
+Bytes TrafficCounter::LiveOut(std::size_t g, bool only_outputs) const {
+  const Group& group = grouping_.groups[g];
+  Bytes sum;
+  for (const std::size_t n : group.nodes) {
+    if (!values_.Runs(n) || Contains(group.folded, n)) {
+      // A folded normalization still ends the kernel: its output is what the product writes.
+      if (!values_.Runs(n) || IsDequantization(values_.node(n))) continue;
+    }
+    for (const Access& access : values_.node(n).cost.accesses) {
+      if (!access.is_output || access.bytes == Bytes(0)) continue;
+      const ValueId value = values_.Output(n, static_cast<std::size_t>(access.operand));
+      if (value == kNoValue) continue;
+      if (only_outputs ? !values_.Escapes(value) : !IsReadOutside(value, g)) continue;
+      const bool update = group.attention && Contains(group.attention->cache_updates, n);
+      sum += update ? AppendedBytes(n) : access.bytes;
+    }
+  }
+  return sum;
+}
+
+Traffic TrafficCounter::Fused(std::size_t g) const {
+  Traffic traffic;
+  for (const Read& read : LiveIn(g)) traffic.read += read.bytes;
+  traffic.written = LiveOut(g, false);
+  return traffic;
+}
+
+Traffic TrafficCounter::Compulsory(std::size_t g) {
+  Traffic traffic;
+  for (const Read& read : LiveIn(g)) {
+    const auto producer = values_.Producer(read.value);
+    const bool made =
+        producer != ValueGraph::kNoNode &&
+        values_.node(static_cast<std::size_t>(producer)).status != NodeStatus::kMetadata;
+    if (!made && seen_.insert(read.value).second) traffic.read += read.bytes;
+  }
+  traffic.written = LiveOut(g, true);
+  return traffic;
+}
+
+Traffic TrafficCounter::Separate(std::size_t n) const {
+  Traffic traffic;
+  for (const Access& access : values_.node(n).cost.accesses) {
+    if (access.is_output) {
+      traffic.written += access.bytes;
+      continue;
+    }
+    const ValueId value = values_.Input(n, static_cast<std::size_t>(access.operand));
+    const bool stored = value != kNoValue && values_.IsConstant(value);
+    traffic.read +=
+        stored ? std::min(access.bytes, StoredSize(value) * values_.node(n).repeat) : access.bytes;
+  }
+  return traffic;
+}
+
+}  // namespace dlcost

@@ -1,0 +1,158 @@
+#include "estimator/plan/units.h"
+
+#include <algorithm>
+#include <cctype>
+#include <unordered_map>
+
+#include "estimator/plan/pattern.h"
+
+namespace dlcost {
+namespace {
+
+struct CompiledPattern {
+  const NamedPattern* named;
+  Pattern pattern;
+};
+
+// Patterns by the operator that they end in.
+using PatternIndex = std::unordered_map<std::string, std::vector<CompiledPattern>>;
+
+PatternIndex CompilePatterns() {
+  PatternIndex index;
+  for (const NamedPattern& named : NamedPatterns()) {
+    const Pattern pattern(named.text);
+    for (const std::string& op : pattern.root_operators()) index[op].push_back({&named, pattern});
+  }
+  return index;
+}
+
+class UnitFinder {
+ public:
+  UnitFinder(const ValueGraph& values, AttentionForm attention)
+      : values_(values), attention_(attention), taken_(values.model().nodes.size(), false) {}
+
+  std::vector<Unit> Run() {
+    FindPatterns();
+    if (attention_ == AttentionForm::kFlash) FindAttention();
+    AddRest();
+    std::vector<Unit> units;
+    for (std::optional<Unit>& unit : by_last_) {
+      if (unit) units.push_back(std::move(*unit));
+    }
+    return units;
+  }
+
+ private:
+  std::size_t size() const { return taken_.size(); }
+
+  bool IsFree(const std::vector<std::size_t>& nodes) const {
+    for (const std::size_t n : nodes) {
+      if (taken_[n]) return false;
+    }
+    return true;
+  }
+
+  void Take(Unit unit) {
+    for (const std::size_t n : unit.nodes) taken_[n] = true;
+    const std::size_t last = unit.last();
+    by_last_[last] = std::move(unit);
+  }
+
+  void FindPatterns() {
+    static const PatternIndex kIndex = CompilePatterns();
+    by_last_.resize(size());
+    for (std::size_t n = 0; n < size(); ++n) {
+      const CountedNode& counted = values_.node(n);
+      if (counted.status != NodeStatus::kCounted || !counted.node->domain.empty()) continue;
+      const auto found = kIndex.find(counted.node->op);
+      if (found == kIndex.end()) continue;
+      for (const CompiledPattern& candidate : found->second) {
+        std::vector<std::size_t> nodes = candidate.pattern.Match(values_, n);
+        if (nodes.empty() || nodes.back() != n || !IsFree(nodes)) continue;
+        Unit unit{.nodes = std::move(nodes),
+                  .name = std::string(candidate.named->name),
+                  .role = candidate.named->role,
+                  .main = n};
+        for (const std::size_t inner : unit.nodes) {
+          if (std::holds_alternative<ReduceNest>(values_.node(inner).cost.nest)) unit.main = inner;
+        }
+        Take(std::move(unit));
+        break;
+      }
+    }
+  }
+
+  void FindAttention() {
+    AttentionFinder finder(values_);
+    for (std::size_t n = 0; n < size(); ++n) {
+      std::vector<std::size_t> softmax;
+      const CountedNode& counted = values_.node(n);
+      if (by_last_[n] && by_last_[n]->name == "softmax") {
+        softmax = by_last_[n]->nodes;
+      } else if (counted.node->op == "Softmax" && counted.status == NodeStatus::kCounted) {
+        softmax = {n};
+      } else {
+        continue;
+      }
+      std::optional<AttentionMatch> match = finder.Find(softmax);
+      if (!match) continue;
+      std::vector<std::size_t> others;
+      for (const std::size_t m : match->nodes) {
+        if (std::find(softmax.begin(), softmax.end(), m) == softmax.end()) others.push_back(m);
+      }
+      if (!IsFree(others)) continue;
+      by_last_[softmax.back()].reset();
+      Unit unit{.nodes = match->nodes,
+                .name = match->nest.causal ? "causal_attention" : "attention",
+                .role = FusionRole::kOpaque,
+                .main = match->nodes.back()};
+      unit.attention = std::move(match);
+      Take(std::move(unit));
+    }
+  }
+
+  void AddRest() {
+    for (std::size_t n = 0; n < size(); ++n) {
+      const CountedNode& counted = values_.node(n);
+      if (taken_[n] || !values_.Runs(n) || IsDequantization(counted)) continue;
+      const bool known = counted.def != nullptr && counted.status == NodeStatus::kCounted;
+      const auto* attention = std::get_if<AttentionNest>(&counted.cost.nest);
+      const bool causal = attention != nullptr && attention->causal;
+      Take({.nodes = {n},
+            .name = causal ? "causal_attention" : LabelOf(counted.node->op),
+            .role = known ? counted.def->role : FusionRole::kOpaque,
+            .main = n});
+    }
+  }
+
+  const ValueGraph& values_;
+  AttentionForm attention_;
+  std::vector<bool> taken_;
+  std::vector<std::optional<Unit>> by_last_;
+};
+
+}  // namespace
+
+std::string LabelOf(const std::string& op) {
+  std::string label;
+  for (std::size_t i = 0; i < op.size(); ++i) {
+    const auto c = static_cast<unsigned char>(op[i]);
+    const bool upper = std::isupper(c) != 0;
+    const bool after_lower = i > 0 && std::islower(static_cast<unsigned char>(op[i - 1])) != 0;
+    const bool before_lower =
+        i > 0 && i + 1 < op.size() && std::islower(static_cast<unsigned char>(op[i + 1])) != 0;
+    if (upper && (after_lower || before_lower)) label += '_';
+    label += static_cast<char>(std::tolower(c));
+  }
+  return label;
+}
+
+bool IsDequantization(const CountedNode& counted) {
+  return counted.node->op == "DequantizeLinear" && counted.status == NodeStatus::kCounted;
+}
+
+std::vector<Unit> FindUnits(const ValueGraph& values, AttentionForm attention) {
+  return UnitFinder(values, attention).Run();
+}
+
+}  // namespace dlcost
