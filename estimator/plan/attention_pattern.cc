@@ -12,8 +12,9 @@ namespace {
 constexpr ValueId kNoValue = ValueGraph::kNoValue;
 
 // Between the first product and the softmax: scale, mask, cap, guards against overflow.
-constexpr std::array<std::string_view, 10> kScoreOperators = {"Add",  "Sub", "Mul", "Div",  "Where",
-                                                              "Cast", "Max", "Min", "Tanh", "Clip"};
+constexpr std::array<std::string_view, 12> kScoreOperators = {
+    "Add", "Sub", "Mul",  "Div",  "Where",          "Cast",
+    "Max", "Min", "Tanh", "Clip", "QuantizeLinear", "DequantizeLinear"};
 // Between the softmax and the second product: guards against rows without keys.
 constexpr std::array<std::string_view, 6> kProbabilityOperators = {
     "Cast", "Where", "IsNaN", "Dropout", "QuantizeLinear", "DequantizeLinear"};
@@ -23,7 +24,7 @@ constexpr std::array<std::string_view, 11> kOperandOperators = {
     "Cast",      "Mul",   "Div",   "QuantizeLinear", "DequantizeLinear"};
 constexpr std::array<std::string_view, 4> kComparisons = {"Less", "LessOrEqual", "Greater",
                                                           "GreaterOrEqual"};
-constexpr int kMostScoreNodes = 8;
+constexpr int kMostScoreNodes = 16;
 constexpr std::size_t kMostMaskNodes = 64;
 
 template <std::size_t N>
@@ -65,7 +66,7 @@ struct AttentionFinder::Search {
 // Follows the probabilities to the one product that reads them.
 bool AttentionFinder::FindProbabilitiesReader(Search& search) const {
   std::vector<std::size_t> guards = {search.probabilities};
-  for (int step = 0; step < 4; ++step) {
+  for (int step = 0; step < kMostScoreNodes; ++step) {
     std::vector<std::size_t> outside;
     for (const std::size_t n : guards) {
       const ValueId value = values_.Output(n, 0);

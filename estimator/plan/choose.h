@@ -35,6 +35,11 @@ Choice ChooseConv(const ConvNest& nest, DType type, const Target& target);
 Choice ChooseAttention(const AttentionNest& nest, DType type, const Target& target);
 Choice ChooseRecurrent(const RecurrentNest& nest, DType type, const Target& target);
 
+// The least multiply-accumulates of any kernel with this algorithm for a convolution of `macs`.
+// Kernels of one family differ in their tiles, and libraries do not tell which one runs: what
+// counts is the largest usual tile, F(4, r) for Winograd, and three real products per frequency.
+Count LeastConvMacs(const ConvNest& nest, Algorithm algorithm, Count macs);
+
 // The pipe that a matrix product of this type runs on.
 Pipe PipeFor(DType type, const Target& target);
 

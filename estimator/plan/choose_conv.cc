@@ -17,11 +17,7 @@ constexpr double kWinogradWorthwhile = 36.6;
 // Share of the peak that each kind of kernel computes at, for choosing alone.
 constexpr double kProductShare = 0.8;
 constexpr double kTransformedShare = 0.5;
-
-struct Candidate {
-  Execution execution;
-  double seconds;  // rough, for comparing
-};
+constexpr double kTensorShare = 0.4;  // tf32 kernels of cuDNN 8
 
 class ConvChooser {
  public:
@@ -44,6 +40,11 @@ class ConvChooser {
     if (Valid(Algorithm::kDepthwise)) {
       runner_up_ = Name(Algorithm::kImplicitGemm);
       return Algorithm::kDepthwise;
+    }
+    // Half and narrower types on matrix units leave nothing for transforms to gain.
+    if (ProductPipe() == Pipe::kTensor && Bits(type_) < 32) {
+      runner_up_ = Name(Algorithm::kIm2colGemm);
+      return Algorithm::kImplicitGemm;
     }
     const bool winograd = Valid(Algorithm::kWinograd);
     const std::int64_t longest = *std::max_element(nest_.kernel.begin(), nest_.kernel.end());
@@ -83,13 +84,14 @@ class ConvChooser {
   // Work at a share of the peak, and what goes through memory beside the operands.
   double Seconds(const Execution& execution) const {
     const bool product = execution.algorithm == Algorithm::kImplicitGemm;
+    const double vector_share = product ? kProductShare : kTransformedShare;
     double seconds = 0;
     for (const Pipe pipe : {Pipe::kVector, Pipe::kTensor}) {
       const WorkKind kind = pipe == Pipe::kTensor ? WorkKind::kMatrix : WorkKind::kVector;
       const Roof roof = FindRoof(*target_.device, kind, type_, target_.math);
       if (!roof.known) continue;
-      seconds += execution.On(pipe).flops() / roof.peak /
-                 dlcost::Seconds(product ? kProductShare : kTransformedShare);
+      const double share = pipe == Pipe::kTensor ? kTensorShare : vector_share;
+      seconds += (execution.On(pipe).flops() / roof.peak).value() / share;
     }
     const Bytes extra = execution.ExtraRead() + execution.ExtraWritten();
     if (target_.device->memory.bandwidth) {
@@ -157,6 +159,30 @@ class ConvChooser {
 
 Choice ChooseConv(const ConvNest& nest, DType type, const Target& target) {
   return ConvChooser(nest, type, target).Run();
+}
+
+Count LeastConvMacs(const ConvNest& nest, Algorithm algorithm, Count macs) {
+  constexpr int kOutputs = 4;
+  if (algorithm == Algorithm::kWinograd || algorithm == Algorithm::kWinogradNonfused) {
+    Count all = 1, needed = 1;
+    for (const std::int64_t taps : nest.kernel) {
+      all *= Count(kOutputs) * taps;
+      needed *= kOutputs + taps - 1;
+    }
+    return std::min(macs, macs / all * needed);
+  }
+  if (algorithm == Algorithm::kFft && nest.kernel.size() == 2) {
+    Count least = macs;
+    for (const int tile : {16, 32}) {
+      if (nest.kernel[0] > tile || nest.kernel[1] > tile) continue;
+      const Count tiles = nest.batch * CeilDiv(nest.out[0], tile - nest.kernel[0] + 1) *
+                          CeilDiv(nest.out[1], tile - nest.kernel[1] + 1);
+      least = std::min(
+          least, Count(3) * tile * (tile / 2 + 1) * tiles * nest.in_channels * nest.out_channels);
+    }
+    return least;
+  }
+  return macs;
 }
 
 }  // namespace dlcost

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "models/algorithms/attention.h"
-#include "models/algorithms/convolution.h"
 #include "models/algorithms/pointwise.h"
 
 namespace dlcost {
@@ -58,34 +57,17 @@ void Repeat(Execution& execution, Count times) {
   }
 }
 
-// The least multiply-accumulates of any kernel that works like this one. Winograd kernels differ in
-// their tiles and libraries do not tell which one runs: the largest usual tile needs fewest.
+// The least multiply-accumulates of any kernel that works like this one.
 Count LeastMacs(const Kernel& kernel, Count macs) {
-  const Execution& execution = *kernel.execution;
-  switch (execution.algorithm) {
-    case Algorithm::kWinograd:
-    case Algorithm::kWinogradNonfused: {
-      const auto& nest = std::get<ConvNest>(kernel.nest);
-      Count all = 1, needed = 1;
-      constexpr int kOutputs = 4;
-      for (const std::int64_t taps : nest.kernel) {
-        all *= Count(kOutputs) * taps;
-        needed *= kOutputs + taps - 1;
-      }
-      return std::min(macs, macs / all * needed + macs % all);
-    }
-    case Algorithm::kFft:
-      return std::min(macs, execution.Of(TermKind::kProducts).fma);
-    case Algorithm::kFlashAttention: {
-      const auto& nest = std::get<AttentionNest>(kernel.nest);
-      const Count scores = nest.q_len * nest.kv_len;
-      if (scores == Count(0)) return macs;
-      return Count(static_cast<std::int64_t>(macs.AsDouble() * VisibleScores(nest).AsDouble() /
-                                             scores.AsDouble()));
-    }
-    default:
-      return macs;
+  if (const auto* conv = std::get_if<ConvNest>(&kernel.nest)) {
+    return LeastConvMacs(*conv, kernel.execution->algorithm, macs);
   }
+  const auto* nest = std::get_if<AttentionNest>(&kernel.nest);
+  if (nest == nullptr || kernel.execution->algorithm != Algorithm::kFlashAttention) return macs;
+  const Count scores = nest->q_len * nest->kv_len;
+  if (scores == Count(0)) return macs;
+  return Count(static_cast<std::int64_t>(macs.AsDouble() * VisibleScores(*nest).AsDouble() /
+                                         scores.AsDouble()));
 }
 
 }  // namespace

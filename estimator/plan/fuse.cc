@@ -44,6 +44,10 @@ struct Growing {
   bool moved = false;    // merged into another group
 };
 
+std::pair<bool, std::size_t> Rank(const Growing& growing) {
+  return {growing.group.kind == KernelKind::kProduct, growing.last};
+}
+
 class Fuser {
  public:
   Fuser(const ValueGraph& values, AttentionForm attention)
@@ -146,8 +150,9 @@ class Fuser {
       if (!growing.open || !SamePlace(growing.group.main, unit.main)) continue;
       const FusionRule* candidate = FindRule(growing.group.kind, unit.role);
       if (candidate == nullptr || !Fits(growing, *candidate, unit)) continue;
-      // The group that ends last: the others are complete before it.
-      if (best != kNone && growing_[best].last > growing.last) continue;
+      // A product's epilogue before anything else, then the group that ends last. Any open group
+      // will do: nothing outside depends on it.
+      if (best != kNone && Rank(growing_[best]) > Rank(growing)) continue;
       best = maker;
       rule = candidate;
     }

@@ -13,8 +13,12 @@ constexpr NamedPattern kPatterns[] = {
     {"layer_norm", "Add(Mul(Div(d:Sub(x,ReduceMean(x)),Sqrt(Add(ReduceMean(Mul(d,d)),#))),#),#)",
      kNorm, "PyTorch dynamo"},
     {"layer_norm",
-     "Add(Mul(x,s:Mul(Reciprocal(Sqrt(Add(ReduceMean(Mul(d:Sub(x,m:ReduceMean(x)),d)),#))),#)"
-     "),Sub(#,Mul(m,s)))",
+     "Add(Mul(x,s:Mul(Reciprocal(Sqrt(Add(ReduceMean|GlobalAveragePool(Mul(d:Sub(x,"
+     "m:ReduceMean|GlobalAveragePool(x)),d)),#))),#)),Add(Mul(Neg(m),s),#))",
+     kNorm, "Keras through tf2onnx"},
+    {"layer_norm",
+     "Add(Mul(x,s:Mul(Reciprocal(Sqrt(Add(ReduceMean(Mul(d:Sub(x,m:ReduceMean(x)),d)),#))),#)),"
+     "Sub(#,Mul(m,s)))",
      kNorm, "TensorFlow"},
     {"layer_norm",
      "Add(Mul(Mul(d:Sub(x,ReduceMean(x)),Reciprocal(Sqrt(Add(ReduceMean(Mul(d,d)),#)))),#),#)",

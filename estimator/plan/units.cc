@@ -61,7 +61,8 @@ class UnitFinder {
   void FindPatterns() {
     static const PatternIndex kIndex = CompilePatterns();
     by_last_.resize(size());
-    for (std::size_t n = 0; n < size(); ++n) {
+    // From the end, so that a pattern is found before the shorter ones inside it.
+    for (std::size_t n = size(); n-- > 0;) {
       const CountedNode& counted = values_.node(n);
       if (counted.status != NodeStatus::kCounted || !counted.node->domain.empty()) continue;
       const auto found = kIndex.find(counted.node->op);
