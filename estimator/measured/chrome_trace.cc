@@ -47,16 +47,22 @@ Role RoleOf(const JsonEvent& event) {
   return event.cat == "Trace" ? Role::kSkip : Role::kOp;
 }
 
-std::optional<std::array<std::int64_t, 3>> ParseList(std::string_view text) {
-  if (!text.starts_with('[') || !text.ends_with(']')) return std::nullopt;
+// "[864,1,1]"; zeros for anything else.
+std::array<std::int32_t, 3> ParseTriple(std::string_view text) {
+  if (!text.starts_with('[') || !text.ends_with(']')) return {};
   text = text.substr(1, text.size() - 2);
-  std::array<std::int64_t, 3> list{};
-  for (std::int64_t& value : list) {
+  std::array<std::int32_t, 3> list{};
+  for (std::int32_t& value : list) {
     const auto number = ParseInteger(TakeUntil(text, ','));
-    if (!number) return std::nullopt;
-    value = *number;
+    if (!number || *number < 0 || *number > INT32_MAX) return {};
+    value = static_cast<std::int32_t>(*number);
   }
   return list;
+}
+
+std::optional<std::array<std::int64_t, 3>> Widen(const std::array<std::int32_t, 3>& triple) {
+  if (triple[0] == 0) return std::nullopt;
+  return std::array<std::int64_t, 3>{triple[0], triple[1], triple[2]};
 }
 
 class ChromeReader {
@@ -79,6 +85,7 @@ class ChromeReader {
 
   void Finish() {
     PairMarks();
+    std::sort(ops_.begin(), ops_.end());
     if (const std::int64_t ties = FindParents(spans_, kSlack); ties > 0) {
       out_.notes.push_back(fmt::format(
           "{} events lie in several parallel spans of equal length; the first was taken as parent",
@@ -102,12 +109,13 @@ class ChromeReader {
     bool begin;
     std::uint32_t name;
   };
-  struct Extra {  // of spans on a device
-    std::string stream, device, op;
-    std::optional<std::array<std::int64_t, 3>> grid, block;
-    std::vector<Counter> counters;
+  struct Extra {  // of spans on a device; names in names_
+    std::size_t span = 0;
     std::int64_t number = 0;
+    std::uint32_t stream = 0, device = 0, op = 0;
     bool copy = false;
+    std::array<std::int32_t, 3> grid{}, block{};  // zeros where not told
+    std::vector<Counter> counters;
   };
 
   std::uint32_t Track(const std::string& pid, const std::string& tid) {
@@ -133,11 +141,12 @@ class ChromeReader {
                                              : kLayerLevel;
     if (device) {
       span.asynchronous = true;
-      extras_.emplace(spans_.size(), ExtraOf(event, role));
+      extras_.push_back(ExtraOf(event, role));
+      extras_.back().span = spans_.size();
     } else if (role != Role::kRuntime) {
       span.correlation = 0;
       const auto external = ParseInteger(event.Arg("External id"));
-      if (external) ops_.emplace(*external, spans_.size());
+      if (external) ops_.emplace_back(*external, spans_.size());
     }
     if (device && span.correlation == 0) {
       // Without a launch in the trace: the operator that has the same external id.
@@ -149,11 +158,12 @@ class ChromeReader {
   Extra ExtraOf(const JsonEvent& event, Role role) {
     Extra extra;
     extra.number = event.number;
-    extra.stream = event.Arg("stream");
-    extra.device = event.Arg("device").empty() ? processes_[event.pid] : event.Arg("device");
-    extra.op = event.Arg("tf_op").empty() ? event.Arg("name") : event.Arg("tf_op");
-    extra.grid = ParseList(event.Arg("grid"));
-    extra.block = ParseList(event.Arg("block"));
+    extra.stream = names_.Id(event.Arg("stream"));
+    extra.device =
+        names_.Id(event.Arg("device").empty() ? processes_[event.pid] : event.Arg("device"));
+    extra.op = names_.Id(event.Arg("tf_op").empty() ? event.Arg("name") : event.Arg("tf_op"));
+    extra.grid = ParseTriple(event.Arg("grid"));
+    extra.block = ParseTriple(event.Arg("block"));
     extra.copy = role == Role::kCopy || event.name.starts_with("Mem");
     CounterSet counters;
     for (const auto& [key, value] : event.args) {
@@ -218,8 +228,9 @@ class ChromeReader {
     if (span.correlation > 0) kernel.correlation = span.correlation;
     std::vector<std::int64_t> chain = Ancestors(spans_, static_cast<std::int64_t>(index));
     if (chain.empty() && span.correlation < 0) {
-      const auto op = ops_.find(-span.correlation);
-      if (op != ops_.end()) {
+      const std::pair<std::int64_t, std::size_t> least{-span.correlation, 0};
+      const auto op = std::lower_bound(ops_.begin(), ops_.end(), least);
+      if (op != ops_.end() && op->first == least.first) {
         chain = Ancestors(spans_, static_cast<std::int64_t>(op->second));
         chain.push_back(static_cast<std::int64_t>(op->second));
       }
@@ -234,34 +245,36 @@ class ChromeReader {
         kernel.call = i;
       }
     }
-    const auto found = extras_.find(index);
-    if (found == extras_.end()) {
+    const auto found =
+        std::lower_bound(extras_.begin(), extras_.end(), index,
+                         [](const Extra& extra, std::size_t at) { return extra.span < at; });
+    if (found == extras_.end() || found->span != index) {
       kernel.kind = MeasuredKind::kOp;
       kernel.op = kernel.op_type = kernel.name;
     } else {
-      Extra& extra = found->second;
+      Extra& extra = *found;
       kernel.kind = extra.copy ? MeasuredKind::kCopy : MeasuredKind::kKernel;
-      kernel.stream = std::move(extra.stream);
-      kernel.device = std::move(extra.device);
-      kernel.grid = extra.grid;
-      kernel.block = extra.block;
+      kernel.stream = names_.Name(extra.stream);
+      kernel.device = names_.Name(extra.device);
+      kernel.grid = Widen(extra.grid);
+      kernel.block = Widen(extra.block);
       kernel.counters = std::move(extra.counters);
       kernel.line = extra.number;
-      if (!extra.op.empty()) {
+      if (!names_.Name(extra.op).empty()) {
         // "model/conv1/Conv2D:Conv2D": the node and its type.
-        std::string_view op = extra.op;
+        std::string_view op = names_.Name(extra.op);
         kernel.op = TakeUntil(op, ':');
         kernel.op_type = op;
       }
     }
-    out_.kernels.push_back(std::move(kernel));
+    out_.Add(std::move(kernel));
   }
 
   Measurement& out_;
   NamePool names_;
   std::vector<Span> spans_;
-  std::unordered_map<std::size_t, Extra> extras_;
-  std::unordered_map<std::int64_t, std::size_t> ops_;  // by PyTorch's external id
+  std::vector<Extra> extras_;                              // in the order of their spans
+  std::vector<std::pair<std::int64_t, std::size_t>> ops_;  // PyTorch's external id, span
   std::map<std::string, std::string> processes_;
   std::map<std::pair<std::string, std::string>, std::vector<Mark>> marks_;
   std::int64_t unpaired_ = 0;

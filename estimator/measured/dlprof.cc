@@ -54,7 +54,7 @@ void ReadDlprof(Input& input, Measurement& measurement) {
     if (kernel.launches <= 0) continue;  // an operator that never ran on the GPU
     kernel.duration =
         Seconds(RequiredNumber(csv, columns, row, kTotal) / static_cast<double>(kernel.launches));
-    measurement.kernels.push_back(std::move(kernel));
+    measurement.Add(std::move(kernel));
   }
 }
 

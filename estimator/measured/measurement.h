@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "estimator/core/units.h"
@@ -52,6 +53,15 @@ struct Measurement {
   std::vector<MeasuredKernel> kernels;
   std::int64_t runs = 0;           // how often the model ran in it; 0 when the file does not say
   std::vector<std::string> notes;  // what was left out, and why
+
+  // Rows up to here are kept one by one. Beyond, launches of equal name, operator and device fold
+  // into their mean, so that memory is bounded by the names in the file, not by its length.
+  static constexpr std::size_t kMaxRows = 200'000;
+  void Add(MeasuredKernel kernel);
+
+ private:
+  void Fold(MeasuredKernel kernel);
+  std::unordered_map<std::string, std::size_t> folded_;  // index into kernels, once folding began
 };
 
 }  // namespace dlcost

@@ -127,7 +127,7 @@ class NcuReader {
       kernel_.duration = Seconds(duration->value);
     }
     counters_ = CounterSet();
-    out_.kernels.push_back(std::move(kernel_));
+    out_.Add(std::move(kernel_));
   }
 
   CsvReader csv_;

@@ -181,7 +181,7 @@ class SqliteReader {
       kernel.grid = {size[0], size[1], size[2]};
       kernel.block = {size[3], size[4], size[5]};
     }
-    out_.kernels.push_back(std::move(kernel));
+    out_.Add(std::move(kernel));
   }
 
   Database database_;

@@ -111,7 +111,7 @@ void ReadNsysStats(Input& input, Measurement& measurement) {
         continue;
       }
       csv.Expect(row, columns.size());
-      measurement.kernels.push_back(ReadRow(csv, columns, row));
+      measurement.Add(ReadRow(csv, columns, row));
     }
   }
 }

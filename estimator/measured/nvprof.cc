@@ -119,7 +119,7 @@ class NvprofReader {
     kernel.launches = Launches(row, "calls");
     kernel.duration = Seconds(RequiredNumber(csv_, columns_, row, {"avg"}));
     if (columns_.Text(row, {"type"}) == "API calls") kernel.kind = MeasuredKind::kApi;
-    out_.kernels.push_back(std::move(kernel));
+    out_.Add(std::move(kernel));
   }
 
   void ReadTrace(const CsvRow& row) {
@@ -132,7 +132,7 @@ class NvprofReader {
       kernel.block =
           Triple(row, columns_.Number(row, {"block x"}).value_or(1), "block y", "block z");
     }
-    out_.kernels.push_back(std::move(kernel));
+    out_.Add(std::move(kernel));
   }
 
   std::array<std::int64_t, 3> Triple(const CsvRow& row, double x, std::string_view y,
@@ -176,7 +176,7 @@ class NvprofReader {
   void FinishKernel() {
     if (open_) {
       kernel_.counters = counters_.Normalize();
-      out_.kernels.push_back(std::move(kernel_));
+      out_.Add(std::move(kernel_));
     }
     open_ = false;
     counters_ = CounterSet();
@@ -194,7 +194,7 @@ class NvprofReader {
         counters.Add(columns_.written(i), *value);
     }
     kernel.counters = counters.Normalize();
-    out_.kernels.push_back(std::move(kernel));
+    out_.Add(std::move(kernel));
   }
 
   CsvReader csv_;

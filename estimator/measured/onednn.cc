@@ -73,7 +73,7 @@ void ReadOneDnn(Input& input, Measurement& measurement) {
         fmt::format("{} {} {}", fields[exec + 2], fields[exec + 3], fields[fields.size() - 2]);
     kernel.duration = Seconds(milliseconds->value * 1e-3);
     if (timestamp) kernel.start = Seconds(*timestamp * 1e-3);
-    measurement.kernels.push_back(std::move(kernel));
+    measurement.Add(std::move(kernel));
   }
 }
 

@@ -109,7 +109,7 @@ void ReadPlainCsv(Input& input, Measurement& measurement) {
       counters.Add(columns.written(i), RequiredNumber(csv, columns, row, {columns.name(i)}));
     }
     kernel.counters = counters.Normalize();
-    measurement.kernels.push_back(std::move(kernel));
+    measurement.Add(std::move(kernel));
   }
   DropRangeStamps(measurement);
 }

@@ -75,25 +75,27 @@ void ReadRocprof(Input& input, Measurement& measurement) {
   const Columns columns(row.fields);
   const bool statistics = columns.Has({"totaldurationns"});
   const bool long_format = columns.Has({"counter_name"});  // one row per counter of a dispatch
+  MeasuredKernel kernel;  // being collected: the long format has a row per counter
+  bool open = false;
   CounterSet counters;
   std::string dispatch;
   const auto finish = [&] {
-    if (measurement.kernels.empty() || counters.empty()) return;
-    measurement.kernels.back().counters = counters.Normalize();
+    if (!open) return;
+    kernel.counters = counters.Normalize();
     counters = CounterSet();
+    measurement.Add(std::move(kernel));
   };
   while (csv.Next(row)) {
     csv.Expect(row, columns.size());
     const std::string id =
         columns.Text(row, {"process_id"}) + "/" + columns.Text(row, {"dispatch_id"});
-    if (!long_format || measurement.kernels.empty() || id != dispatch) {
+    if (!long_format || !open || id != dispatch) {
       finish();
+      open = true;
       dispatch = id;
-      MeasuredKernel kernel =
-          statistics ? ReadStatistics(csv, columns, row) : ReadDispatch(csv, columns, row);
+      kernel = statistics ? ReadStatistics(csv, columns, row) : ReadDispatch(csv, columns, row);
       kernel.line = row.line;
       kernel.name = KernelName(columns, row);
-      measurement.kernels.push_back(std::move(kernel));
     }
     if (long_format) {
       const std::string& counter = columns.Text(row, {"counter_name"});

@@ -58,7 +58,7 @@ void ReadVTune(Input& input, Measurement& measurement) {
       if (const auto value = columns.NumberAt(row, i)) counters.Add(columns.written(i), *value);
     }
     kernel.counters = counters.Normalize();
-    measurement.kernels.push_back(std::move(kernel));
+    measurement.Add(std::move(kernel));
   }
 }
 

@@ -164,6 +164,18 @@ TEST(Reader, ByteOrderMarkAndCarriageReturns) {
   EXPECT_EQ(m.kernels.at(0).VectorFlops(), 1234);
 }
 
+TEST(Reader, LongFilesFoldByName) {
+  std::string text = "name,time_us,flops\n";
+  const std::size_t rows = Measurement::kMaxRows + 100;
+  for (std::size_t i = 0; i < rows; ++i) text += i % 2 == 0 ? "a,1,10\n" : "b,3,30\n";
+  const Measurement m = ReadText(text);
+  ASSERT_EQ(m.kernels.size(), 2u);
+  EXPECT_EQ(m.kernels[0].launches + m.kernels[1].launches, static_cast<std::int64_t>(rows));
+  EXPECT_NEAR(m.kernels[1].duration->value(), 3e-6, 1e-15);
+  EXPECT_NEAR(CounterOf(m.kernels[1], Metric::kFlops), 30, 1e-9);
+  EXPECT_THAT(m.notes.at(0), HasSubstr("folded to their mean"));
+}
+
 TEST(Reader, DamagedFilesNameFileAndRow) {
   EXPECT_EQ(ErrorOf(""), "profile: the file is empty");
   EXPECT_EQ(ErrorOf(" \n\n"), "profile: the file is empty");
