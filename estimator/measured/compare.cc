@@ -4,7 +4,9 @@
 #include <cmath>
 #include <map>
 
+#include "estimator/measured/as_run.h"
 #include "estimator/measured/explain.h"
+#include "estimator/plan/choose.h"
 
 namespace dlcost {
 namespace {
@@ -117,11 +119,11 @@ class Comparer {
   CompareRow Predicted(std::size_t k) const {
     const KernelRow& kernel = report_.kernels[k];
     CompareRow row;
-    row.node = kernel.nodes.empty() ? kernel.id : MainNode(kernel);
+    row.node = report_.nodes[kernel.main].name;
     row.nodes = kernel.nodes;
     row.op = kernel.op;
     row.kernel = kernel.id;
-    row.algorithms = {kernel.algorithm};
+    row.planned = kernel.algorithm;
     const bool products = kernel.sums.macs > Macs(0);
     row.algorithmic = products ? Flops(kernel.sums.macs.count() * 2) : kernel.sums.flops;
     row.executed = kernel.executed;
@@ -136,13 +138,12 @@ class Comparer {
     return row;
   }
 
-  // The node whose operator names the kernel.
-  std::string MainNode(const KernelRow& kernel) const {
-    for (const std::string& name : kernel.nodes) {
-      const auto node = op_of_.find(name);
-      if (node != op_of_.end() && node->second == kernel.op) return name;
-    }
-    return kernel.nodes.front();
+  // Algorithm and tile as the kernel's name tells them.
+  void SetExecution(CompareRow& row, const KernelRow& kernel) {
+    if (!device_ || !kernel.execution) return;
+    row.execution = ExecutionAsRun(kernel, row.measured.main, *device_);
+    row.executed = row.execution->flops();
+    row.executed_vector = row.execution->On(Pipe::kVector).flops();
   }
 
   void Finish(CompareRow& row) {
@@ -150,14 +151,16 @@ class Comparer {
     row.measured_flops = m.vector_flops;
     if (m.tensor_flops) {
       row.measured_flops = m.vector_flops.value_or(0) + *m.tensor_flops;
-    } else if (m.tensor_instructions && device_ && device_->compute_capability) {
-      if (const auto per = FlopsPerTensorInstruction(*device_->compute_capability)) {
-        row.measured.tensor_flops = *m.tensor_instructions * *per;
+    } else if (m.tensor_instructions && device_) {
+      if (const int per = LibraryOf(*device_).tensor_flops_per_instruction; per > 0) {
+        row.measured.tensor_flops = *m.tensor_instructions * per;
         row.measured_flops = m.vector_flops.value_or(0) + *row.measured.tensor_flops;
       }
     }
     row.flops_ratio = Ratio(row.measured_flops, row.algorithmic.AsDouble());
-    row.executed_ratio = Ratio(row.measured_flops, row.executed.AsDouble());
+    const bool both_pipes = row.measured.tensor_flops || !row.executed_vector;
+    row.executed_ratio =
+        Ratio(row.measured_flops, (both_pipes ? row.executed : *row.executed_vector).AsDouble());
     row.bytes_ratio = Ratio(m.dram_bytes, row.predicted_bytes.AsDouble());
     if (m.time && m.time->value() > 0) {
       const double time = m.time->value();
@@ -170,12 +173,12 @@ class Comparer {
   }
 
   void AddRows() {
-    for (const NodeRow& node : report_.nodes) op_of_.emplace(node.name, node.op);
     std::vector<bool> shared(measured_.size(), false);
     for (std::size_t k = 0; k < measured_.size(); ++k) {
       if (!measured_[k].any()) continue;
       CompareRow row = Predicted(k);
       row.measured = measured_[k];
+      SetExecution(row, report_.kernels[k]);
       Finish(row);
       out_.rows.push_back(std::move(row));
     }
@@ -313,7 +316,6 @@ class Comparer {
   const std::optional<Device>& device_;
   std::vector<Measured> measured_;  // as Report::kernels
   std::vector<Joined> joined_;
-  std::map<std::string, std::string> op_of_;
   Comparison out_;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,12 +15,17 @@ inline constexpr std::string_view kCompareSchema = "dlcost.compare/1";
 // A predicted kernel (or, for tables that cannot tell layers apart, a family of them) beside what
 // was measured for it, per run of the model.
 struct CompareRow {
-  std::string node, op, kernel;         // main node; operator; id of the predicted kernel
-  std::vector<std::string> nodes;       // all of them
-  std::vector<std::string> algorithms;  // "implicit_gemm" as planned
+  std::string node, op, kernel;    // main node; operator; id of the predicted kernel
+  std::vector<std::string> nodes;  // all of them
+  std::string planned;             // algorithm: "implicit_gemm"
   // Two FLOPs per multiply-accumulate; of kernels without any, the arithmetic in the convention.
   Flops algorithmic;
-  Flops executed;        // what the planned algorithm issues, padding and epilogue included
+  Flops executed;  // what the algorithm issues, padding and epilogue included
+  // With the algorithm and tile that the measured kernel's name tells (ExecutionAsRun); null where
+  // nothing but data moves. `executed` is its sum; counters of the vector pipe see
+  // `executed_vector`.
+  std::shared_ptr<const Execution> execution;
+  std::optional<Flops> executed_vector;
   bool launched = true;  // false: the plan needs no kernel for it (a view, a constant)
   Bytes predicted_bytes;
   std::optional<Seconds> bound, expected;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <map>
 
 #include "estimator/measured/text.h"
 
@@ -12,6 +13,8 @@ namespace {
 // Differences below these need no explanation.
 constexpr double kSameFlops = 0.005;
 constexpr double kSameBytes = 0.3;
+// Parts of the executed work below this share of it are not named.
+constexpr double kSmallPart = 0.0005;
 // A launch from a stream costs a few microseconds; kernels around that length measure it.
 constexpr double kLaunchBound = 10e-6;
 constexpr double kLowOccupancy = 0.3;
@@ -19,6 +22,33 @@ constexpr double kLowOccupancy = 0.3;
 constexpr double kFarFromBound = 5;
 
 std::string PercentOff(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
+
+// "padding +1.4 %, epilogue +0.4 %": what the execution issues on the vector pipe beside the
+// products that the mathematics needs, relative to these.
+std::string PartsOf(const CompareRow& row) {
+  if (!row.execution) return "";
+  std::map<TermKind, double> parts;
+  for (const Stage& stage : row.execution->stages) {
+    for (const Term& term : stage.terms) {
+      if (term.pipe == Pipe::kVector && term.kind != TermKind::kProducts) {
+        parts[term.kind] += term.instructions.flops().AsDouble();
+      }
+    }
+  }
+  std::vector<std::string> texts;
+  for (const auto& [kind, flops] : parts) {
+    const double share = flops / row.algorithmic.AsDouble();
+    if (std::abs(share) >= kSmallPart)
+      texts.push_back(fmt::format("{} {:+.1f} %", Name(kind), 100 * share));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// The execution explains a difference when it comes clearly closer to the measurement.
+bool ExecutionExplains(const CompareRow& row) {
+  return row.executed_ratio &&
+         std::abs(*row.executed_ratio - 1) < std::abs(*row.flops_ratio - 1) / 2;
+}
 
 std::string ExplainFlops(const CompareRow& row) {
   if (!row.flops_ratio || row.algorithmic == Flops(0)) return "";
@@ -29,32 +59,35 @@ std::string ExplainFlops(const CompareRow& row) {
     return "matrix pipe: its products are in no FLOP counter, only the vector pipe's are";
   }
   if (std::abs(ratio - 1) < kSameFlops) return "";
-  // What the planned algorithm issues explains the difference when it meets the measurement.
-  const bool planned = row.executed_ratio && row.executed != row.algorithmic &&
-                       std::abs(*row.executed_ratio - 1) < std::abs(ratio - 1) / 2;
-  const std::string within =
-      planned ? fmt::format("; executed work as planned, {}", PercentOff(*row.executed_ratio)) : "";
+  const std::string parts = PartsOf(row);
+  const std::string executed = ExecutionExplains(row)
+                                   ? fmt::format("; measured {} of what {} executes",
+                                                 fmt::format("{:.1f} %", 100 * *row.executed_ratio),
+                                                 row.execution ? row.execution->name : row.planned)
+                                   : "";
   if (Contains(main.algorithm, "Winograd")) {
-    return fmt::format("{}: fewer products, more additions{}", main.algorithm, within);
+    return fmt::format("{}: fewer products, more additions{}", main.algorithm, executed);
   }
   if (Contains(main.algorithm, "FFT")) {
-    return fmt::format("FFT: products in the frequency domain replace the window{}", within);
+    return "FFT: products of frequencies replace the window" + executed;
+  }
+  if (row.op == "Relu" || row.op == "Clip" || Contains(row.op, "MaxPool")) {
+    return "comparisons: FLOP counters do not see them";
   }
   if (ratio > 1) {
+    if (!parts.empty() && ExecutionExplains(row)) return parts + executed;
     if (row.op == "Conv" || row.op == "Gemm" || row.op == "MatMul") {
-      std::string what = main.algorithm == "matrix times vector"
-                             ? "reduction across threads and epilogue"
-                             : "tiles padded to whole blocks, and epilogue";
-      if (main.tile_m && main.tile_n)
-        what += fmt::format(" ({}x{} tiles)", *main.tile_m, *main.tile_n);
-      return what + (planned ? within : fmt::format(", {}", PercentOff(ratio)));
+      const std::string what = main.algorithm == "matrix times vector"
+                                   ? "reduction across threads and epilogue"
+                                   : "tiles padded to whole blocks, and epilogue";
+      return fmt::format("{}, {}", what, PercentOff(ratio));
     }
     return fmt::format(
         "instructions beyond the formula, {}: indices, special functions, conversions",
         PercentOff(ratio));
   }
-  if (ratio < 0.05)
-    return "the counter sees next to none: comparisons, moves or another pipe do the work";
+  if (ratio < 0.05) return "the counter sees next to none: moves or another pipe do the work";
+  if (ExecutionExplains(row)) return "the algorithm needs fewer" + executed;
   return "fewer than the formula: another algorithm, or part of it in kernels that were not joined";
 }
 
@@ -101,15 +134,6 @@ std::string Explain(const CompareRow& row) {
     if (!reason.empty()) reasons.push_back(std::move(reason));
   }
   return fmt::format("{}", fmt::join(reasons, "; "));
-}
-
-// V100: HMMA.884 is 8 x 8 x 4 multiply-adds; A100: an HMMA.1688 of 16 x 8 x 8. Source: NVIDIA's
-// roofline methodology and the counts of fp16 matrix products of known size. Newer GPUs mix
-// instruction shapes, so that a count of instructions tells no FLOPs.
-std::optional<double> FlopsPerTensorInstruction(const std::string& compute_capability) {
-  if (compute_capability == "7.0") return 512;
-  if (compute_capability == "8.0") return 2048;
-  return std::nullopt;
 }
 
 }  // namespace dlcost
