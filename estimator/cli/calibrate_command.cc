@@ -91,8 +91,9 @@ class Calibrator {
       out += fmt::format("  {:<28} {:<12} # +- {:.1f} %\n", fmt::format("{}:", def.name),
                          Written(def, c.value), 100 * c.relative_error);
     }
-    for (const Constant range : {Constant::kRangeGemm, Constant::kRangeAttention,
-                                 Constant::kRangeConv, Constant::kRangeElementwise}) {
+    for (const Constant range :
+         {Constant::kRangeGemm, Constant::kRangeBatched, Constant::kRangeAttention,
+          Constant::kRangeDecode, Constant::kRangeConv, Constant::kRangeElementwise}) {
       if (result.values[range] == start_[range]) continue;
       out += fmt::format("  {:<28} {:.4g}\n", fmt::format("{}:", Def(range).name),
                          result.values[range]);

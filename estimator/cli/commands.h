@@ -14,6 +14,8 @@ struct Commands {
 
 // `dlcost calibrate`: fits the time model's constants to measured latencies.
 void AddCalibrateCommand(Commands& commands);
+// `dlcost explain`: the expected time of one kernel, step by step.
+void AddExplainCommand(Commands& commands);
 
 // One file per subcommand. Each adds its options to the app and sets `run` from its callback.
 void AddReportCommand(Commands& commands);   // `dlcost model.onnx ...`, the default

@@ -66,6 +66,7 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   Commands commands{app, nullptr};
   AddCalibrateCommand(commands);
+  AddExplainCommand(commands);
   AddReportCommand(commands);
   AddCompareCommand(commands);
   AddFitCommand(commands);

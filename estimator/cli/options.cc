@@ -84,6 +84,11 @@ void AddDeviceOptions(CLI::App& app, DeviceOptions& options) {
   app.add_option("--cache", options.cache, "where inputs are at the start: cold or warm")
       ->type_name("STATE")
       ->capture_default_str();
+  app.add_option("--launch", options.launch,
+                 "how kernels start, for expected times: graph (one after the other) or eager (a "
+                 "framework call each)")
+      ->type_name("MODE")
+      ->capture_default_str();
   app.add_option("--set", options.overrides,
                  "what if: change a value of the device, e.g. --set memory.bandwidth=8TB/s")
       ->type_name("KEY=VALUE");
@@ -177,6 +182,8 @@ ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& de
   options.convention = std::string(FindConvention(count.convention).name);
   options.bound = BoundOptionsOf(device);
   options.plan = PlanOptionsOf(count);
+  RequireOneOf("--launch", device.launch, {"graph", "eager"});
+  options.eager = device.launch == "eager";
   return options;
 }
 

@@ -30,6 +30,7 @@ struct DeviceOptions {
   std::string gpu;  // "" none
   std::string math = "default";
   std::string cache = "cold";
+  std::string launch = "graph";
   std::vector<std::string> overrides;
 };
 void AddDeviceOptions(CLI::App& app, DeviceOptions& options);

@@ -212,13 +212,10 @@ std::vector<Comparison> Compare(const std::vector<CalibrationRow>& rows,
 
 // The range that holds four of five errors, per class of kernels.
 void SetRanges(const std::vector<CalibrationRow>& rows, TimingConstants& constants) {
-  constexpr Constant kRanges[] = {Constant::kRangeGemm, Constant::kRangeAttention,
-                                  Constant::kRangeConv, Constant::kRangeElementwise,
-                                  Constant::kRangeGemm};
   std::map<Constant, std::vector<double>> errors;
   const std::vector<Comparison> compared = Compare(rows, constants);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    errors[kRanges[rows[i].latency.problem.index()]].push_back(
+    errors[RangeOf(rows[i].latency)].push_back(
         std::abs(std::log(compared[i].expected / compared[i].measured)));
   }
   for (const auto& [constant, values] : errors) {

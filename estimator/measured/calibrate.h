@@ -17,11 +17,11 @@ struct CalibrationRow {
 };
 
 struct CalibrationOptions {
-  int iterations = 40;
+  int iterations = 60;
   // Errors (of the logarithm) beyond this count less and less: outliers do not steer the fit.
   double robust_scale = 0.07;
   // How strongly constants are held at where they start, for those that the rows say little about.
-  double prior = 2e-4;
+  double prior = 1e-4;
 };
 
 struct FittedConstant {

@@ -1,7 +1,6 @@
 #include "estimator/measured/latency_case.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 
@@ -336,11 +335,24 @@ double ExpectedSeconds(const TimingDevice& device, const LatencyCase& row) {
   return std::max(model + row.extra_launch, row.bound);
 }
 
+Constant RangeOf(const LatencyCase& row) {
+  struct Visitor {
+    Constant operator()(const GemmProblem& p) const {
+      return p.batch > 1 ? Constant::kRangeBatched : Constant::kRangeGemm;
+    }
+    Constant operator()(const AttentionProblem& p) const {
+      return p.phase == AttentionPhase::kDecode ? Constant::kRangeDecode
+                                                : Constant::kRangeAttention;
+    }
+    Constant operator()(const ConvCase&) const { return Constant::kRangeConv; }
+    Constant operator()(const StreamProblem&) const { return Constant::kRangeElementwise; }
+    Constant operator()(const RecurrentProblem&) const { return Constant::kRangeBatched; }
+  };
+  return std::visit(Visitor{}, row.problem);
+}
+
 TimeRange ExpectedRange(const TimingDevice& device, const LatencyCase& row) {
-  constexpr std::array<Constant, 5> kRanges = {Constant::kRangeGemm, Constant::kRangeAttention,
-                                               Constant::kRangeConv, Constant::kRangeElementwise,
-                                               Constant::kRangeGemm};
-  return WithRange(ExpectedSeconds(device, row), device[kRanges[row.problem.index()]], row.bound);
+  return WithRange(ExpectedSeconds(device, row), device[RangeOf(row)], row.bound);
 }
 
 }  // namespace dlcost

@@ -42,6 +42,8 @@ std::optional<LatencyCase> MakeCase(LatencyKind kind, const LatencyRow& row, con
 
 // The model's answer, in seconds.
 double ExpectedSeconds(const TimingDevice& device, const LatencyCase& row);
+// The constant that says how wide the range of a row's class is.
+Constant RangeOf(const LatencyCase& row);
 TimeRange ExpectedRange(const TimingDevice& device, const LatencyCase& row);
 
 }  // namespace dlcost

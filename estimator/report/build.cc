@@ -2,6 +2,7 @@
 
 #include "estimator/report/attribute_text.h"
 #include "estimator/report/report.h"
+#include "estimator/roofline/expected.h"
 
 namespace dlcost {
 namespace {
@@ -30,7 +31,10 @@ class Builder {
       : model_(model),
         device_(device),
         options_(options),
-        convention_(FindConvention(options.convention)) {}
+        convention_(FindConvention(options.convention)) {
+    // Without a bandwidth there is nothing to expect; bounds say so themselves.
+    if (device_ && device_->memory.bandwidth) timing_ = MakeTimingDevice(*device_);
+  }
 
   Report Run() {
     report_.options = options_;
@@ -138,9 +142,24 @@ class Builder {
       main.compute = bound.compute;
       main.memory = bound.memory;
       main.bound = bound.time;
+      AddExpected(kernel, bound, row);
       for (const std::string& note : bound.notes) AddNote(note);
     }
     report_.kernels.push_back(std::move(row));
+  }
+
+  void AddExpected(const Kernel& kernel, const Bound& bound, KernelRow& row) {
+    if (!timing_) return;
+    const std::optional<Expected> expected =
+        ExpectedKernel(kernel, *device_, *timing_, bound,
+                       {.math = options_.bound.math,
+                        .cache = options_.bound.cache,
+                        .eager = options_.eager});
+    if (!expected) return;
+    row.sums.expected = Seconds(expected->time.expected);
+    row.expected_low = Seconds(expected->time.low);
+    row.expected_high = Seconds(expected->time.high);
+    report_.nodes[kernel.main].sums.expected = row.sums.expected;
   }
 
   void AddNote(const std::string& note) {
@@ -189,6 +208,7 @@ class Builder {
   const std::optional<Device>& device_;
   const ReportOptions& options_;
   const Convention& convention_;
+  std::optional<TimingDevice> timing_;
   Report report_;
 };
 

@@ -127,6 +127,9 @@ Json KernelJson(const KernelRow& kernel, bool timed) {
                {"intensity", IntensityJson(kernel.sums)},
                {"limiter", kernel.limiter}};
   AddTimes(json, kernel.sums, timed);
+  if (kernel.expected_low && kernel.expected_high) {
+    json["expected_range_s"] = {kernel.expected_low->value(), kernel.expected_high->value()};
+  }
   return json;
 }
 

@@ -23,6 +23,7 @@ struct ReportOptions {
   BoundOptions bound;
   PlanOptions plan;
   std::size_t scope_depth = 2;  // components of module paths that by_scope keeps; 0: all
+  bool eager = false;  // every kernel is launched by a framework call of its own
 };
 
 struct Operand {
@@ -97,6 +98,8 @@ struct KernelRow {
   LoopNest nest;
   std::shared_ptr<const Execution> execution;  // null where nothing but data moves
   std::vector<RoofTime> roofs;
+  // Four of five measurements of kernels like this one lie between.
+  std::optional<Seconds> expected_low, expected_high;
 };
 
 struct GroupRow {

@@ -28,8 +28,8 @@ Operands Elements(const AttentionProblem& p) {
 void StreamMemory(const TimingDevice& d, const Conditions& conditions, double touched,
                   AttentionTime* t) {
   const double miss = MissShare(d, conditions, touched);
-  t->memory_seconds = t->memory_bytes * (miss / (d.memory_rate * d[C::kMemorySustained]) +
-                                         (1 - miss) / (d.memory_rate * d[C::kCacheRate]));
+  t->memory_seconds = t->memory_bytes *
+                      (miss / (d.memory_rate * d[C::kMemorySustained]) + (1 - miss) / CacheRate(d));
 }
 
 // One block holds a tile of queries of one head and walks along the keys.
@@ -98,7 +98,7 @@ AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
   t.memory_bytes = own + elements.keys_values * p.key_value_bytes;
   StreamMemory(d, conditions, t.memory_bytes, &t);
   const double cached = own + elements.keys_values * p.key_value_bytes * (t.shared ? 1 : group);
-  t.cache_seconds = cached / (d.memory_rate * d[C::kCacheRate]);
+  t.cache_seconds = cached / CacheRate(d);
   t.launch_seconds = d[C::kLaunchDecode];
   t.seconds = Overlap(d[C::kDecodeOverlap], t.units_seconds, t.memory_seconds, t.cache_seconds);
   return t;

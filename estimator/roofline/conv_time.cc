@@ -65,7 +65,8 @@ ConvTime TensorConv(const TimingDevice& d, const ConvProblem& p, double input_by
                    .output_bytes = p.element_bytes,
                    .tensor = true,
                    .peak = p.peak,
-                   .activation_bytes = input_bytes};
+                   .activation_bytes = input_bytes,
+                   .extra_bytes = p.extra_bytes};
   const GemmTime g = ExpectedGemm(d, gemm, conditions);
   ConvTime t;
   t.tile = g.tile;
@@ -94,7 +95,8 @@ Traffic TensorTraffic(const ConvProblem& p) {
   const double input = p.batch * p.channels * p.height * p.width;
   const double output = p.batch * p.filters * p.out_height * p.out_width;
   const double weights = p.filters * p.channels / p.groups * p.kernel_height * p.kernel_width;
-  return {(input + output) * p.element_bytes, weights * p.element_bytes, input * p.element_bytes};
+  return {(input + output) * p.element_bytes + p.extra_bytes, weights * p.element_bytes,
+          input * p.element_bytes};
 }
 
 }  // namespace

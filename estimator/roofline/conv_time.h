@@ -14,8 +14,9 @@ struct ConvProblem {
   double out_height = 1, out_width = 1;
   double groups = 1;
   double element_bytes = 4;
-  bool tensor = false;  // runs on matrix units, else on vector units
-  double peak = 0;      // dense, FLOP/s of the whole device, for this type
+  bool tensor = false;     // runs on matrix units, else on vector units
+  double peak = 0;         // dense, FLOP/s of the whole device, for this type
+  double extra_bytes = 0;  // other operands: a residual, a bias
 };
 
 struct ConvTime {

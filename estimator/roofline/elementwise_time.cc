@@ -33,7 +33,7 @@ StreamTime ExpectedStream(const TimingDevice& device, const StreamProblem& probl
   const double share = KindShare(device, problem);
   t.miss = MissShare(device, conditions, problem.bytes);
   t.rate = device.memory_rate * device[Constant::kStreamSustained] * share;
-  const double cache_rate = device.memory_rate * device[Constant::kCacheRate] * share;
+  const double cache_rate = CacheRate(device) * share;
   t.memory_seconds = problem.bytes * t.miss / t.rate + problem.bytes * (1 - t.miss) / cache_rate;
   t.memory_seconds += std::min(t.memory_seconds, device[Constant::kMemoryLatency]);
 

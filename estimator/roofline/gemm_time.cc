@@ -57,10 +57,10 @@ struct Shared {
 Shared Prepare(const TimingDevice& d, const GemmProblem& p, const Conditions& conditions) {
   Shared s;
   s.c = Constants(d, p);
-  s.a = p.activation_bytes > 0 ? p.activation_bytes : p.batch * p.m * p.k * p.input_bytes;
-  s.w = p.batch * p.n * p.k * p.input_bytes;
+  s.a = p.activation_bytes.value_or(p.batch * p.m * p.k * p.input_bytes);
+  s.w = p.weight_bytes.value_or(p.batch * p.n * p.k * p.input_bytes);
   s.out = p.batch * p.m * p.n * p.output_bytes;
-  s.miss_a = MissShare(d, conditions, s.a + s.w + s.out);
+  s.miss_a = MissShare(d, conditions, s.a + s.w + s.out + p.extra_bytes);
   s.miss_w = MissShare(d, conditions, s.a + conditions.weight_copies * s.w + s.out);
   // A power limit lets short kernels run at a higher clock than long ones.
   const double work = 2 * p.batch * p.m * p.n * p.k / (p.peak * s.c.efficiency);
@@ -68,7 +68,7 @@ Shared Prepare(const TimingDevice& d, const GemmProblem& p, const Conditions& co
       1 + (d[Constant::kBurstGain] - 1) * std::exp(-work / d[Constant::kBurstTime]);
   s.rate_gain = burst * s.c.shape;
   s.sustained = d.memory_rate * d[Constant::kMemorySustained];
-  s.cache_rate = d.memory_rate * d[Constant::kCacheRate];
+  s.cache_rate = CacheRate(d);
   const auto too_large = [&](double bytes) {
     return d.cache <= 0 ? 1.0 : std::clamp((bytes / d.cache - 0.3) / 0.7, 0.0, 1.0);
   };
@@ -109,7 +109,7 @@ GemmTime WithTile(const TimingDevice& d, const GemmProblem& p, const Shared& s, 
   const double down = std::min(tiles_m, std::max(1.0, together / across));
   t.reread_bytes = s.w * s.keep_w * (std::max(tiles_m / down, 1.0) - 1) +
                    s.a * s.keep_a * (std::max(tiles_n / across, 1.0) - 1);
-  const double first_bytes = s.a * s.miss_a + s.w * s.miss_w + s.out * s.miss_a;
+  const double first_bytes = s.a * s.miss_a + s.w * s.miss_w + (s.out + p.extra_bytes) * s.miss_a;
   t.memory_bytes = first_bytes + t.reread_bytes;
   const double stream = (first_bytes + t.reread_bytes / d[Constant::kMemoryReread]) / s.sustained;
   t.memory_seconds = stream + std::min(d[Constant::kMemoryLatency], stream);
@@ -160,6 +160,7 @@ GemmTime ExpectedGemm(const TimingDevice& device, const GemmProblem& problem,
                                                      : VectorTiles();
   GemmTime best;
   for (const Tile tile : tiles) {
+    if (!problem.tensor && batched && tile.rows < device[Constant::kVectorBatchedRows]) continue;
     for (const int split : KSplits()) {
       if (split > 1 && (batched || split > problem.k / 64)) break;
       const GemmTime time = WithTile(device, problem, shared, tile, split);

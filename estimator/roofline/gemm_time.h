@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "estimator/roofline/tiles.h"
 #include "estimator/roofline/timing_device.h"
 
@@ -13,10 +15,12 @@ struct GemmProblem {
   double output_bytes = 2;
   bool tensor = true;  // runs on matrix units, else on vector units
   double peak = 0;     // dense, FLOP/s of the whole device, for these types
-  double activation_bytes =
-      0;                  // 0: batch * m * k elements; else what is really read (implicit GEMM)
-  bool bias = false;      // added by a kernel of its own, as frameworks do in eager mode
-  bool quantize = false;  // the activations arrive in 16 bits and are quantized first
+  // What is really read, where it is not batch * m * k and batch * n * k elements: the image of an
+  // implicit GEMM, weights stored in fewer bits.
+  std::optional<double> activation_bytes, weight_bytes;
+  double extra_bytes = 0;  // other operands: a residual, a bias
+  bool bias = false;       // added by a kernel of its own, as frameworks do in eager mode
+  bool quantize = false;   // the activations arrive in 16 bits and are quantized first
 };
 
 // One way to run it, and where its time goes. Times in seconds.

@@ -42,8 +42,7 @@ RecurrentTime ExpectedRecurrentSteps(const TimingDevice& device, const Recurrent
   t.product_seconds = product.seconds;
   // Gates in, state in and out; small enough to stay in the cache.
   const double bytes = (p.gates + 3) * p.batch * p.hidden * p.element_bytes;
-  t.pointwise_seconds =
-      device[C::kLaunchGraph] + bytes / (device.memory_rate * device[C::kCacheRate]);
+  t.pointwise_seconds = device[C::kLaunchGraph] + bytes / CacheRate(device);
   t.step_seconds = t.product_seconds + t.pointwise_seconds;
   t.launch_seconds = LaunchSeconds(device, conditions);
   t.seconds = t.launch_seconds + p.steps * t.step_seconds;
@@ -58,7 +57,7 @@ RecurrentTime ExpectedPersistent(const TimingDevice& device, const RecurrentProb
   const double efficiency = device[p.tensor ? C::kTensorEfficiency : C::kVectorEfficiency];
   const double arithmetic = 2 * p.gates * p.hidden * p.hidden * p.batch / (p.peak * efficiency);
   const double state = p.batch * p.hidden * p.element_bytes * (1 + device.units);
-  t.product_seconds = arithmetic + state / (device.memory_rate * device[C::kCacheRate]);
+  t.product_seconds = arithmetic + state / CacheRate(device);
   t.pointwise_seconds = kBarrierTrips * device[C::kMemoryLatency];
   t.step_seconds = t.product_seconds + t.pointwise_seconds;
   t.launch_seconds = LaunchSeconds(device, conditions);

@@ -28,6 +28,11 @@ double MissShare(const TimingDevice& device, const Conditions& conditions, doubl
       (filled - device[Constant::kCacheWarmUntil]) / device[Constant::kCacheColdAfter], 0.0, 1.0);
 }
 
+double CacheRate(const TimingDevice& device) {
+  // Never slower than device memory: what it misses streams through it.
+  return std::max(device[Constant::kCacheRate] * device.units * device.clock, device.memory_rate);
+}
+
 double Overlap(double p, double a, double b, double c) {
   const double longest = std::max({a, b, c});
   if (longest <= 0) return 0;

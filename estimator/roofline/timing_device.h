@@ -35,6 +35,9 @@ struct Conditions {
 // Share (0 to 1) of `bytes` that has left the cache when `touched` bytes pass between two uses.
 double MissShare(const TimingDevice& device, const Conditions& conditions, double touched);
 
+// Bytes per second that the last-level cache delivers to all units.
+double CacheRate(const TimingDevice& device);
+
 // (a^p + b^p + c^p)^(1/p) of times in seconds; p = 1 adds, large p takes the longest.
 double Overlap(double p, double a, double b, double c = 0);
 

@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "estimator/cli/commands.h"
+#include "estimator/cli/options.h"
+#include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
+#include "estimator/report/format.h"
+#include "estimator/roofline/expected.h"
+
+namespace dlcost {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  DeviceOptions device;
+  CountOptions count;
+  std::string node, output;
+};
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  dlcost explain bert.onnx --gpu a100 --node /encoder/layer.0/attention/self/MatMul\n"
+    "  dlcost explain resnet50.onnx --gpu v100-pcie-32gb --batch 8\n"
+    "Without --node: the kernel that takes longest.\n";
+
+class Explainer {
+ public:
+  Explainer(const Options& options, const Device& device, const InferredModel& model)
+      : report_(ReportOptionsOf(options.count, options.device)),
+        device_(device),
+        timing_(MakeTimingDevice(device)),
+        model_(model) {
+    PlanOptions plan = report_.plan;
+    plan.device = &device_;
+    plan.math = report_.bound.math;
+    plan_ = MakePlan(model, plan);
+  }
+
+  std::string Run(const std::string& node) const {
+    const Kernel& kernel = node.empty() ? Longest() : Of(node);
+    const Bound bound = BoundKernel(kernel, device_, report_.bound);
+    const std::optional<Expected> expected = Expect(kernel, bound);
+    if (!expected) {
+      throw Error("{}: there is no expected time: {}", Printable(NameOf(kernel)),
+                  kernel.launches == Count(0) ? "nothing is launched"
+                                              : "its type has no rate on this device");
+    }
+    return Text(kernel, bound, *expected);
+  }
+
+ private:
+  std::optional<Expected> Expect(const Kernel& kernel, const Bound& bound) const {
+    return ExpectedKernel(
+        kernel, device_, timing_, bound,
+        {.math = report_.bound.math, .cache = report_.bound.cache, .eager = report_.eager});
+  }
+
+  const std::string& NameOf(const Kernel& kernel) const { return model_.nodes[kernel.main].name; }
+
+  const Kernel& Longest() const {
+    const Kernel* longest = nullptr;
+    double most = 0;
+    for (const Kernel& kernel : plan_.kernels) {
+      const auto expected = Expect(kernel, BoundKernel(kernel, device_, report_.bound));
+      if (expected && expected->time.expected > most) {
+        most = expected->time.expected;
+        longest = &kernel;
+      }
+    }
+    if (longest == nullptr) throw Error("no kernel of this model has an expected time");
+    return *longest;
+  }
+
+  const Kernel& Of(const std::string& name) const {
+    std::vector<std::string> names;
+    for (std::size_t n = 0; n < model_.nodes.size(); ++n) {
+      if (model_.nodes[n].name == name) return plan_.kernels[plan_.kernel_of[n]];
+      names.push_back(model_.nodes[n].name);
+    }
+    throw Error("--node: the model has no node '{}'{}", Printable(name), DidYouMean(name, names));
+  }
+
+  std::string Text(const Kernel& kernel, const Bound& bound, const Expected& expected) const {
+    std::string out = fmt::format("{} on {}\n", Printable(NameOf(kernel)), device_.name);
+    const std::string nodes =
+        kernel.nodes.size() == 1 ? std::string() : fmt::format(", {} nodes", kernel.nodes.size());
+    out += fmt::format("kernel {}{}{}\n\n", kernel.id,
+                       kernel.algorithm.empty() ? "" : ": " + kernel.algorithm, nodes);
+    std::size_t what = 0, value = 0;
+    for (const TimeStep& step : expected.steps) {
+      what = std::max(what, step.what.size());
+      value = std::max(value, step.value.size());
+    }
+    for (const TimeStep& step : expected.steps) {
+      std::string line =
+          fmt::format("  {:<{}}  {:<{}}  {}", step.what, what, step.value, value, step.reason);
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + "\n";
+    }
+    out += fmt::format("\n  limited by {}; the bound is {} ({})\n", expected.limiter,
+                       ReadableTime(bound.time), bound.limiter);
+    if (HasDefaultTiming()) {
+      out +=
+          "  no constants were measured for this architecture: those of all architectures hold\n";
+    }
+    for (const std::string& advice : expected.advice) out += "  - " + advice + "\n";
+    return out;
+  }
+
+  bool HasDefaultTiming() const { return device_.timing.empty(); }
+
+  ReportOptions report_;
+  const Device& device_;
+  TimingDevice timing_;
+  const InferredModel& model_;
+  Plan plan_;
+};
+
+int Run(const Options& options) {
+  const std::optional<Device> device = FindDevice(options.device);
+  if (!device) throw Error("explain needs a device: --gpu a100 (dlcost gpus lists them)");
+  const InferredModel model = InferModel(options.model);
+  WriteOutput(options.output, Explainer(options, *device, model).Run(options.node));
+  return 0;
+}
+
+}  // namespace
+
+void AddExplainCommand(Commands& commands) {
+  CLI::App* app =
+      commands.app.add_subcommand("explain", "Show the expected time of one kernel step by step");
+  app->footer(kExamples);
+  auto options = std::make_shared<Options>();
+  AddModelOptions(*app, options->model);
+  AddDeviceOptions(*app, options->device);
+  AddCountOptions(*app, options->count);
+  app->add_option("--node", options->node, "a node of the kernel; the longest kernel if none")
+      ->type_name("NAME");
+  app->add_option("-o,--output", options->output, "file to write; standard output if none");
+  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+}
+
+}  // namespace dlcost

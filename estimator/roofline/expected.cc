@@ -1,0 +1,297 @@
+#include "estimator/roofline/expected.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "estimator/roofline/attention_time.h"
+#include "estimator/roofline/conv_time.h"
+#include "estimator/roofline/elementwise_time.h"
+#include "estimator/roofline/explain_steps.h"
+#include "estimator/roofline/gemm_time.h"
+#include "estimator/roofline/recurrent_time.h"
+
+namespace dlcost {
+namespace {
+
+// The type that most multiply-accumulates, or else most operations, are done in.
+DType MainType(const Kernel& kernel) {
+  if (kernel.math != DType::kUndefined) return kernel.math;
+  DType best = DType::kFloat32;
+  Count most(0);
+  for (const Work::Entry& entry : kernel.work.entries()) {
+    const Count macs = entry.counts[static_cast<std::size_t>(OpClass::kMac)];
+    if (macs > most) {
+      most = macs;
+      best = entry.dtype;
+    }
+  }
+  return best;
+}
+
+double Product(const std::vector<std::int64_t>& values) {
+  double product = 1;
+  for (const std::int64_t value : values) product *= static_cast<double>(value);
+  return product;
+}
+
+class Estimator {
+ public:
+  Estimator(const Kernel& kernel, const Device& device, const TimingDevice& timing,
+            const Bound& bound, const ExpectedOptions& options)
+      : kernel_(kernel), device_(device), timing_(timing), bound_(bound), options_(options) {
+    conditions_.eager = options.eager;
+    conditions_.cold = options.cache == CacheState::kCold;
+    type_ = MainType(kernel);
+  }
+
+  std::optional<Expected> Run() {
+    if (kernel_.unknown || kernel_.launches == Count(0)) return std::nullopt;
+    bool timed = false;
+    if (const auto* gemm = std::get_if<GemmNest>(&kernel_.nest)) {
+      timed = Gemm(*gemm);
+    } else if (const auto* conv = std::get_if<ConvNest>(&kernel_.nest)) {
+      timed = Conv(*conv);
+    } else if (const auto* attention = std::get_if<AttentionNest>(&kernel_.nest)) {
+      timed = Attention(*attention);
+    } else if (const auto* recurrent = std::get_if<RecurrentNest>(&kernel_.nest)) {
+      timed = Recurrent(*recurrent);
+    } else {
+      timed = Stream();
+    }
+    if (!timed) return std::nullopt;
+    return std::move(result_);
+  }
+
+ private:
+  bool FindMatrixRoof() {
+    const Roof roof = FindRoof(device_, WorkKind::kMatrix, type_, options_.math);
+    if (!roof.known) return false;
+    peak_ = roof.peak.value();
+    tensor_ = roof.unit == UnitKind::kTensor;
+    element_bytes_ = std::max(Bits(type_), 4) / 8.0;
+    return true;
+  }
+
+  // How often the nest runs within the kernel: a loop body counts once per round.
+  double Repeats(double nest_macs) const {
+    const double macs = kernel_.work.macs().AsDouble();
+    return nest_macs > 0 ? std::max(1.0, std::round(macs / nest_macs)) : 1;
+  }
+
+  void Finish(double seconds, double repeats, double launch, double log_range) {
+    result_.launch = launch * repeats;
+    result_.time = WithRange(seconds * repeats, log_range, bound_.time.value());
+    ExplainTotal(result_, repeats, log_range);
+  }
+
+  bool Gemm(const GemmNest& nest) {
+    if (!FindMatrixRoof()) return false;
+    GemmProblem p{.batch = nest.batch.AsDouble(),
+                  .m = nest.m.AsDouble(),
+                  .n = nest.n.AsDouble(),
+                  .k = nest.k.AsDouble(),
+                  .input_bytes = element_bytes_,
+                  .output_bytes = element_bytes_,
+                  .tensor = tensor_,
+                  .peak = peak_};
+    if (p.m * p.n * p.k * p.batch <= 0) return false;
+    const double repeats = Repeats(p.batch * p.m * p.n * p.k);
+    const double results = p.batch * p.m * p.n;
+    p.output_bytes = std::clamp(kernel_.bytes_written.AsDouble() / repeats / results, 1.0, 8.0);
+    const double first = p.batch * p.m * p.k * p.input_bytes;
+    const double rest = kernel_.bytes_read.AsDouble() / repeats - first;
+    const double weights = p.batch * p.n * p.k * p.input_bytes;
+    if (rest > 0 && rest < weights) p.weight_bytes = rest;  // stored in fewer bits, or broadcast
+    p.extra_bytes = std::max(0.0, rest - weights);
+    const GemmTime t = ExpectedGemm(timing_, p, conditions_);
+    result_.units = t.units_seconds * repeats;
+    result_.memory = t.memory_seconds * repeats;
+    ExplainGemm(timing_, p, conditions_, t, result_);
+    Finish(t.seconds, repeats, t.launch_seconds,
+           timing_[p.batch > 1 ? Constant::kRangeBatched : Constant::kRangeGemm]);
+    return true;
+  }
+
+  bool Conv(const ConvNest& nest) {
+    if (!FindMatrixRoof() || nest.in.empty()) return false;
+    // Axes beyond two count as further rows; one axis as a row of height one.
+    const bool flat = nest.in.size() == 1;
+    const auto height = [&](const std::vector<std::int64_t>& sizes) {
+      return flat ? 1 : Product({sizes.begin(), sizes.end() - 1});
+    };
+    const auto width = [](const std::vector<std::int64_t>& sizes) {
+      return static_cast<double>(sizes.back());
+    };
+    ConvProblem p{.batch = nest.batch.AsDouble(),
+                  .channels = nest.in_channels.AsDouble(),
+                  .height = height(nest.in),
+                  .width = width(nest.in),
+                  .filters = nest.out_channels.AsDouble(),
+                  .kernel_height = height(nest.kernel),
+                  .kernel_width = width(nest.kernel),
+                  .out_height = height(nest.out),
+                  .out_width = width(nest.out),
+                  .groups = nest.groups.AsDouble(),
+                  .element_bytes = element_bytes_,
+                  .tensor = tensor_,
+                  .peak = peak_};
+    const double outputs = p.batch * p.filters * p.out_height * p.out_width;
+    const double macs = outputs * p.channels / p.groups * p.kernel_height * p.kernel_width;
+    if (macs <= 0) return false;
+    // A stencil per channel is no matrix product: it streams its input.
+    if (p.channels == p.groups && p.groups > 1) return Stream();
+    const double repeats = Repeats(macs);
+    const double own = (p.batch * p.channels * p.height * p.width + outputs +
+                        p.filters * p.channels / p.groups * p.kernel_height * p.kernel_width) *
+                       p.element_bytes;
+    p.extra_bytes = std::max(0.0, kernel_.bytes().AsDouble() / repeats - own);
+    const ConvTime t = RunConv(p);
+    result_.units = t.units_seconds * repeats;
+    result_.memory = (t.memory_seconds + t.transform_seconds) * repeats;
+    ExplainConv(timing_, p, t, result_);
+    Finish(t.seconds, repeats, t.launch_seconds, timing_[Constant::kRangeConv]);
+    return true;
+  }
+
+  ConvTime RunConv(const ConvProblem& p) const {
+    const auto run = [&](ConvMethod method) {
+      return ExpectedConv(timing_, p, method, conditions_);
+    };
+    const Algorithm algorithm = kernel_.execution
+                                    ? kernel_.execution->algorithm
+                                    : ParseAlgorithm(kernel_.algorithm).value_or(Algorithm::kNone);
+    switch (algorithm) {
+      case Algorithm::kWinograd:
+        return run(ConvMethod::kWinogradFused);
+      case Algorithm::kWinogradNonfused:
+        return run(ConvMethod::kWinogradStaged);
+      case Algorithm::kFft:
+        return run(ConvMethod::kFft);
+      case Algorithm::kIm2colGemm:
+        return run(ConvMethod::kExplicitGemm);
+      default:
+        return run(ConvMethod::kImplicitGemm);
+    }
+  }
+
+  bool Attention(const AttentionNest& nest) {
+    if (!FindMatrixRoof()) return false;
+    AttentionProblem p{.phase = AttentionPhase::kEncoder,
+                       .causal = nest.causal,
+                       .batch = nest.batch.AsDouble(),
+                       .query_length = nest.q_len.AsDouble(),
+                       .key_length = nest.kv_len.AsDouble(),
+                       .heads = nest.q_heads.AsDouble(),
+                       .key_value_heads = nest.kv_heads.AsDouble(),
+                       .head_size = (nest.qk_dim + nest.v_dim).AsDouble() / 2,
+                       .query_bytes = element_bytes_,
+                       .key_value_bytes = element_bytes_,
+                       .peak = peak_};
+    if (p.batch * p.query_length * p.key_length * p.heads * p.key_value_heads <= 0) return false;
+    if (p.query_length == 1) p.phase = AttentionPhase::kDecode;
+    const AttentionTime t = ExpectedAttention(timing_, p, conditions_);
+    // Scores that go through memory: what the kernel moves beyond the operands of a fused one.
+    const double extra = std::max(0.0, kernel_.bytes().AsDouble() - t.memory_bytes) /
+                         (timing_.memory_rate * timing_[Constant::kMemorySustained]);
+    result_.units = t.units_seconds;
+    result_.memory = t.memory_seconds + extra;
+    ExplainAttention(timing_, p, t, extra, result_);
+    Finish(t.seconds + extra, 1, t.launch_seconds,
+           timing_[p.phase == AttentionPhase::kDecode ? Constant::kRangeDecode
+                                                      : Constant::kRangeAttention]);
+    return true;
+  }
+
+  bool Recurrent(const RecurrentNest& nest) {
+    if (!FindMatrixRoof()) return false;
+    const double directions = nest.directions.AsDouble();
+    const double gates = nest.gates.AsDouble(), hidden = nest.hidden.AsDouble();
+    RecurrentProblem p{.gates = gates,
+                       .hidden = hidden,
+                       .batch = nest.batch.AsDouble(),
+                       .steps = nest.steps.AsDouble(),
+                       .element_bytes = element_bytes_,
+                       .tensor = tensor_,
+                       .peak = peak_};
+    if (p.hidden * p.batch * p.steps * gates * nest.input.AsDouble() <= 0) return false;
+    if (device_.per_unit.registers) {
+      p.register_bytes = device_.per_unit.registers->AsDouble() * timing_.units;
+    }
+    const GemmTime inputs = ExpectedGemm(timing_,
+                                         {.m = p.batch * p.steps,
+                                          .n = gates * hidden,
+                                          .k = nest.input.AsDouble(),
+                                          .input_bytes = element_bytes_,
+                                          .output_bytes = element_bytes_,
+                                          .tensor = tensor_,
+                                          .peak = peak_},
+                                         conditions_);
+    const RecurrentTime steps = ExpectedRecurrentSteps(timing_, p, conditions_);
+    const RecurrentTime persistent = ExpectedPersistent(timing_, p, conditions_);
+    const bool keep = persistent.seconds > 0 && persistent.seconds < steps.seconds;
+    const RecurrentTime& t = keep ? persistent : steps;
+    result_.units = directions * (inputs.units_seconds + p.steps * t.product_seconds);
+    result_.memory = directions * (inputs.memory_seconds + p.steps * t.pointwise_seconds);
+    ExplainRecurrent(p, inputs, t, directions, result_);
+    Finish(inputs.seconds + t.seconds, directions, inputs.launch_seconds + t.launch_seconds,
+           timing_[Constant::kRangeBatched]);
+    return true;
+  }
+
+  bool Stream() {
+    StreamProblem p;
+    p.bytes = kernel_.bytes().AsDouble();
+    if (p.bytes <= 0) return false;
+    p.element_bytes = std::max(Bits(type_), 8) / 8.0;
+    if (const auto* rows = std::get_if<ReduceNest>(&kernel_.nest)) {
+      p.row_elements = rows->reduce.AsDouble();
+      // Reductions with exponentials are softmaxes; those with square roots normalizations.
+      if (kernel_.work.Of(OpClass::kExp) > Count(0)) {
+        p.kind = StreamKind::kSoftmax;
+      } else if (kernel_.work.Of(OpClass::kSqrt) > Count(0)) {
+        p.kind = StreamKind::kNormalization;
+      }
+    }
+    Arithmetic(p);
+    const StreamTime t = ExpectedStream(timing_, p, conditions_);
+    result_.units = std::max(t.arithmetic_seconds, t.fill_seconds);
+    result_.memory = t.memory_seconds;
+    ExplainStream(p, t, result_);
+    Finish(t.seconds, 1, t.launch_seconds, timing_[Constant::kRangeElementwise]);
+    return true;
+  }
+
+  // Multiply-accumulates and other arithmetic on vector units, special functions on theirs: a
+  // quarter of the lanes (NVIDIA: 16 of 64 or 128 per SM; AMD: one in four cycles).
+  void Arithmetic(StreamProblem& p) const {
+    const Roof roof = FindRoof(device_, WorkKind::kVector, type_, options_.math);
+    if (!roof.known) return;
+    const auto of = [&](OpClass op_class) { return kernel_.work.Of(op_class).AsDouble(); };
+    p.arithmetic_peak = roof.peak.value();
+    p.arithmetic = 2 * of(OpClass::kMac) + of(OpClass::kAdd) + of(OpClass::kMul) +
+                   of(OpClass::kCompare) + of(OpClass::kDiv);
+    p.specials = of(OpClass::kSqrt) + of(OpClass::kExp) + of(OpClass::kLog) + of(OpClass::kTrig);
+    p.special_rate = roof.peak.value() / 2 / 4;
+  }
+
+  const Kernel& kernel_;
+  const Device& device_;
+  const TimingDevice& timing_;
+  const Bound& bound_;
+  const ExpectedOptions& options_;
+  Conditions conditions_;
+  DType type_ = DType::kFloat32;
+  double peak_ = 0, element_bytes_ = 4;
+  bool tensor_ = false;
+  Expected result_;
+};
+
+}  // namespace
+
+std::optional<Expected> ExpectedKernel(const Kernel& kernel, const Device& device,
+                                       const TimingDevice& timing, const Bound& bound,
+                                       const ExpectedOptions& options) {
+  return Estimator(kernel, device, timing, bound, options).Run();
+}
+
+}  // namespace dlcost
