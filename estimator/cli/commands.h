@@ -24,6 +24,7 @@ void AddNetworkCommand(Commands& commands);  // `dlcost network resnet50 -o resn
 void AddDiffCommand(Commands& commands);     // `dlcost diff old.onnx new.onnx`
 void AddCompareCommand(Commands& commands);  // `dlcost compare model.onnx --measured FILE`
 void AddFitCommand(Commands& commands);      // `dlcost fit runs.csv --x layers --y flops`
+void AddCheckCommand(Commands& commands);    // `dlcost check new.onnx --baseline baseline.json`
 void AddHtmlCommand(Commands& commands);     // `dlcost html model.onnx --gpu a100 -o model.html`
 
 }  // namespace dlcost

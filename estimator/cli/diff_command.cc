@@ -12,7 +12,7 @@ namespace {
 struct Options {
   Source before;
   // What is different for the second report; empty means the same.
-  std::string after, after_gpu, after_math, after_cache;
+  std::string after, after_gpu, after_math, after_cache, after_dtype;
   std::optional<std::int64_t> after_batch;
   std::vector<std::string> after_dims;
   std::string format = "text";
@@ -27,12 +27,14 @@ constexpr const char* kExamples =
     "  dlcost diff old.onnx new.onnx --gpu a100\n"
     "  dlcost diff baseline.json new.onnx\n"
     "  dlcost diff model.onnx --gpu a100 --after-gpu h100\n"
+    "  dlcost diff model.onnx --gpu a100 --after-dtype f16\n"
     "  dlcost diff model.onnx --batch 1 --after-batch 8 --format markdown\n";
 
 Source AfterOf(const Options& options) {
   Source after = options.before;
   if (!options.after.empty()) after.model.path = options.after;
   if (!options.after_gpu.empty()) after.device.gpu = options.after_gpu;
+  if (!options.after_dtype.empty()) after.model.dtype = options.after_dtype;
   if (!options.after_math.empty()) after.device.math = options.after_math;
   if (!options.after_cache.empty()) after.device.cache = options.after_cache;
   if (options.after_batch) after.model.batch = options.after_batch;
@@ -44,8 +46,8 @@ Source AfterOf(const Options& options) {
 int Run(const Options& options) {
   RequireOneOf("--format", options.format, {"text", "markdown", "json"});
   const bool other = !options.after_gpu.empty() || !options.after_math.empty() ||
-                     !options.after_cache.empty() || options.after_batch ||
-                     !options.after_dims.empty();
+                     !options.after_dtype.empty() || !options.after_cache.empty() ||
+                     options.after_batch || !options.after_dims.empty();
   if (options.after.empty() && !other) {
     throw Error("diff needs a second model or report, or --after-gpu, --after-batch, ...");
   }
@@ -67,7 +69,8 @@ int Run(const Options& options) {
   } else if (options.format == "markdown") {
     content = RenderDiffMarkdown(diff, {.top = options.top});
   } else {
-    content = RenderDiffText(diff, {.top = options.top});
+    content = RenderDiffText(
+        diff, {.top = options.top, .max_width = options.output.empty() ? TerminalWidth() : 0});
   }
   WriteOutput(options.output, content);
   return 0;
@@ -86,6 +89,8 @@ void AddDiffCommand(Commands& commands) {
   AddCountOptions(*app, options->before.count);
   app->add_option("--after-gpu", options->after_gpu, "another device for the second side")
       ->type_name("ID");
+  app->add_option("--after-dtype", options->after_dtype, "another data type for the second side")
+      ->type_name("TYPE");
   app->add_option("--after-math", options->after_math, "another math mode for the second side")
       ->type_name("MODE");
   app->add_option("--after-cache", options->after_cache, "another cache state for the second side")

@@ -38,11 +38,26 @@ std::optional<Device> KnownDevice(const Report& report, const DeviceOptions& opt
   }
 }
 
+// Ids of the devices; several may be given at once, with commas. One empty name for none.
+std::vector<std::string> DeviceNames(const Options& options) {
+  std::vector<std::string> names;
+  for (const std::string& gpu : options.gpus) {
+    DeviceOptions device = options.source.device;
+    device.gpu = gpu;
+    if (!NamesSeveralDevices(device)) {
+      names.push_back(gpu);
+      continue;
+    }
+    for (const Device& one : FindDevices(device)) names.push_back(one.id);
+  }
+  if (names.empty()) names.emplace_back();
+  return names;
+}
+
 int Run(const Options& options) {
   std::vector<std::string> files = {options.source.model.path};
   files.insert(files.end(), options.more.begin(), options.more.end());
-  std::vector<std::string> gpus = options.gpus;
-  if (gpus.empty()) gpus.emplace_back();
+  const std::vector<std::string> gpus = DeviceNames(options);
   std::deque<Report> reports;  // the page points into both
   std::deque<std::optional<Device>> devices;
   std::vector<HtmlReport> page;

@@ -1,5 +1,6 @@
 #include "estimator/cli/load.h"
 
+#include <algorithm>
 #include <set>
 
 #include "estimator/core/error.h"
@@ -27,7 +28,12 @@ void BindLike(const Report& like, const Model& model, Bindings& bindings) {
   if (bindings.batch || !bindings.inputs.empty()) return;
   const std::set<std::string> symbols = Symbols(model);
   for (const auto& [name, size] : like.model.dims) {
-    if (symbols.count(name) != 0) bindings.dims.emplace(name, size);
+    // A default that was noted then is noted again, so that a report written anew is the same.
+    const std::string noted = name + " = 1 by default";
+    const bool by_default =
+        std::any_of(like.notes.begin(), like.notes.end(),
+                    [&](const std::string& note) { return note.starts_with(noted); });
+    if (symbols.count(name) != 0 && !by_default) bindings.dims.emplace(name, size);
   }
 }
 
@@ -61,10 +67,13 @@ Report LoadReport(const Source& source, const Report* like) {
       options.plan.fusion = like->options.plan.fusion;
   }
   const std::optional<Device> device = FindDevice(device_options);
-  InferOptions infer{BindingsOf(source.model)};
+  ModelOptions model_options = source.model;
+  if (model_options.dtype.empty() && like != nullptr) model_options.dtype = like->options.dtype;
+  options.dtype = model_options.dtype;
+  Bindings bindings = BindingsOf(source.model);
   Model model = ReadModel(path);
-  if (like != nullptr) BindLike(*like, model, infer.bindings);
-  return BuildReport(Infer(std::move(model), infer), device, options);
+  if (like != nullptr) BindLike(*like, model, bindings);
+  return BuildReport(InferModel(std::move(model), model_options, bindings), device, options);
 }
 
 }  // namespace dlcost

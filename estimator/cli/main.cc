@@ -73,6 +73,7 @@ int Main(int argc, char** argv) {
   AddGpusCommand(commands);
   AddNetworkCommand(commands);
   AddDiffCommand(commands);
+  AddCheckCommand(commands);
   AddHtmlCommand(commands);
 
   // The default command: whatever does not name another one is a model to report on.

@@ -1,6 +1,7 @@
 #include "estimator/cli/options.h"
 
 #include <fmt/ranges.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,8 +61,11 @@ Bindings BindingsOf(const ModelOptions& options) {
 }
 
 InferredModel InferModel(const ModelOptions& options) {
-  const InferOptions infer{BindingsOf(options)};
-  if (options.dtype.empty()) return Infer(ReadModel(options.path), infer);
+  return InferModel(ReadModel(options.path), options, BindingsOf(options));
+}
+
+InferredModel InferModel(Model model, const ModelOptions& options, const Bindings& bindings) {
+  if (options.dtype.empty()) return Infer(std::move(model), {bindings});
   const std::optional<DType> dtype = ParseDType(options.dtype);
   if (!dtype) {
     std::vector<std::string> names = {"float32", "float16", "bfloat16", "int8", "int4"};
@@ -69,9 +73,9 @@ InferredModel InferModel(const ModelOptions& options) {
     throw Error("--dtype '{}' is no data type{}", Printable(options.dtype),
                 DidYouMean(options.dtype, names));
   }
-  InferredModel model = Infer(ReadModel(options.path), infer);
-  Retype(model, *dtype);
-  return model;
+  InferredModel inferred = Infer(std::move(model), {bindings});
+  Retype(inferred, *dtype);
+  return inferred;
 }
 
 void AddDeviceOptions(CLI::App& app, DeviceOptions& options) {
@@ -195,6 +199,12 @@ void WriteOutput(const std::string& path, const std::string& content) {
   if (!written || !closed) {
     throw Error("cannot write '{}': {}", Printable(path), std::strerror(errno));
   }
+}
+
+std::size_t TerminalWidth() {
+  winsize size{};
+  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
 }
 
 void RequireOneOf(const std::string& option, const std::string& value,

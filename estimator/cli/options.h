@@ -24,6 +24,8 @@ struct ModelOptions {
 void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional = "model");
 Bindings BindingsOf(const ModelOptions& options);
 InferredModel InferModel(const ModelOptions& options);
+// The same for a model that was read already, with the dimensions bound so.
+InferredModel InferModel(Model model, const ModelOptions& options, const Bindings& bindings);
 
 // Which device, and how bounds are taken.
 struct DeviceOptions {
@@ -53,6 +55,9 @@ ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& de
 
 // Writes to `path`, or to standard output when it is empty or "-". Throws Error when it cannot.
 void WriteOutput(const std::string& path, const std::string& content);
+
+// Columns of the terminal; 0 where standard output is none.
+std::size_t TerminalWidth();
 
 // Throws Error with the nearest spelling unless `value` is one of `allowed`.
 void RequireOneOf(const std::string& option, const std::string& value,

@@ -1,12 +1,15 @@
-#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <deque>
 #include <memory>
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
 #include "estimator/report/comparison.h"
+#include "estimator/report/html.h"
+#include "estimator/report/plot.h"
 #include "estimator/report/render.h"
 
 namespace dlcost {
@@ -22,6 +25,7 @@ struct Options {
   std::size_t top = 0;
   std::size_t depth = 2;
   bool strict = false;
+  bool plot = false;
 };
 
 constexpr const char* kExamples =
@@ -37,15 +41,33 @@ GroupBy GroupByOf(const std::string& by) {
   return by == "kernel" ? GroupBy::kKernel : GroupBy::kOp;
 }
 
-// Columns of the terminal; 0 where standard output is none.
-std::size_t TerminalWidth() {
-  winsize size{};
-  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
-  return size.ws_col;
+std::string PlotOf(const Report& report) {
+  PlotOptions plot;
+  if (const std::size_t width = TerminalWidth(); width != 0)
+    plot.width = std::min(width, plot.width);
+  const std::string text = RenderPlot(report, plot);
+  if (text.empty()) throw Error("--plot needs a device (--gpu) and a model with arithmetic");
+  return text;
+}
+
+// One page with a report for each device.
+int RunPages(const Options& options, const ReportOptions& report_options) {
+  const std::vector<Device> devices = FindDevices(options.device);
+  const InferredModel model = InferModel(options.model);
+  std::deque<Report> reports;  // the page points into it
+  std::vector<HtmlReport> pages;
+  for (const Device& device : devices) {
+    reports.push_back(BuildReport(model, device, report_options));
+    pages.push_back({&reports.back(), &device});
+  }
+  WriteOutput(options.output, RenderHtml(pages, "dlcost: " + Printable(options.model.path)));
+  return options.strict && !reports.front().unknown.empty() ? 1 : 0;
 }
 
 // Several devices side by side, or all of them ranked.
 int RunComparison(const Options& options, const ReportOptions& report_options) {
+  if (options.format == "html") return RunPages(options, report_options);
+  RequireOneOf("--format (of several devices)", options.format, {"text", "json", "csv", "html"});
   const std::vector<Device> devices = FindDevices(options.device);
   const InferredModel model = InferModel(options.model);
   const Comparison comparison =
@@ -58,7 +80,7 @@ int RunComparison(const Options& options, const ReportOptions& report_options) {
 
 int Run(const Options& options) {
   const GroupBy by = GroupByOf(options.by);
-  RequireOneOf("--format", options.format, {"text", "json", "csv"});
+  RequireOneOf("--format", options.format, {"text", "json", "csv", "markdown", "html"});
   ReportOptions report_options = ReportOptionsOf(options.count, options.device);
   report_options.scope_depth = options.depth;
   report_options.dtype = options.model.dtype;
@@ -73,12 +95,18 @@ int Run(const Options& options) {
     content = RenderJson(report);
   } else if (options.format == "csv") {
     content = RenderCsv(report, by);
+  } else if (options.format == "markdown") {
+    content = RenderMarkdown(report);
+  } else if (options.format == "html") {
+    content = RenderHtml({{&report, device ? &*device : nullptr}},
+                         "dlcost: " + Printable(report.model.path));
   } else {
     const bool terminal = options.output.empty() && isatty(STDOUT_FILENO) != 0;
     content = RenderText(report, {.by = by,
                                   .top = options.top,
                                   .max_width = options.output.empty() ? TerminalWidth() : 0,
                                   .colour = terminal && std::getenv("NO_COLOR") == nullptr});
+    if (options.plot) content += "\n" + PlotOf(report);
   }
   WriteOutput(options.output, content);
   return options.strict && !report.unknown.empty() ? 1 : 0;
@@ -100,10 +128,11 @@ void AddReportCommand(Commands& commands) {
       ->type_name("N")
       ->capture_default_str();
   app->add_option("--top", options->top, "only the N most expensive rows")->type_name("N");
-  app->add_option("--format", options->format, "text, json or csv")
+  app->add_option("--format", options->format, "text, json, csv, markdown or html")
       ->type_name("FORMAT")
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
+  app->add_flag("--plot", options->plot, "draw the roofline under the table");
   app->add_flag("--strict", options->strict, "exit with 1 when anything is unknown");
   app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
 }

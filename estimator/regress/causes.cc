@@ -40,7 +40,7 @@ class Sets {
 
 class Finder {
  public:
-  explicit Finder(const Comparison& c)
+  explicit Finder(const GraphComparison& c)
       : c_(c), before_(c.before.nodes.size(), kNoCause), after_(c.after.nodes.size(), kNoCause) {}
 
   std::vector<Cause> Run() {
@@ -197,7 +197,7 @@ class Finder {
     std::pair<const Operand*, const Operand*> change;
   };
 
-  const Comparison& c_;
+  const GraphComparison& c_;
   Sets sets_;
   std::vector<int> before_, after_;  // the cause of each node
   std::map<std::string, InputCause> input_causes_;
@@ -206,6 +206,8 @@ class Finder {
 
 }  // namespace
 
-std::vector<Cause> FindCauses(const Comparison& comparison) { return Finder(comparison).Run(); }
+std::vector<Cause> FindCauses(const GraphComparison& comparison) {
+  return Finder(comparison).Run();
+}
 
 }  // namespace dlcost

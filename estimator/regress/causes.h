@@ -10,7 +10,7 @@
 namespace dlcost {
 
 // Two reports with their nodes paired and compared.
-struct Comparison {
+struct GraphComparison {
   const GraphView& before;
   const GraphView& after;
   const Matching& matching;
@@ -31,6 +31,6 @@ struct Cause {
 };
 
 // Sorts every difference to its cause: what changed by itself, and what followed from that.
-std::vector<Cause> FindCauses(const Comparison& comparison);
+std::vector<Cause> FindCauses(const GraphComparison& comparison);
 
 }  // namespace dlcost

@@ -44,7 +44,7 @@ std::vector<std::string> NamesOf(const GraphView& view, const Indices& nodes) {
 
 class Composer {
  public:
-  Composer(const Cause& cause, const Comparison& comparison) : cause_(cause), c_(comparison) {}
+  Composer(const Cause& cause, const GraphComparison& comparison) : cause_(cause), c_(comparison) {}
 
   Change Run() {
     Structure();
@@ -109,6 +109,13 @@ class Composer {
     return ShortName(c_.after.Row(b).name, c_.after.Row(b).op, module_);
   }
 
+  std::vector<std::string> ChangedAndReaders() const {
+    std::vector<std::string> names = NamesOf(c_.after, cause_.changed);
+    const std::vector<std::string> readers = NamesOf(c_.after, cause_.readers);
+    names.insert(names.end(), readers.begin(), readers.end());
+    return names;
+  }
+
   const char* Noun() const {
     const std::string& op = c_.after.Row(cause_.changed.front()).op;
     return op.find("Conv") == std::string::npos ? "features" : "channels";
@@ -117,8 +124,9 @@ class Composer {
   // Wider or narrower layers, told once for all that changed alike; then everything else.
   void Changed() {
     if (folded_) return;
-    module_ = CommonModule(NamesOf(c_.after, cause_.changed));
-    const bool several = cause_.changed.size() > 1;
+    const std::vector<std::string> names_of_all = ChangedAndReaders();
+    module_ = CommonModule(names_of_all);
+    const bool several = names_of_all.size() > 1;
     std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::string>> widened;
     std::map<std::string, std::vector<std::string>> other;
     for (const std::int32_t b : cause_.changed) {
@@ -160,7 +168,8 @@ class Composer {
 
   // Where a reader looks for it: the node, the module, or behind which node.
   void Place() {
-    std::vector<std::string> names = NamesOf(c_.after, cause_.changed);
+    std::vector<std::string> names;
+    if (!cause_.changed.empty()) names = ChangedAndReaders();
     if (!cause_.added.empty() || !cause_.removed.empty()) {
       names = cause_.added.empty() ? NamesOf(c_.before, cause_.removed)
                                    : NamesOf(c_.after, cause_.added);
@@ -210,7 +219,7 @@ class Composer {
   }
 
   const Cause& cause_;
-  const Comparison& c_;
+  const GraphComparison& c_;
   Change change_;
   std::vector<std::string> texts_;
   std::string module_;
@@ -219,11 +228,11 @@ class Composer {
 
 }  // namespace
 
-Change ComposeChange(const Cause& cause, const Comparison& comparison) {
+Change ComposeChange(const Cause& cause, const GraphComparison& comparison) {
   return Composer(cause, comparison).Run();
 }
 
-std::vector<Change> ComposePrecision(const Comparison& c) {
+std::vector<Change> ComposePrecision(const GraphComparison& c) {
   std::map<std::pair<DType, DType>, Change> by_type;
   for (std::size_t b = 0; b < c.deltas.size(); ++b) {
     const NodeDelta& delta = c.deltas[b];

@@ -51,6 +51,10 @@ std::vector<std::string> DiffSettings(const Report& before, const Report& after)
           std::string(Name(after.options.bound.cache)));
   compare("fusion", std::string(Name(before.options.plan.fusion)),
           std::string(Name(after.options.plan.fusion)));
+  const auto dtype = [](const Report& r) {
+    return r.options.dtype.empty() ? "as the file says" : r.options.dtype;
+  };
+  compare("data type", dtype(before), dtype(after));
   compare("convention", before.options.convention, after.options.convention);
   std::map<std::string, std::pair<std::string, std::string>> dims;
   for (const auto& [name, size] : before.model.dims) dims[name].first = std::to_string(size);
@@ -102,7 +106,7 @@ ReportDiff DiffReports(const Report& before, const Report& after) {
     diff.same += deltas[i].Any() ? 0 : 1;
     diff.renamed += a.Row(partner).name == b.rows[i]->name ? 0 : 1;
   }
-  const Comparison comparison{a, b, matching, deltas};
+  const GraphComparison comparison{a, b, matching, deltas};
   diff.changes = ComposePrecision(comparison);
   for (const Cause& cause : FindCauses(comparison)) {
     diff.changes.push_back(ComposeChange(cause, comparison));

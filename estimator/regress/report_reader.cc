@@ -160,6 +160,7 @@ std::optional<DeviceFacts> DeviceOf(const Json& json) {
 ReportOptions OptionsOf(const Json& json) {
   ReportOptions options;
   options.convention = json.value("convention", "dlcost");
+  if (json.contains("dtype") && !json["dtype"].is_null()) options.dtype = json["dtype"];
   options.bound.math = ParseMathMode(json.value("math", "default")).value_or(MathMode::kDefault);
   options.bound.cache = ParseCacheState(json.value("cache", "cold")).value_or(CacheState::kCold);
   options.plan.fusion = ParseFusion(json.value("fusion", "none")).value_or(Fusion::kNone);

@@ -19,6 +19,8 @@ struct TextOptions {
 std::string RenderText(const Report& report, const TextOptions& options);
 // Schema dlcost.report/1 (docs/report.md).
 std::string RenderJson(const Report& report);
+// For a pull request: one line, the operators folded, what is unknown.
+std::string RenderMarkdown(const Report& report);
 // One header line, one line per operator type, node or kernel; plain numbers in base units.
 std::string RenderCsv(const Report& report, GroupBy by);
 

@@ -1,0 +1,183 @@
+#include <unistd.h>
+
+#include <deque>
+#include <memory>
+
+#include "estimator/cli/commands.h"
+#include "estimator/cli/load.h"
+#include "estimator/core/error.h"
+#include "estimator/regress/render_check.h"
+#include "estimator/regress/report_reader.h"
+#include "estimator/report/render.h"
+
+namespace dlcost {
+namespace {
+
+struct Options {
+  Source source;
+  std::vector<std::string> baselines;
+  std::string budget;
+  std::vector<std::string> max, fits_on;
+  bool forbid_new_operators = false;
+  bool update = false;
+  std::string format = "text";
+  std::string output;
+};
+
+constexpr const char* kExamples =
+    "A baseline is a report (--format json) or an older model. Without a budget, nothing may "
+    "grow.\n"
+    "Exit code 0: passed, 1: a requirement failed, 2: wrong input.\n"
+    "Examples:\n"
+    "  dlcost check new.onnx --baseline baseline.json\n"
+    "  dlcost check new.onnx --baseline old.onnx --gpu a100 --max macs=+2% --max 'bound_s=1.5 ms'\n"
+    "  dlcost check new.onnx --baseline baseline.json --budget budget.yaml --format junit -o "
+    "dlcost.xml\n"
+    "  dlcost check new.onnx --baseline baseline.json --update\n";
+
+// The command line's source under the conditions of the budget file.
+Source Under(const Options& options, const Conditions& on) {
+  Source source = options.source;
+  if (!on.gpu.empty()) source.device.gpu = on.gpu;
+  if (on.batch) source.model.batch = on.batch;
+  for (const auto& [name, size] : on.dims) {
+    source.model.dims.push_back(name + "=" + std::to_string(size));
+  }
+  return source;
+}
+
+bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+bool SameConditions(const Report& a, const Report& b) {
+  const auto device = [](const Report& r) { return r.device ? r.device->id : ""; };
+  return device(a) == device(b) && a.model.dims == b.model.dims;
+}
+
+class Checker {
+ public:
+  explicit Checker(const Options& options) : options_(options) {
+    if (!options.budget.empty()) file_ = ReadBudgetFile(options.budget);
+    if (file_.on.empty()) file_.on.emplace_back();
+    request_.budgets = file_.budgets;
+    for (const std::string& text : options.max) request_.budgets.push_back(ParseBudget(text));
+    request_.forbid_new_operators = file_.forbid_new_operators || options.forbid_new_operators;
+    std::vector<std::string> fits_on = file_.fits_on;
+    fits_on.insert(fits_on.end(), options.fits_on.begin(), options.fits_on.end());
+    for (const std::string& name : fits_on) request_.fits_on.push_back(OpenDatabase().Find(name));
+    const std::size_t baselines = options.baselines.size();
+    if (baselines > 1 && baselines != file_.on.size()) {
+      throw Error("{} baselines for {} sets of conditions: give one, or one for each", baselines,
+                  file_.on.size());
+    }
+  }
+
+  int Run() {
+    std::vector<CheckRun> runs;
+    for (std::size_t i = 0; i < file_.on.size(); ++i) {
+      if (options_.update) {
+        Update(i);
+      } else {
+        runs.push_back(Check(i));
+      }
+    }
+    if (options_.update) return 0;
+    WriteOutput(options_.output, Render(runs));
+    return AllPassed(runs) ? 0 : 1;
+  }
+
+ private:
+  std::string BaselinePath(std::size_t i) const {
+    if (options_.baselines.empty()) return "";
+    return options_.baselines.size() == 1 ? options_.baselines[0] : options_.baselines[i];
+  }
+
+  // The baseline for the i-th conditions, if there is one that was made under them.
+  std::optional<Report> Baseline(const Source& source, std::size_t i) const {
+    Source old = source;
+    old.model.path = BaselinePath(i);
+    if (old.model.path.empty()) return std::nullopt;
+    if (!Exists(old.model.path)) {
+      throw Error("no baseline '{}'; write it with --update", Printable(old.model.path));
+    }
+    if (IsJsonFile(old.model.path)) return ReadReport(old.model.path);
+    return LoadReport(old);
+  }
+
+  CheckRun Check(std::size_t i) const {
+    const Source source = Under(options_, file_.on[i]);
+    std::optional<Report> baseline = Baseline(source, i);
+    const Report report = LoadReport(source, baseline ? &*baseline : nullptr);
+    // One report cannot be the baseline of several devices or sizes.
+    if (baseline && file_.on.size() > 1 && !SameConditions(*baseline, report)) baseline.reset();
+    CheckRequest request = request_;
+    if (request.budgets.empty() && !request.forbid_new_operators && request.fits_on.empty()) {
+      if (!baseline) throw Error("nothing to check: give --baseline, --budget or --max");
+      request.budgets = NoGrowth(*baseline);
+    }
+    return RunCheck(report, baseline ? &*baseline : nullptr, request);
+  }
+
+  void Update(std::size_t i) const {
+    const std::string path = BaselinePath(i);
+    if (path.empty()) throw Error("--update needs --baseline FILE to write");
+    const Source source = Under(options_, file_.on[i]);
+    std::optional<Report> old;
+    if (Exists(path)) {
+      if (!IsJsonFile(path)) {
+        throw Error("--update writes a report, and '{}' is not one", Printable(path));
+      }
+      old = ReadReport(path);
+    }
+    WriteOutput(path, RenderJson(LoadReport(source, old ? &*old : nullptr)));
+  }
+
+  std::string Render(const std::vector<CheckRun>& runs) const {
+    if (options_.format == "markdown") return RenderCheckMarkdown(runs);
+    if (options_.format == "junit") return RenderCheckJunit(runs);
+    if (options_.format == "github") return RenderCheckGithub(runs);
+    if (options_.format == "json") return RenderCheckJson(runs);
+    return RenderCheckText(runs);
+  }
+
+  const Options& options_;
+  BudgetFile file_;
+  CheckRequest request_;
+};
+
+int Run(const Options& options) {
+  RequireOneOf("--format", options.format, {"text", "markdown", "junit", "github", "json"});
+  return Checker(options).Run();
+}
+
+}  // namespace
+
+void AddCheckCommand(Commands& commands) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = commands.app.add_subcommand("check", "fail when a model costs more than it may");
+  app->footer(kExamples);
+  AddModelOptions(*app, options->source.model);
+  AddDeviceOptions(*app, options->source.device);
+  AddCountOptions(*app, options->source.count);
+  const auto list = [&](const char* name, std::vector<std::string>& values, const char* what) {
+    return app->add_option(name, values, what)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+  list("--baseline", options->baselines, "report or model to compare with")->type_name("FILE");
+  app->add_option("--budget", options->budget, "YAML file with limits (docs/ci.md)")
+      ->type_name("FILE");
+  list("--max", options->max, "a limit, e.g. macs=+2%, 'bytes[scope:layer4]=40 MB'")
+      ->type_name("METRIC=LIMIT");
+  list("--fits-on", options->fits_on, "device whose memory must hold weights and activations")
+      ->type_name("ID");
+  app->add_flag("--forbid-new-operators", options->forbid_new_operators,
+                "fail for operators that the baseline does not have");
+  app->add_flag("--update", options->update, "accept: write the baseline anew");
+  app->add_option("--format", options->format, "text, markdown, junit, github or json")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
+  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+}
+
+}  // namespace dlcost

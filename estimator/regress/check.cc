@@ -1,0 +1,218 @@
+#include "estimator/regress/check.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "estimator/core/error.h"
+#include "estimator/regress/render_diff.h"
+
+namespace dlcost {
+namespace {
+
+constexpr std::size_t kMostOffenders = 5;
+
+double Value(const Report& report, const Budget& budget) {
+  if (budget.subset.All()) {
+    const std::optional<double> value = budget.metric->total(report);
+    if (!value) {
+      throw Error("a budget for {} needs a device: give --gpu, or gpu: under on:",
+                  budget.metric->name);
+    }
+    return *value;
+  }
+  double sum = 0;
+  for (const NodeRow& row : report.nodes) {
+    if (budget.subset.Contains(row)) sum += budget.metric->node(CostOf(row));
+  }
+  return sum;
+}
+
+double Allowed(const Limit& limit, double baseline) {
+  switch (limit.kind) {
+    case Limit::Kind::kAbsolute:
+      return limit.value;
+    case Limit::Kind::kGrowth:
+      return baseline + limit.value;
+    case Limit::Kind::kRelative:
+      break;
+  }
+  return baseline * (1 + limit.value);
+}
+
+// Sums of times in another order differ in the last digits.
+bool Exceeds(double value, double allowed, MetricUnit unit) {
+  const double slack = unit == MetricUnit::kSeconds ? 1e-9 * allowed : 0;
+  return value > allowed + slack;
+}
+
+bool Touches(const Change& change, const Budget& budget, const ReportDiff& diff) {
+  if (budget.subset.All()) return true;
+  const auto any = [&](const Report& report, const std::vector<std::string>& names) {
+    const std::set<std::string> wanted(names.begin(), names.end());
+    return std::any_of(report.nodes.begin(), report.nodes.end(), [&](const NodeRow& row) {
+      return wanted.count(row.name) != 0 && budget.subset.Contains(row);
+    });
+  };
+  return any(*diff.after, change.after) || any(*diff.before, change.before);
+}
+
+// The changes that cost most of the metric; without a baseline, the nodes that do.
+std::vector<std::string> Offenders(const Report& report, const ReportDiff* diff,
+                                   const Budget& budget) {
+  std::vector<std::pair<double, std::string>> parts;
+  const MetricUnit unit = budget.metric->unit;
+  if (diff != nullptr) {
+    for (const Change& change : diff->changes) {
+      if (!Touches(change, budget, *diff)) continue;
+      Cost all = change.cost;
+      all += change.follower_cost;
+      const double part = budget.metric->node == nullptr ? 0 : budget.metric->node(all);
+      if (budget.metric->node != nullptr && part <= 0) continue;
+      std::string text = change.where + ": " + change.what;
+      if (part != 0) text += ": " + FormatChange(part, unit);
+      parts.push_back({part, text});
+    }
+  } else if (budget.metric->node != nullptr) {
+    for (const NodeRow& row : report.nodes) {
+      const double part = budget.metric->node(CostOf(row));
+      if (part <= 0 || !budget.subset.Contains(row)) continue;
+      parts.push_back({part, Printable(row.name) + ": " + FormatMetric(part, unit)});
+    }
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < std::min(parts.size(), kMostOffenders); ++i) {
+    texts.push_back(parts[i].second);
+  }
+  if (parts.size() > kMostOffenders) {
+    texts.push_back(fmt::format("... {} more", parts.size() - kMostOffenders));
+  }
+  return texts;
+}
+
+CheckItem CheckBudget(const Report& report, const Report* baseline, const ReportDiff* diff,
+                      const Budget& budget) {
+  if (budget.max.NeedsBaseline() && baseline == nullptr) {
+    throw Error("a limit of {} for {} needs a baseline: give --baseline",
+                LimitText(budget.max, budget.metric->unit), BudgetText(budget));
+  }
+  const MetricUnit unit = budget.metric->unit;
+  const double value = Value(report, budget);
+  const double before = budget.max.NeedsBaseline() ? Value(*baseline, budget) : 0;
+  const double allowed = Allowed(budget.max, before);
+  CheckItem item{.name = BudgetText(budget)};
+  item.passed = !Exceeds(value, allowed, unit);
+  item.detail =
+      fmt::format("{}, at most {}", FormatMetric(value, unit), FormatMetric(allowed, unit));
+  if (budget.max.NeedsBaseline()) {
+    item.detail +=
+        fmt::format(" ({} on {})", LimitText(budget.max, unit), FormatMetric(before, unit));
+  }
+  if (!item.passed) {
+    item.detail += fmt::format(": {} too much", FormatMetric(value - allowed, unit));
+    item.offenders = Offenders(report, diff, budget);
+  }
+  return item;
+}
+
+std::string OperatorName(const NodeRow& row) {
+  return row.domain.empty() ? row.op : row.domain + "::" + row.op;
+}
+
+CheckItem CheckOperators(const Report& report, const Report* baseline) {
+  if (baseline == nullptr)
+    throw Error("forbidding new operators needs a baseline: give --baseline");
+  std::set<std::string> known;
+  for (const NodeRow& row : baseline->nodes) known.insert(OperatorName(row));
+  CheckItem item{.name = "operators", .detail = "no new ones"};
+  std::set<std::string> fresh;
+  for (const NodeRow& row : report.nodes) {
+    const std::string name = OperatorName(row);
+    if (known.count(name) != 0 || !fresh.insert(name).second) continue;
+    item.offenders.push_back(Printable(row.name) + ": " + Printable(name));
+  }
+  item.passed = fresh.empty();
+  if (!item.passed) item.detail = fmt::format("new: {}", fmt::join(fresh, ", "));
+  return item;
+}
+
+CheckItem CheckFits(const Report& report, const Device& device) {
+  if (!device.memory.size) {
+    throw Error("fits on {}: the size of its memory is not public", device.id);
+  }
+  const Bytes needed = report.model.weight_bytes + report.peak_activation_bytes;
+  CheckItem item{.name = "fits on " + device.id};
+  item.passed = needed <= *device.memory.size;
+  item.detail = fmt::format("weights and activations {}, memory {}",
+                            FormatMetric(needed.AsDouble(), MetricUnit::kBytes),
+                            FormatMetric(device.memory.size->AsDouble(), MetricUnit::kBytes));
+  return item;
+}
+
+std::string RunTitle(const Report& report) {
+  std::string title = Title(report);
+  for (const auto& [name, size] : report.model.dims) {
+    title += fmt::format(", {}={}", Printable(name), size);
+  }
+  return title;
+}
+
+}  // namespace
+
+bool CheckRun::Passed() const {
+  return std::all_of(items.begin(), items.end(), [](const CheckItem& i) { return i.passed; });
+}
+
+std::vector<Budget> NoGrowth(const Report& report) {
+  std::vector<Budget> budgets;
+  for (const Metric& metric : Metrics()) {
+    if (metric.name == "nodes" || !metric.total(report)) continue;
+    budgets.push_back({.metric = &metric, .max = {Limit::Kind::kGrowth, 0}});
+  }
+  return budgets;
+}
+
+CheckRun RunCheck(const Report& report, const Report* baseline, const CheckRequest& request) {
+  CheckRun run{.title = RunTitle(report), .path = report.model.path};
+  std::optional<ReportDiff> diff;
+  if (baseline != nullptr) {
+    diff = DiffReports(*baseline, report);
+    run.notes = StaleReasons(*baseline, report);
+  }
+  for (const Budget& budget : request.budgets) {
+    run.items.push_back(CheckBudget(report, baseline, diff ? &*diff : nullptr, budget));
+  }
+  if (request.forbid_new_operators) run.items.push_back(CheckOperators(report, baseline));
+  for (const Device& device : request.fits_on) run.items.push_back(CheckFits(report, device));
+  return run;
+}
+
+std::vector<std::string> StaleReasons(const Report& baseline, const Report& report) {
+  std::vector<std::string> reasons = DiffReports(baseline, report).notes;
+  std::erase_if(reasons, [](const std::string& note) { return note.starts_with("opset"); });
+  for (std::string& reason : reasons) reason = "the baseline was made otherwise: " + reason;
+  if (baseline.device && report.device && baseline.device->id == report.device->id) {
+    const auto other = [](double a, double b) { return std::abs(a - b) > 1e-9 * std::abs(a); };
+    bool changed = baseline.device->bandwidth && report.device->bandwidth &&
+                   other(baseline.device->bandwidth->value(), report.device->bandwidth->value());
+    for (const auto& then : baseline.device->roofs) {
+      for (const auto& now : report.device->roofs) {
+        changed |= then.name == now.name && other(then.peak.value(), now.peak.value());
+      }
+    }
+    if (changed) {
+      reasons.push_back(
+          fmt::format("the baseline is stale: the peaks of {} were others then; accept the new "
+                      "ones with --update",
+                      report.device->id));
+    }
+  }
+  return reasons;
+}
+
+}  // namespace dlcost

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimator/hardware/device.h"
+#include "estimator/regress/budget.h"
+#include "estimator/regress/diff.h"
+
+namespace dlcost {
+
+// One requirement and how it stands.
+struct CheckItem {
+  std::string name;    // "MACs of Conv"
+  std::string detail;  // "10.60 GMAC, at most 4.089 GMAC: +6.512 GMAC too many"
+  bool passed = true;
+  // What made it fail, the largest part first: "/layer3/0/conv2/Conv: strides 2,2 -> 1,1: +6.2
+  // GMAC"
+  std::vector<std::string> offenders;
+};
+
+// All requirements under one set of conditions.
+struct CheckRun {
+  std::string title;  // "resnet50.onnx on a100-sxm4-80gb, batch=1"
+  std::string path;   // of the model
+  std::vector<CheckItem> items;
+  std::vector<std::string> notes;  // a stale baseline, other conditions
+
+  bool Passed() const;
+};
+
+struct CheckRequest {
+  std::vector<Budget> budgets;
+  bool forbid_new_operators = false;
+  std::vector<Device> fits_on;
+};
+
+// "Not more than the baseline" for every total: what is checked when nothing else is asked for.
+std::vector<Budget> NoGrowth(const Report& report);
+
+// Throws Error when a budget needs a baseline or a device that is not there.
+CheckRun RunCheck(const Report& report, const Report* baseline, const CheckRequest& request);
+
+// Why a baseline may not be worth comparing with: other peaks of the device, other conventions or
+// sizes, fields that an older dlcost did not write.
+std::vector<std::string> StaleReasons(const Report& baseline, const Report& report);
+
+}  // namespace dlcost

@@ -1,0 +1,184 @@
+#include "estimator/report/plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "estimator/report/format.h"
+
+namespace dlcost {
+namespace {
+
+struct Point {
+  double x, y;  // decimal logarithms of intensity and FLOP/s
+  double time;
+};
+
+double TimeOf(const KernelRow& kernel) {
+  return kernel.sums.expected.value_or(kernel.sums.bound).value();
+}
+
+std::vector<Point> PointsOf(const Report& report) {
+  std::vector<Point> points;
+  for (const KernelRow& kernel : report.kernels) {
+    const double flops = kernel.sums.flops.AsDouble(), bytes = kernel.sums.bytes().AsDouble();
+    const double time = TimeOf(kernel);
+    if (flops <= 0 || bytes <= 0 || time <= 0) continue;
+    points.push_back({std::log10(flops / bytes), std::log10(flops / time), time});
+  }
+  return points;
+}
+
+class Plot {
+ public:
+  Plot(const Report& report, const PlotOptions& options, std::vector<Point> points)
+      : report_(report),
+        columns_(std::max<std::size_t>(options.width, 40) - kMargin),
+        lines_(std::max<std::size_t>(options.height, 8)),
+        points_(std::move(points)),
+        cells_(lines_, std::string(columns_, ' ')) {
+    FindRange();
+  }
+
+  std::string Run() {
+    DrawMemory();
+    for (const auto& roof : report_.device->roofs) DrawCompute(roof);
+    DrawPoints();
+    return Text();
+  }
+
+ private:
+  static constexpr std::size_t kMargin = 10;  // for the labels on the left
+
+  void FindRange() {
+    double low_x = points_[0].x, high_x = low_x, low_y = points_[0].y, high_y = low_y;
+    const auto include = [](double value, double& low, double& high) {
+      low = std::min(low, value);
+      high = std::max(high, value);
+    };
+    for (const Point& point : points_) {
+      include(point.x, low_x, high_x);
+      include(point.y, low_y, high_y);
+    }
+    for (const auto& roof : report_.device->roofs) {
+      include(std::log10(roof.peak.value()), low_y, high_y);
+      if (roof.ridge) include(std::log10(roof.ridge->value()), low_x, high_x);
+    }
+    x0_ = std::floor(low_x);
+    x1_ = std::ceil(high_x + 0.1);
+    y0_ = std::floor(low_y);
+    y1_ = std::ceil(high_y + 0.05);
+  }
+
+  double XAt(std::size_t column) const {
+    return x0_ + (x1_ - x0_) * (static_cast<double>(column) + 0.5) / static_cast<double>(columns_);
+  }
+  // The line for a height, from the top; none outside of the plot.
+  std::optional<std::size_t> LineAt(double y) const {
+    const double line = (y1_ - y) / (y1_ - y0_) * static_cast<double>(lines_);
+    if (line < 0 || line >= static_cast<double>(lines_)) return std::nullopt;
+    return static_cast<std::size_t>(line);
+  }
+  std::size_t ColumnAt(double x) const {
+    const double column = (x - x0_) / (x1_ - x0_) * static_cast<double>(columns_);
+    return std::min(static_cast<std::size_t>(std::max(column, 0.0)), columns_ - 1);
+  }
+
+  double HighestRoof() const {
+    double highest = y0_;
+    for (const auto& roof : report_.device->roofs) {
+      highest = std::max(highest, std::log10(roof.peak.value()));
+    }
+    return highest;
+  }
+
+  void DrawMemory() {
+    if (!report_.device->bandwidth) return;
+    const double bandwidth = std::log10(report_.device->bandwidth->value());
+    const double top = HighestRoof();
+    for (std::size_t column = 0; column < columns_; ++column) {
+      const double y = bandwidth + XAt(column);
+      const auto line = LineAt(y);
+      if (line && y <= top) cells_[*line][column] = '/';
+    }
+  }
+
+  void DrawCompute(const DeviceFacts::RoofFact& roof) {
+    const double peak = std::log10(roof.peak.value());
+    const auto line = LineAt(peak);
+    if (!line) return;
+    const std::size_t from = roof.ridge ? ColumnAt(std::log10(roof.ridge->value())) : 0;
+    for (std::size_t column = from; column < columns_; ++column) cells_[*line][column] = '-';
+    // The name stands on the line, at its right end.
+    const std::string name = " " + roof.name + " " + ReadableRate(roof.peak.value(), "FLOP") + " ";
+    if (from + name.size() + 2 < columns_) {
+      cells_[*line].replace(columns_ - name.size() - 1, name.size(), name);
+    }
+  }
+
+  void DrawPoints() {
+    double total = 0;
+    for (const KernelRow& kernel : report_.kernels) total += TimeOf(kernel);
+    std::vector<std::vector<double>> times(lines_, std::vector<double>(columns_, 0));
+    for (const Point& point : points_) {
+      if (const auto line = LineAt(point.y)) times[*line][ColumnAt(point.x)] += point.time;
+    }
+    for (std::size_t line = 0; line < lines_; ++line) {
+      for (std::size_t column = 0; column < columns_; ++column) {
+        const double share = times[line][column] / total;
+        if (share <= 0) continue;
+        cells_[line][column] = share < 0.01 ? '.' : share < 0.05 ? 'o' : share < 0.2 ? 'O' : '@';
+      }
+    }
+  }
+
+  std::string Text() const {
+    std::string text;
+    double labelled = y1_ + 1;
+    for (std::size_t line = 0; line < lines_; ++line) {
+      // Each power of ten stands beside the first line that it reaches.
+      const double y = y1_ - (y1_ - y0_) * static_cast<double>(line) / static_cast<double>(lines_);
+      std::string label;
+      if (std::floor(y) < labelled && std::floor(y) >= y0_ &&
+          y - std::floor(y) < 1e-9 + (y1_ - y0_) / static_cast<double>(lines_)) {
+        labelled = std::floor(y);
+        label = Readable(std::pow(10.0, labelled));
+      }
+      std::string row = fmt::format("{:>{}} |{}", label, kMargin - 2, cells_[line]);
+      row.erase(row.find_last_not_of(' ') + 1);
+      text += row + "\n";
+    }
+    text += std::string(kMargin - 1, ' ') + "+" + std::string(columns_, '-') + "\n";
+    std::string axis(kMargin + columns_, ' ');
+    for (double x = x0_; x < x1_; ++x) {
+      const std::string label =
+          x < 0 ? fmt::format("{:g}", std::pow(10.0, x)) : Readable(std::pow(10.0, x));
+      axis.replace(kMargin + ColumnAt(x),
+                   std::min(label.size(), axis.size() - kMargin - ColumnAt(x)), label);
+    }
+    axis.erase(axis.find_last_not_of(' ') + 1);
+    text += axis + "\n";
+    text += std::string(kMargin, ' ') +
+            "FLOP/s over FLOP/byte; share of time: . <1%  o <5%  O <20%  @ more\n";
+    return text;
+  }
+
+  const Report& report_;
+  std::size_t columns_, lines_;
+  std::vector<Point> points_;
+  std::vector<std::string> cells_;
+  double x0_ = 0, x1_ = 1, y0_ = 0, y1_ = 1;
+};
+
+}  // namespace
+
+std::string RenderPlot(const Report& report, const PlotOptions& options) {
+  if (!report.device) return "";
+  std::vector<Point> points = PointsOf(report);
+  if (points.empty()) return "";
+  return Plot(report, options, std::move(points)).Run();
+}
+
+}  // namespace dlcost
