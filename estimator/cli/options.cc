@@ -49,6 +49,12 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
   app.add_option("--dtype", options.dtype,
                  "what if: store and compute floating-point tensors in this type, e.g. f16, int8")
       ->type_name("TYPE");
+  app.add_option("--trips", options.trips,
+                 "iterations of loops that the file leaves open: of one node, or of all")
+      ->type_name("[NODE=]N");
+  app.add_option("--branch", options.branches,
+                 "branch of conditions that the file leaves open: then or else")
+      ->type_name("[NODE=]WHICH");
 }
 
 Bindings BindingsOf(const ModelOptions& options) {
@@ -65,7 +71,10 @@ InferredModel InferModel(const ModelOptions& options) {
 }
 
 InferredModel InferModel(Model model, const ModelOptions& options, const Bindings& bindings) {
-  if (options.dtype.empty()) return Infer(std::move(model), {bindings});
+  InferOptions infer{bindings, {}};
+  for (const std::string& text : options.trips) AddTrips(infer.control, text);
+  for (const std::string& text : options.branches) AddBranch(infer.control, text);
+  if (options.dtype.empty()) return Infer(std::move(model), infer);
   const std::optional<DType> dtype = ParseDType(options.dtype);
   if (!dtype) {
     std::vector<std::string> names = {"float32", "float16", "bfloat16", "int8", "int4"};
@@ -73,7 +82,7 @@ InferredModel InferModel(Model model, const ModelOptions& options, const Binding
     throw Error("--dtype '{}' is no data type{}", Printable(options.dtype),
                 DidYouMean(options.dtype, names));
   }
-  InferredModel inferred = Infer(std::move(model), {bindings});
+  InferredModel inferred = Infer(std::move(model), infer);
   Retype(inferred, *dtype);
   return inferred;
 }
