@@ -4,6 +4,11 @@
 #include "estimator/report/report.h"
 #include "estimator/roofline/expected.h"
 
+#if defined(__GNUC__) && !defined(__clang__)
+// GCC 12 mistakes the copy of a std::variant for an uninitialised read (gcc.gnu.org/PR80635).
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 namespace dlcost {
 namespace {
 
