@@ -54,16 +54,16 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Products& w,
   t->memory_seconds = w.memory_bytes / Sustained(d);
 }
 
-// Matrix units run the implicit GEMM with the constants of matrix products.
-ConvTime TensorConv(const TimingDevice& d, const ConvProblem& p, double input_bytes,
-                    const Conditions& conditions) {
+// The implicit GEMM with the tiles and constants of matrix products.
+ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, double input_bytes,
+                     const Conditions& conditions) {
   GemmProblem gemm{.batch = p.groups,
                    .m = p.batch * p.out_height * p.out_width,
                    .n = p.filters / p.groups,
                    .k = p.channels / p.groups * p.kernel_height * p.kernel_width,
                    .input_bytes = p.element_bytes,
                    .output_bytes = p.element_bytes,
-                   .tensor = true,
+                   .tensor = p.tensor,
                    .peak = p.peak,
                    .activation_bytes = input_bytes,
                    .extra_bytes = p.extra_bytes};
@@ -115,8 +115,9 @@ ConvTime ExpectedConv(const TimingDevice& device, const ConvProblem& p, ConvMeth
                           p.element_bytes,
                           traffic.activations + traffic.weights};
   ConvTime t;
-  if (p.tensor && (method == ConvMethod::kImplicitGemm || method == ConvMethod::kExplicitGemm)) {
-    t = TensorConv(device, p, traffic.input, conditions);
+  const bool product = method == ConvMethod::kImplicitGemm || method == ConvMethod::kExplicitGemm;
+  if (method == ConvMethod::kSplitGemm || (p.tensor && product)) {
+    t = ProductConv(device, p, traffic.input, conditions);
   } else if (method == ConvMethod::kWinogradFused) {
     // F(2x2,3x3): 16 products per 2x2 outputs and channel; the filters are transformed first.
     const double tiles = p.batch * std::ceil(p.out_height / 2) * std::ceil(p.out_width / 2);

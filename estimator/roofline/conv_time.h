@@ -5,7 +5,17 @@
 
 namespace dlcost {
 
-enum class ConvMethod { kImplicitGemm, kExplicitGemm, kWinogradFused, kWinogradStaged, kFft };
+enum class ConvMethod {
+  kImplicitGemm,
+  kExplicitGemm,
+  kWinogradFused,
+  kWinogradStaged,
+  kFft,
+  // The implicit product with the tiles and the split over k of the matrix product library: what is
+  // left for few output positions, where the convolution kernels' large tiles leave most units
+  // idle.
+  kSplitGemm,
+};
 
 // A 2-D convolution (1-D has height 1); all sizes per group are worked out inside.
 struct ConvProblem {

@@ -145,12 +145,19 @@ class Estimator {
                         p.filters * p.channels / p.groups * p.kernel_height * p.kernel_width) *
                        p.element_bytes;
     p.extra_bytes = std::max(0.0, kernel_.bytes().AsDouble() / repeats - own);
-    const ConvTime t = RunConv(p);
+    const ConvTime t = FasterOf(RunConv(p), p);
     result_.units = t.units_seconds * repeats;
     result_.memory = (t.memory_seconds + t.transform_seconds) * repeats;
     ExplainConv(timing_, p, t, result_);
     Finish(t.seconds, repeats, t.launch_seconds, timing_[Constant::kRangeConv]);
     return true;
+  }
+
+  // Libraries leave the planned algorithm where its tiles would leave most units idle.
+  ConvTime FasterOf(const ConvTime& planned, const ConvProblem& p) const {
+    if (p.tensor || p.groups > 1) return planned;
+    const ConvTime split = ExpectedConv(timing_, p, ConvMethod::kSplitGemm, conditions_);
+    return split.seconds < planned.seconds ? split : planned;
   }
 
   ConvTime RunConv(const ConvProblem& p) const {

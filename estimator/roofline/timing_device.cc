@@ -29,8 +29,7 @@ double MissShare(const TimingDevice& device, const Conditions& conditions, doubl
 }
 
 double CacheRate(const TimingDevice& device) {
-  // Never slower than device memory: what it misses streams through it.
-  return std::max(device[Constant::kCacheRate] * device.units * device.clock, device.memory_rate);
+  return device.memory_rate * device[Constant::kCacheRate];
 }
 
 double Overlap(double p, double a, double b, double c) {
