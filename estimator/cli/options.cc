@@ -48,6 +48,12 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
   app.add_option("--dtype", options.dtype,
                  "what if: store and compute floating-point tensors in this type, e.g. f16, int8")
       ->type_name("TYPE");
+  app.add_option("--trips", options.trips,
+                 "iterations of loops that the file leaves open: of one node, or of all")
+      ->type_name("[NODE=]N");
+  app.add_option("--branch", options.branches,
+                 "branch of conditions that the file leaves open: then or else")
+      ->type_name("[NODE=]WHICH");
 }
 
 Bindings BindingsOf(const ModelOptions& options) {
@@ -60,7 +66,9 @@ Bindings BindingsOf(const ModelOptions& options) {
 }
 
 InferredModel InferModel(const ModelOptions& options) {
-  const InferOptions infer{BindingsOf(options)};
+  InferOptions infer{BindingsOf(options), {}};
+  for (const std::string& text : options.trips) AddTrips(infer.control, text);
+  for (const std::string& text : options.branches) AddBranch(infer.control, text);
   if (options.dtype.empty()) return Infer(ReadModel(options.path), infer);
   const std::optional<DType> dtype = ParseDType(options.dtype);
   if (!dtype) {

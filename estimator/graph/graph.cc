@@ -14,24 +14,6 @@ struct Consumers {
   std::vector<std::int32_t> nodes;
 };
 
-// Everything that node `n` reads, values captured by its subgraphs included.
-template <typename Visit>
-void ForEachRead(const Node& node, Visit visit) {
-  for (const TensorId id : node.inputs) {
-    if (id != kNoTensor) visit(id);
-  }
-  for (const Attribute& attribute : node.attributes) {
-    if (const auto* graph = std::get_if<std::shared_ptr<Graph>>(&attribute.value)) {
-      for (const Capture& capture : (*graph)->captures) visit(capture.outer);
-    } else if (const auto* graphs =
-                   std::get_if<std::vector<std::shared_ptr<Graph>>>(&attribute.value)) {
-      for (const auto& each : *graphs) {
-        for (const Capture& capture : each->captures) visit(capture.outer);
-      }
-    }
-  }
-}
-
 Consumers FindConsumers(const Graph& graph) {
   Consumers consumers;
   consumers.offsets.assign(graph.tensors.size() + 1, 0);

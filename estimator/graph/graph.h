@@ -97,6 +97,24 @@ struct Model {
   Graph graph;
 };
 
+// Calls visit(TensorId) for everything that a node reads: its inputs, and what its graphs capture.
+template <typename Visit>
+void ForEachRead(const Node& node, Visit visit) {
+  for (const TensorId id : node.inputs) {
+    if (id != kNoTensor) visit(id);
+  }
+  for (const Attribute& attribute : node.attributes) {
+    if (const auto* graph = std::get_if<std::shared_ptr<Graph>>(&attribute.value)) {
+      for (const Capture& capture : (*graph)->captures) visit(capture.outer);
+    } else if (const auto* graphs =
+                   std::get_if<std::vector<std::shared_ptr<Graph>>>(&attribute.value)) {
+      for (const auto& each : *graphs) {
+        for (const Capture& capture : each->captures) visit(capture.outer);
+      }
+    }
+  }
+}
+
 // Indices of graph.nodes such that every node follows the producers of its inputs; nodes that are
 // ready at the same time keep the order of the file. Throws Error naming a node on a cycle. Linear
 // in nodes and edges.

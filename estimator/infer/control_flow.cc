@@ -1,11 +1,222 @@
-#include "estimator/infer/driver.h"
+#include "estimator/infer/control_flow.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "estimator/core/error.h"
 
 namespace dlcost {
+namespace {
 
-void RunControlFlow(InferenceDriver& driver, Graph& graph, CountedNode& counted, Count) {
-  counted.why = "control flow is not resolved";
-  AdoptDeclaredTypes(graph, *counted.node, driver.result().dims);
+// Nodes of copied graphs: far above any model, and still a second of work.
+constexpr std::size_t kMaxVisits = 1'000'000;
+
+// How costly a stretch of nodes is: by operations, then by bytes.
+std::tuple<Count, Count, Count> CostOf(const InferredModel& model, std::size_t first,
+                                       std::size_t last) {
+  Count macs, flops, bytes;
+  for (std::size_t n = first; n < last; ++n) {
+    const OpCost& cost = model.nodes[n].cost;
+    macs += cost.work.macs().count();
+    flops += CountFlops(cost.work, Conventions().front()).count();
+    bytes += cost.BytesRead().count() + cost.BytesWritten().count();
+  }
+  return {macs, flops, bytes};
+}
+
+}  // namespace
+
+Graph& InferenceDriver::Instantiate(const Graph& original, const Graph& outer, const Node& owner) {
+  visits_ += original.nodes.size() + 1;
+  if (visits_ > kMaxVisits) {
+    throw Unresolved("following its control flow takes more than a million steps");
+  }
+  Subgraph& subgraph = result_.subgraphs.emplace_back();
+  subgraph = {std::make_unique<Graph>(original), &original, &outer, &owner};
+  Graph& graph = *subgraph.graph;
+  for (const Capture& capture : graph.captures) {
+    const Tensor& from = outer.tensors[static_cast<std::size_t>(capture.outer)];
+    Tensor& to = graph.tensors[static_cast<std::size_t>(capture.inner)];
+    to.type = from.type;
+    to.value = from.value;
+    to.role = from.role;
+    to.constant = from.constant;
+    to.foldable = from.foldable;
+    to.upper_bound = from.upper_bound;
+  }
+  return graph;
+}
+
+void InferenceDriver::Rollback(Mark mark) {
+  result_.nodes.erase(result_.nodes.begin() + static_cast<std::ptrdiff_t>(mark.nodes),
+                      result_.nodes.end());
+  result_.subgraphs.resize(mark.subgraphs);
+}
+
+bool ControlNode::HasInput(std::size_t i) {
+  return i < node().inputs.size() && node().inputs[i] != kNoTensor;
+}
+
+Known ControlNode::Input(std::size_t i) {
+  if (!HasInput(i)) return {};
+  const Tensor& tensor = graph_.tensors[static_cast<std::size_t>(node().inputs[i])];
+  return {tensor.type, tensor.value, tensor.foldable, tensor.upper_bound};
+}
+
+const std::string& ControlNode::InputName(std::size_t i) {
+  return graph_.tensors[static_cast<std::size_t>(node().inputs[i])].name;
+}
+
+void ControlNode::SetOutput(std::size_t i, const Known& known) {
+  if (i >= node().outputs.size() || node().outputs[i] == kNoTensor) return;
+  Tensor& tensor = graph_.tensors[static_cast<std::size_t>(node().outputs[i])];
+  tensor.type = known.type;
+  tensor.value = known.value;
+  tensor.foldable = known.foldable;
+  tensor.upper_bound = known.upper_bound;
+}
+
+const Graph& ControlNode::Body(const std::string& name) {
+  const AttributeValue* value = node().FindAttribute(name);
+  const auto* graph = value == nullptr ? nullptr : std::get_if<std::shared_ptr<Graph>>(value);
+  if (graph == nullptr || *graph == nullptr) throw Error("the graph '{}' is missing", name);
+  return **graph;
+}
+
+std::vector<Known> ControlNode::Run(const Graph& body, const std::vector<Known>& inputs,
+                                    Count times, const std::string& label) {
+  if (inputs.size() != body.inputs.size()) {
+    throw Error("the inner graph has {} inputs, the node gives it {}", body.inputs.size(),
+                inputs.size());
+  }
+  Graph& graph = driver_.Instantiate(body, graph_, node());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Tensor& tensor = graph.tensors[static_cast<std::size_t>(graph.inputs[i])];
+    tensor.type = inputs[i].type;
+    if (tensor.type.dtype == DType::kUndefined && tensor.declared) {
+      tensor.type.dtype = tensor.declared->dtype;
+    }
+    tensor.value = inputs[i].value;
+    tensor.foldable = inputs[i].foldable;
+    tensor.upper_bound = inputs[i].upper_bound;
+  }
+  driver_.Run(graph, repeat() * times, name() + "/" + label);
+  std::vector<Known> outputs;
+  for (const TensorId id : graph.outputs) {
+    const Tensor& tensor = graph.tensors[static_cast<std::size_t>(id)];
+    outputs.push_back({tensor.type, tensor.value, tensor.foldable, tensor.upper_bound});
+  }
+  return outputs;
+}
+
+bool ControlNode::Resolved(InferenceDriver::Mark mark) {
+  const std::vector<CountedNode>& nodes = driver_.result().nodes;
+  return std::none_of(nodes.begin() + static_cast<std::ptrdiff_t>(mark.nodes), nodes.end(),
+                      [](const CountedNode& n) { return n.status == NodeStatus::kUnknown; });
+}
+
+void ControlNode::MarkUpperBound(InferenceDriver::Mark mark, const std::string& note) {
+  std::vector<CountedNode>& nodes = driver_.result().nodes;
+  for (std::size_t n = mark.nodes; n < nodes.size(); ++n) nodes[n].upper_bound = true;
+  counted().upper_bound = true;
+  counted().cost.note = note;
+}
+
+bool SameType(const TensorType& a, const TensorType& b) {
+  if (a.kind != b.kind || a.dtype != b.dtype || a.shape != b.shape) return false;
+  if (a.elements.has_value() != b.elements.has_value()) return false;
+  return !a.elements || std::equal(a.elements->begin(), a.elements->end(), b.elements->begin(),
+                                   b.elements->end(), SameType);
+}
+
+Known Stacked(const Known& element, Count count, std::int64_t axis) {
+  Known stacked = TypeOnly(element);
+  if (!element.type.shape) return stacked;
+  std::vector<std::int64_t> dims = element.type.shape->dims();
+  const std::size_t at = NormalizeAxis(axis, dims.size(), /*for_insertion=*/true);
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), count.value());
+  stacked.type.shape = Shape(std::move(dims));
+  return stacked;
+}
+
+// The branch that runs; where only the run can tell, the one that was chosen or the costlier one.
+void RunIf(ControlNode& control) {
+  const auto run = [&](bool which) {
+    return control.Run(control.Body(which ? "then_branch" : "else_branch"), {}, 1,
+                       which ? "then/" : "else/");
+  };
+  const auto adopt = [&](const std::vector<Known>& outputs, bool certain) {
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      control.SetOutput(i, certain ? outputs[i] : TypeOnly(outputs[i]));
+    }
+  };
+  const ValuePtr condition = control.Input(0).value;
+  if (condition != nullptr && condition->size() == 1) {
+    return adopt(run(condition->Real(0) != 0), true);
+  }
+  if (const std::optional<bool> chosen = control.driver().Branch(control.name())) {
+    return adopt(run(*chosen), false);
+  }
+  InferenceDriver& driver = control.driver();
+  std::vector<CountedNode>& nodes = driver.result().nodes;
+  const std::size_t first = nodes.size();
+  std::optional<std::vector<Known>> taken, other;
+  std::string failure;
+  // A branch that contradicts the shapes at hand cannot be the one that runs.
+  const auto attempt = [&](bool which) -> std::optional<std::vector<Known>> {
+    const InferenceDriver::Mark mark = driver.Here();
+    try {
+      return run(which);
+    } catch (const Error& error) {
+      failure = error.what();
+      driver.Rollback(mark);
+      return std::nullopt;
+    }
+  };
+  taken = attempt(true);
+  const std::size_t middle = nodes.size();
+  other = attempt(false);
+  if (!taken && !other) throw Error("neither branch can run: {}", failure);
+  bool then_branch = taken.has_value();
+  if (taken && other) {
+    then_branch =
+        CostOf(driver.result(), first, middle) >= CostOf(driver.result(), middle, nodes.size());
+  }
+  const auto at = [&](std::size_t n) { return nodes.begin() + static_cast<std::ptrdiff_t>(n); };
+  if (then_branch) {
+    nodes.erase(at(middle), nodes.end());
+  } else {
+    nodes.erase(at(first), at(middle));
+  }
+  adopt(then_branch ? *taken : *other, false);
+  control.MarkUpperBound({first, 0}, std::string("the condition is computed at run time; the ") +
+                                         (then_branch ? "then" : "else") +
+                                         " branch, which costs more, is counted");
+}
+
+void RunControlFlow(InferenceDriver& driver, Graph& graph, CountedNode counted) {
+  const ControlFlow kind = counted.def->control;
+  counted.status = counted.cost.status = NodeStatus::kCounted;
   driver.result().nodes.push_back(std::move(counted));
+  ControlNode control(driver, graph, driver.result().nodes.size() - 1);
+  const InferenceDriver::Mark mark = driver.Here();
+  try {
+    switch (kind) {
+      case ControlFlow::kIf:
+        return RunIf(control);
+      case ControlFlow::kLoop:
+        return RunLoop(control);
+      case ControlFlow::kScan:
+        return RunScan(control);
+      default:
+        return RunSequenceMap(control);
+    }
+  } catch (const Unresolved& unresolved) {
+    driver.Rollback(mark);
+    control.counted().status = control.counted().cost.status = NodeStatus::kUnknown;
+    control.counted().why = unresolved.what();
+    AdoptDeclaredTypes(graph, control.node(), driver.result().dims);
+  }
 }
 
 }  // namespace dlcost

@@ -4,6 +4,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
+#include "estimator/infer/control_flow.h"
 #include "models/operators/common.h"
 #include "models/operators/registry.h"
 
@@ -108,7 +109,7 @@ void InferenceDriver::RunNode(Graph& graph, const Node& node, Count repeat,
     return;
   }
   if (counted.def->control != ControlFlow::kNone) {
-    RunControlFlow(*this, graph, counted, repeat);
+    RunControlFlow(*this, graph, std::move(counted));
     return;
   }
   OpContext ctx(graph, node, SinceVersion(*counted.def, node.opset));

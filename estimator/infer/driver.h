@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <set>
+
 #include "estimator/infer/infer.h"
 
 namespace dlcost {
@@ -15,8 +18,23 @@ class InferenceDriver {
   // node runs `repeat` times; names get `prefix` in front.
   void Run(Graph& graph, Count repeat, const std::string& prefix);
 
+  // A copy of a graph that `owner` holds, with what it captures from `outer` filled in. Throws
+  // Unresolved when following control flow has taken too long.
+  Graph& Instantiate(const Graph& original, const Graph& outer, const Node& owner);
+
+  // To try something and take it back.
+  struct Mark {
+    std::size_t nodes, subgraphs;
+  };
+  Mark Here() const { return {result_.nodes.size(), result_.subgraphs.size()}; }
+  void Rollback(Mark mark);
+
   InferredModel& result() { return result_; }
-  const InferOptions& options() const { return options_; }
+  // What the user says about a node, or about all; remembers that it was asked for.
+  std::optional<std::int64_t> Trips(const std::string& node);
+  std::optional<bool> Branch(const std::string& node);
+  // Throws Error when the user chose something for a node that has no such choice.
+  void CheckChoices() const;
 
  private:
   void RunNode(Graph& graph, const Node& node, Count repeat, const std::string& prefix);
@@ -24,12 +42,9 @@ class InferenceDriver {
 
   InferredModel& result_;
   const InferOptions& options_;
+  std::set<std::string> loops_, branches_;  // names of nodes that have a choice
+  std::size_t visits_ = 0;                  // nodes in instantiated graphs
 };
-
-// control_flow.cc: infers the subgraphs of If, Loop, Scan or SequenceMap, sets the node's output
-// types and appends the inner nodes with their repetitions. `counted` is the control-flow node
-// itself.
-void RunControlFlow(InferenceDriver& driver, Graph& graph, CountedNode& counted, Count repeat);
 
 // Types of outputs that inference could not tell, from what the file declares, where that is
 // concrete.

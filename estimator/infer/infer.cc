@@ -12,7 +12,9 @@ InferredModel Infer(Model model, const InferOptions& options) {
   try {
     result.dims = BindInputs(*result.model, options.bindings);
     result.nodes.reserve(result.model->graph.nodes.size());
-    InferenceDriver(result, options).Run(result.model->graph, 1, "");
+    InferenceDriver driver(result, options);
+    driver.Run(result.model->graph, 1, "");
+    driver.CheckChoices();
     CountWeights(result);
     MeasurePeakActivations(result);
   } catch (const Error& error) {

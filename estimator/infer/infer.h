@@ -7,6 +7,7 @@
 
 #include "estimator/graph/graph.h"
 #include "estimator/infer/binding.h"
+#include "estimator/infer/choices.h"
 #include "models/operators/op_def.h"
 
 namespace dlcost {
@@ -26,6 +27,14 @@ struct CountedNode {
   bool upper_bound = false;  // sizes depend on data; counts are upper bounds
 };
 
+// One way in which a control-flow node runs a graph: a copy with the shapes of these runs.
+struct Subgraph {
+  std::unique_ptr<Graph> graph;
+  const Graph* original = nullptr;  // as the file has it
+  const Graph* outer = nullptr;     // holds what the graph captures
+  const Node* owner = nullptr;      // in `outer`
+};
+
 // A model whose every shape that can be known is known, counted.
 struct InferredModel {
   std::unique_ptr<Model> model;  // on the heap, so that `nodes` may point into it
@@ -39,12 +48,13 @@ struct InferredModel {
   // included; views share.
   Bytes peak_activation_bytes;
   // Graphs re-inferred for control flow; `nodes` point into them.
-  std::deque<std::shared_ptr<Graph>> subgraphs;
+  std::deque<Subgraph> subgraphs;
   std::vector<std::string> notes;
 };
 
 struct InferOptions {
   Bindings bindings;
+  ControlChoices control;
 };
 
 // Binds dimensions, infers shapes and small values through the graph in topological order, and

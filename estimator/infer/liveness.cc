@@ -1,16 +1,27 @@
 #include <algorithm>
+#include <unordered_map>
 
 #include "estimator/infer/memory.h"
 
 namespace dlcost {
 namespace {
 
-// Memory is owned by the tensor at the root of a chain of views.
+Bytes SizeOfTensor(const Tensor& tensor) {
+  if (tensor.foldable || !tensor.type.shape) return Bytes(0);
+  return SizeOf(tensor.type.dtype, tensor.type.shape->Elements());
+}
+
+// What lives inside the graphs of a model, by the node that runs them.
+using InnerPeaks = std::unordered_map<const Node*, Bytes>;
+
+// One graph, main or inner. Memory is owned by the tensor at the root of a chain of views.
 class Liveness {
  public:
-  explicit Liveness(InferredModel& model)
-      : model_(model),
-        graph_(model.model->graph),
+  Liveness(const Graph& graph, const std::vector<const CountedNode*>& nodes,
+           const InnerPeaks& inner)
+      : graph_(graph),
+        nodes_(nodes),
+        inner_(inner),
         root_(graph_.tensors.size()),
         last_use_(graph_.tensors.size(), kNever) {
     for (std::size_t t = 0; t < root_.size(); ++t) root_[t] = static_cast<TensorId>(t);
@@ -25,15 +36,14 @@ class Liveness {
  private:
   static constexpr std::int64_t kNever = -1;
 
-  bool IsMain(const CountedNode& counted) const { return counted.graph == &graph_; }
   std::size_t Root(TensorId id) const {
     return static_cast<std::size_t>(root_[static_cast<std::size_t>(id)]);
   }
 
   void FindRoots() {
-    for (const CountedNode& counted : model_.nodes) {
-      if (!IsMain(counted) || counted.status != NodeStatus::kView) continue;
-      const Node& node = *counted.node;
+    for (const CountedNode* counted : nodes_) {
+      if (counted->status != NodeStatus::kView) continue;
+      const Node& node = *counted->node;
       if (node.inputs.empty() || node.inputs[0] == kNoTensor) continue;
       for (const TensorId id : node.outputs) {
         if (id != kNoTensor) {
@@ -44,51 +54,46 @@ class Liveness {
   }
 
   void FindLastUses() {
-    for (std::size_t n = 0; n < model_.nodes.size(); ++n) {
-      if (!IsMain(model_.nodes[n])) continue;
-      for (const TensorId id : model_.nodes[n].node->inputs) {
-        if (id != kNoTensor) last_use_[Root(id)] = static_cast<std::int64_t>(n);
-      }
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      ForEachRead(*nodes_[n]->node,
+                  [&](TensorId id) { last_use_[Root(id)] = static_cast<std::int64_t>(n); });
     }
     for (const TensorId id : graph_.outputs) {
-      last_use_[Root(id)] = static_cast<std::int64_t>(model_.nodes.size());
+      last_use_[Root(id)] = static_cast<std::int64_t>(nodes_.size());
     }
   }
 
-  Bytes SizeOfTensor(std::size_t t) const {
-    const Tensor& tensor = graph_.tensors[t];
-    if (tensor.foldable || !tensor.type.shape) return Bytes(0);
-    return SizeOf(tensor.type.dtype, tensor.type.shape->Elements());
-  }
+  Bytes SizeAt(std::size_t t) const { return SizeOfTensor(graph_.tensors[t]); }
 
   Bytes Sweep() {
     Bytes live, peak;
-    for (const TensorId id : graph_.inputs) live += SizeOfTensor(static_cast<std::size_t>(id));
+    for (const TensorId id : graph_.inputs) live += SizeAt(static_cast<std::size_t>(id));
     peak = live;
     std::vector<bool> freed(root_.size(), false);
-    for (std::size_t n = 0; n < model_.nodes.size(); ++n) {
-      if (!IsMain(model_.nodes[n])) continue;
-      const Node& node = *model_.nodes[n].node;
+    for (std::size_t n = 0; n < nodes_.size(); ++n) {
+      const Node& node = *nodes_[n]->node;
       for (const TensorId id : node.outputs) {
         if (id != kNoTensor && Root(id) == static_cast<std::size_t>(id)) {
-          live += SizeOfTensor(static_cast<std::size_t>(id));
+          live += SizeAt(static_cast<std::size_t>(id));
         }
       }
-      peak = std::max(peak, live);
+      const auto inside = inner_.find(&node);
+      peak = std::max(peak, inside == inner_.end() ? live : live + inside->second);
       const auto release = [&](TensorId id) {
         if (id == kNoTensor || freed[Root(id)]) return;
         if (last_use_[Root(id)] > static_cast<std::int64_t>(n)) return;
         freed[Root(id)] = true;
-        live -= SizeOfTensor(Root(id));
+        live -= SizeAt(Root(id));
       };
-      for (const TensorId id : node.inputs) release(id);
+      ForEachRead(node, release);
       for (const TensorId id : node.outputs) release(id);  // outputs that nobody reads
     }
     return peak;
   }
 
-  InferredModel& model_;
   const Graph& graph_;
+  const std::vector<const CountedNode*>& nodes_;
+  const InnerPeaks& inner_;
   std::vector<TensorId> root_;
   std::vector<std::int64_t> last_use_;
 };
@@ -96,7 +101,18 @@ class Liveness {
 }  // namespace
 
 void MeasurePeakActivations(InferredModel& model) {
-  model.peak_activation_bytes = Liveness(model).Peak();
+  std::unordered_map<const Graph*, std::vector<const CountedNode*>> nodes;
+  for (const CountedNode& counted : model.nodes) nodes[counted.graph].push_back(&counted);
+  // A graph is made after the one around it: backwards, every inner graph comes before its owner.
+  InnerPeaks inner;
+  for (auto subgraph = model.subgraphs.rbegin(); subgraph != model.subgraphs.rend(); ++subgraph) {
+    const auto found = nodes.find(subgraph->graph.get());
+    if (found == nodes.end()) continue;  // a branch that was not taken
+    Bytes& peak = inner[subgraph->owner];
+    peak = std::max(peak, Liveness(*subgraph->graph, found->second, inner).Peak());
+  }
+  const Graph& main = model.model->graph;
+  model.peak_activation_bytes = Liveness(main, nodes[&main], inner).Peak();
 }
 
 }  // namespace dlcost

@@ -15,6 +15,12 @@ class WeightCounter {
         if (id != kNoTensor) producers_[Of(*counted.graph, id)] = &counted;
       }
     }
+    for (const Subgraph& subgraph : model.subgraphs) {
+      originals_[subgraph.graph.get()] = subgraph.original;
+      for (const Capture& capture : subgraph.graph->captures) {
+        captured_[Of(*subgraph.graph, capture.inner)] = {subgraph.outer, capture.outer};
+      }
+    }
   }
 
   void Run() {
@@ -32,20 +38,40 @@ class WeightCounter {
     return &graph.tensors[static_cast<std::size_t>(id)];
   }
 
+  struct Place {
+    const Graph* graph;
+    TensorId id;
+  };
+
+  // A value that inner graphs capture is the outer graph's.
+  Place Resolve(Place place) const {
+    for (;;) {
+      const auto found = captured_.find(Of(*place.graph, place.id));
+      if (found == captured_.end()) return place;
+      place = found->second;
+    }
+  }
+
+  // Stands for a tensor in every copy of its graph.
+  const Tensor* Identity(Place place) const {
+    const auto found = originals_.find(place.graph);
+    return Of(found == originals_.end() ? *place.graph : *found->second, place.id);
+  }
+
   // Iterative: chains of folded nodes may be long.
   void Visit(const Graph& graph, TensorId first, bool computes) {
     struct Item {
-      const Graph* graph;
-      TensorId id;
+      Place place;
       bool computes;
     };
-    std::vector<Item> stack = {{&graph, first, computes}};
+    std::vector<Item> stack = {{{&graph, first}, computes}};
     while (!stack.empty()) {
       const Item item = stack.back();
       stack.pop_back();
-      const Tensor* tensor = Of(*item.graph, item.id);
+      const Place place = Resolve(item.place);
+      const Tensor* tensor = Of(*place.graph, place.id);
       // A weight that is expanded to the batch is known before the run without being constant.
-      if (!tensor->foldable || !visited_.insert(tensor).second) continue;
+      if (!tensor->foldable || !visited_.insert(Identity(place)).second) continue;
       const auto found = producers_.find(tensor);
       const CountedNode* producer = found == producers_.end() ? nullptr : found->second;
       if (producer == nullptr || IsGenerator(*producer)) {
@@ -56,7 +82,7 @@ class WeightCounter {
       const bool dequantizes = producer->node->op == "DequantizeLinear";
       for (const TensorId input : producer->node->inputs) {
         if (input != kNoTensor) {
-          stack.push_back({producer->graph, input, item.computes || dequantizes});
+          stack.push_back({{producer->graph, input}, item.computes || dequantizes});
         }
       }
     }
@@ -91,7 +117,9 @@ class WeightCounter {
   InferredModel& model_;
   std::optional<DType> floats_as_;
   std::unordered_map<const Tensor*, const CountedNode*> producers_;
-  std::unordered_set<const Tensor*> visited_;
+  std::unordered_map<const Tensor*, Place> captured_;         // inner tensor -> outer place
+  std::unordered_map<const Graph*, const Graph*> originals_;  // copy -> graph of the file
+  std::unordered_set<const Tensor*> visited_;                 // by identity
 };
 
 }  // namespace

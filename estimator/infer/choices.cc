@@ -1,0 +1,74 @@
+#include "estimator/infer/choices.h"
+
+#include <charconv>
+#include <utility>
+
+#include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
+#include "estimator/infer/driver.h"
+
+namespace dlcost {
+namespace {
+
+// "NODE=what" into both parts; names of nodes may hold anything, '=' too.
+std::pair<std::string, std::string> Split(const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos) return {"", text};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+template <typename Value>
+std::optional<Value> Find(const std::map<std::string, Value>& choices, const std::string& node) {
+  const auto own = choices.find(node);
+  if (own != choices.end()) return own->second;
+  const auto all = choices.find("");
+  return all == choices.end() ? std::nullopt : std::optional<Value>(all->second);
+}
+
+template <typename Value>
+void Check(const std::map<std::string, Value>& choices, const std::set<std::string>& nodes,
+           const char* option, const char* what) {
+  for (const auto& [name, unused] : choices) {
+    if (name.empty() || nodes.count(name) != 0) continue;
+    throw Error("{} names '{}', but there is no such {}{}", option, Printable(name), what,
+                DidYouMean(name, {nodes.begin(), nodes.end()}));
+  }
+}
+
+}  // namespace
+
+void AddTrips(ControlChoices& choices, const std::string& text) {
+  const auto [node, number] = Split(text);
+  std::int64_t trips = 0;
+  const char* end = number.data() + number.size();
+  const auto [stop, problem] = std::from_chars(number.data(), end, trips);
+  if (problem != std::errc() || stop != end || trips < 0) {
+    throw Error("--trips '{}' is not N or NODE=N", Printable(text));
+  }
+  choices.trips[node] = trips;
+}
+
+void AddBranch(ControlChoices& choices, const std::string& text) {
+  const auto [node, which] = Split(text);
+  if (which != "then" && which != "else") {
+    throw Error("--branch '{}' is not then, else or NODE=then", Printable(text));
+  }
+  choices.branches[node] = which == "then";
+}
+
+std::optional<std::int64_t> InferenceDriver::Trips(const std::string& node) {
+  loops_.insert(node);
+  return Find(options_.control.trips, node);
+}
+
+std::optional<bool> InferenceDriver::Branch(const std::string& node) {
+  branches_.insert(node);
+  return Find(options_.control.branches, node);
+}
+
+void InferenceDriver::CheckChoices() const {
+  Check(options_.control.trips, loops_, "--trips", "loop with an open number of iterations");
+  Check(options_.control.branches, branches_, "--branch", "If with an open condition");
+}
+
+}  // namespace dlcost

@@ -1,0 +1,197 @@
+#include <algorithm>
+
+#include "estimator/core/error.h"
+#include "estimator/infer/control_flow.h"
+
+namespace dlcost {
+namespace {
+
+// Trip counts from here on mean "until the condition says stop": exporters write the largest
+// integer for a loop without a limit.
+constexpr std::int64_t kNoLimit = std::int64_t{1} << 31;
+// Iterations that are followed one by one; a loop whose iterations are alike needs one.
+constexpr std::int64_t kMaxUnrolled = 10'000;
+
+Known Scalar(DType dtype, std::optional<std::int64_t> value) {
+  Known known;
+  known.type.dtype = dtype;
+  known.type.shape = Shape();
+  if (value) known.value = std::make_shared<Value>(std::vector<std::int64_t>{*value});
+  known.foldable = value.has_value();
+  return known;
+}
+
+std::optional<std::int64_t> ScalarOf(const Known& known) {
+  if (known.value == nullptr || known.value->size() != 1) return std::nullopt;
+  return static_cast<std::int64_t>(known.value->Real(0));
+}
+
+// Body inputs: iteration, condition, state. Body outputs: condition, state, one element of each
+// scan output.
+class Loop {
+ public:
+  explicit Loop(ControlNode& control)
+      : control_(control), driver_(control.driver()), body_(control.Body("body")) {
+    if (body_.inputs.size() < 2 || body_.outputs.size() + 1 < body_.inputs.size()) {
+      throw Error("the body has {} inputs and {} outputs", body_.inputs.size(),
+                  body_.outputs.size());
+    }
+    states_ = body_.inputs.size() - 2;
+    scans_ = body_.outputs.size() - 1 - states_;
+    if (control.NumInputs() != states_ + 2) {
+      throw Error("{} initial values for a body with {}", control.NumInputs(), states_);
+    }
+    for (std::size_t i = 0; i < states_; ++i) initial_.push_back(control.Input(i + 2));
+  }
+
+  void Run() {
+    const InferenceDriver::Mark mark = driver_.Here();
+    const std::vector<Known> any = RunBody(AnyState(), std::nullopt, 1);
+    const bool resolved = control_.Resolved(mark);
+    driver_.Rollback(mark);
+    const bool alike = resolved && Stable(any);
+    FindTrips(any);
+    if (alike || (trips_ > kMaxUnrolled && Stable(any))) {
+      Finish(StatesOf(RunBody(AnyState(), std::nullopt, trips_)), ScansOf(any));
+    } else if (trips_ <= kMaxUnrolled) {
+      Unroll(any);
+    } else {
+      throw Unresolved("its state changes shape in every one of " + std::to_string(trips_) +
+                       " iterations");
+    }
+    if (at_most_) {
+      control_.MarkUpperBound(mark, "may stop before its " + std::to_string(trips_) +
+                                        " iterations: the condition is computed at run time");
+    }
+  }
+
+ private:
+  // Whether the body hands state `i` on as it got it.
+  bool IsInvariant(std::size_t i) const {
+    TensorId id = body_.outputs[i + 1];
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const Node& node : body_.nodes) {
+        if (node.op != "Identity" || node.outputs.empty() || node.outputs[0] != id) continue;
+        if (node.inputs.empty() || node.inputs[0] == id) return false;
+        id = node.inputs[0];
+        moved = true;
+        break;
+      }
+    }
+    return id == body_.inputs[i + 2];
+  }
+
+  // What holds in every iteration.
+  std::vector<Known> AnyState() const {
+    std::vector<Known> state;
+    for (std::size_t i = 0; i < states_; ++i) {
+      state.push_back(IsInvariant(i) ? initial_[i] : TypeOnly(initial_[i]));
+    }
+    return state;
+  }
+
+  std::vector<Known> RunBody(const std::vector<Known>& state, std::optional<std::int64_t> iteration,
+                             Count times, const std::string& label = "") {
+    std::vector<Known> inputs = {Scalar(DType::kInt64, iteration), Scalar(DType::kBool, 1)};
+    inputs.insert(inputs.end(), state.begin(), state.end());
+    return control_.Run(body_, inputs, times, label);
+  }
+
+  std::vector<Known> StatesOf(const std::vector<Known>& outputs) const {
+    const auto first = outputs.begin() + 1;
+    return {first, first + static_cast<std::ptrdiff_t>(states_)};
+  }
+  std::vector<Known> ScansOf(const std::vector<Known>& outputs) const {
+    return {outputs.begin() + 1 + static_cast<std::ptrdiff_t>(states_), outputs.end()};
+  }
+
+  bool Stable(const std::vector<Known>& outputs) const {
+    for (std::size_t i = 0; i < states_; ++i) {
+      if (!SameType(outputs[i + 1].type, initial_[i].type)) return false;
+    }
+    return true;
+  }
+
+  // Sets trips_ and at_most_, from the limit and the condition.
+  void FindTrips(const std::vector<Known>& any) {
+    std::optional<std::int64_t> limit;
+    if (control_.HasInput(0)) limit = ScalarOf(control_.Input(0));
+    const bool endless = !control_.HasInput(0) || (limit && *limit >= kNoLimit);
+    const std::optional<std::int64_t> start =
+        control_.HasInput(1) ? ScalarOf(control_.Input(1)) : std::optional<std::int64_t>(1);
+    const std::optional<std::int64_t> next = ScalarOf(any[0]);
+    if ((start && *start == 0) || (limit && *limit <= 0)) return Set(0, false);
+    if (next && *next == 0) return Set(1, !start);
+    if (next && limit) return Set(*limit, !start);  // nothing but the limit ends it
+    if (!next) {
+      if (const auto counted = CountByValues(endless ? kMaxUnrolled : limit.value_or(0))) {
+        return Set(*counted, !start);
+      }
+    }
+    if (const auto chosen = driver_.Trips(control_.name())) return Set(*chosen, false);
+    if (limit && !endless) return Set(*limit, true);
+    if (next && endless && !control_.HasInput(0)) throw Error("the loop never ends");
+    throw Unresolved("how often it runs is computed at run time: bind it with --trips '" +
+                     Printable(control_.name()) + "=N'");
+  }
+
+  void Set(std::int64_t trips, bool at_most) {
+    trips_ = trips;
+    at_most_ = at_most;
+  }
+
+  // Follows the values of the state until the condition is false; nullopt when it is not known.
+  std::optional<std::int64_t> CountByValues(std::int64_t limit) {
+    const InferenceDriver::Mark mark = driver_.Here();
+    std::vector<Known> state = initial_;
+    std::optional<std::int64_t> trips;
+    for (std::int64_t i = 0; i < std::min(limit, kMaxUnrolled) && !trips; ++i) {
+      const std::vector<Known> outputs = RunBody(state, i, 1);
+      driver_.Rollback(mark);
+      const std::optional<std::int64_t> next = ScalarOf(outputs[0]);
+      if (!next) return std::nullopt;
+      if (*next == 0) trips = i + 1;
+      state = StatesOf(outputs);
+    }
+    if (!trips && limit <= kMaxUnrolled && limit > 0) trips = limit;
+    return trips;
+  }
+
+  void Unroll(const std::vector<Known>& any) {
+    std::vector<Known> state = initial_;
+    std::vector<Known> scans = ScansOf(any);
+    for (std::int64_t i = 0; i < trips_; ++i) {
+      const std::vector<Known> outputs = RunBody(state, i, 1, std::to_string(i) + "/");
+      state = StatesOf(outputs);
+      scans = ScansOf(outputs);
+    }
+    Finish(state, scans);
+  }
+
+  void Finish(const std::vector<Known>& state, const std::vector<Known>& scans) {
+    for (std::size_t i = 0; i < states_; ++i) {
+      Known last = trips_ == 0 ? initial_[i] : state[i];
+      control_.SetOutput(i, at_most_ ? TypeOnly(last) : last);
+    }
+    for (std::size_t i = 0; i < scans_; ++i) {
+      Known all = Stacked(scans[i], trips_, 0);
+      all.upper_bound |= at_most_;
+      control_.SetOutput(states_ + i, all);
+    }
+  }
+
+  ControlNode& control_;
+  InferenceDriver& driver_;
+  const Graph& body_;
+  std::size_t states_ = 0, scans_ = 0;
+  std::vector<Known> initial_;
+  std::int64_t trips_ = 0;
+  bool at_most_ = false;
+};
+
+}  // namespace
+
+void RunLoop(ControlNode& control) { Loop(control).Run(); }
+
+}  // namespace dlcost

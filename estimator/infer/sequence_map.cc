@@ -1,0 +1,89 @@
+#include <algorithm>
+
+#include "estimator/core/error.h"
+#include "estimator/infer/control_flow.h"
+
+namespace dlcost {
+namespace {
+
+Known ElementOf(const Known& sequence, std::size_t i) {
+  Known element;
+  element.upper_bound = sequence.upper_bound;
+  if (sequence.type.elements) {
+    element.type = (*sequence.type.elements)[i];
+  } else {
+    element.type.dtype = sequence.type.dtype;
+    element.type.shape = sequence.type.shape;
+  }
+  return element;
+}
+
+bool Alike(const std::vector<TensorType>& elements) {
+  return std::all_of(elements.begin(), elements.end(), [&](const TensorType& element) {
+    return SameType(element, elements.front());
+  });
+}
+
+}  // namespace
+
+// The body runs once per element of the first sequence; further inputs are sequences of the same
+// length, or tensors that are the same for all.
+void RunSequenceMap(ControlNode& control) {
+  const Graph& body = control.Body("body");
+  std::vector<Known> inputs;
+  for (std::size_t i = 0; i < control.NumInputs(); ++i) inputs.push_back(control.Input(i));
+  if (inputs.empty() || inputs[0].type.kind != ValueKind::kSequence) {
+    throw Error("input 0 is not a sequence");
+  }
+  std::size_t length = 0;
+  bool alike = true;
+  for (const Known& input : inputs) {
+    if (input.type.kind != ValueKind::kSequence || !input.type.elements) continue;
+    alike &= Alike(*input.type.elements);
+  }
+  if (inputs[0].type.elements) {
+    length = inputs[0].type.elements->size();
+  } else if (const auto chosen = control.driver().Trips(control.name())) {
+    length = static_cast<std::size_t>(*chosen);
+  } else {
+    throw Unresolved(
+        "the length of the sequence is only known at run time: bind it with --trips '" +
+        Printable(control.name()) + "=N'");
+  }
+  std::vector<Known> results(body.outputs.size());
+  for (Known& result : results) {
+    result.type.kind = ValueKind::kSequence;
+    result.type.elements.emplace();
+  }
+  const std::size_t runs = alike ? std::min<std::size_t>(length, 1) : length;
+  for (std::size_t run = 0; run < runs; ++run) {
+    std::vector<Known> of_run;
+    for (const Known& input : inputs) {
+      const bool sequence = input.type.kind == ValueKind::kSequence;
+      if (sequence && input.type.elements && run >= input.type.elements->size()) {
+        throw Error("sequences of different length");
+      }
+      of_run.push_back(sequence ? ElementOf(input, run) : input);
+    }
+    const Count times = alike ? Count(static_cast<std::int64_t>(length)) : Count(1);
+    const std::string label = alike ? "" : std::to_string(run) + "/";
+    const std::vector<Known> outputs = control.Run(body, of_run, times, label);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      results[i].type.dtype = outputs[i].type.dtype;
+      results[i].type.elements->insert(results[i].type.elements->end(), alike ? length : 1,
+                                       outputs[i].type);
+    }
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    std::vector<TensorType>& elements = *results[i].type.elements;
+    if (elements.empty()) {  // the type is what the body declares
+      const Tensor& declared = body.tensors[static_cast<std::size_t>(body.outputs[i])];
+      if (declared.declared) results[i].type.dtype = declared.declared->dtype;
+    } else if (Alike(elements)) {
+      results[i].type.shape = elements.front().shape;
+    }
+    control.SetOutput(i, results[i]);
+  }
+}
+
+}  // namespace dlcost
