@@ -57,7 +57,7 @@ void Retype(InferredModel& model, DType dtype) {
     counted.cost.work = Converted(counted.cost.work, dtype);
   }
   RetypeTensors(model.model->graph, dtype);
-  for (const auto& graph : model.subgraphs) RetypeTensors(*graph, dtype);
+  for (const Subgraph& subgraph : model.subgraphs) RetypeTensors(*subgraph.graph, dtype);
   MeasurePeakActivations(model);
   model.notes.push_back(IsFloat(dtype)
                             ? fmt::format("what if: all floating-point tensors in {}", Name(dtype))
