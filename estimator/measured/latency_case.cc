@@ -216,10 +216,13 @@ class CaseMaker {
     if (c.algorithm.empty() && unit_stride)
       saved = std::max(fourier, p.kernel_height == 3 ? 4.0 : 1);
     demand_.flops = demand_.naive_flops / saved;
-    demand_.bytes = (p.batch * p.channels * p.height * p.width +
-                     p.batch * p.filters * p.out_height * p.out_width +
-                     p.filters * p.channels / p.groups * p.kernel_height * p.kernel_width) *
-                    type_->bytes;
+    // A stride beyond the kernel skips rows and columns.
+    const double touched = std::min(p.height, p.out_height * p.kernel_height) *
+                           std::min(p.width, p.out_width * p.kernel_width);
+    demand_.bytes =
+        (p.batch * p.channels * touched + p.batch * p.filters * p.out_height * p.out_width +
+         p.filters * p.channels / p.groups * p.kernel_height * p.kernel_width) *
+        type_->bytes;
     const std::string direction = Optional("direction");
     case_.type = c.algorithm.empty() ? "unknown algorithm" : c.algorithm;
     if (!direction.empty() && direction != "forward") case_.type = direction;

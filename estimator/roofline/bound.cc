@@ -27,6 +27,21 @@ void AddUnique(std::vector<std::string>& notes, const std::string& note) {
   }
 }
 
+Bytes Beyond(Bytes bytes, Bytes kept) { return bytes - std::min(bytes, kept); }
+
+// Input that no filter position touches: a convolution whose stride exceeds its kernel skips rows
+// and columns (1x1 with stride 2 reads a quarter). The counted traffic holds the whole tensor.
+Bytes SkippedBytes(const Kernel& kernel) {
+  const auto* conv = std::get_if<ConvNest>(&kernel.nest);
+  if (!conv || conv->transposed) return Bytes(0);
+  Count all = conv->batch * conv->in_channels, touched = all;
+  for (std::size_t i = 0; i < conv->in.size(); ++i) {
+    all *= Count(conv->in[i]);
+    touched *= std::min(Count(conv->in[i]), Count(conv->out[i]) * conv->kernel[i]);
+  }
+  return SizeOf(kernel.math, all - touched);
+}
+
 class Bounder {
  public:
   Bounder(const Device& device, const BoundOptions& options) : device_(device), options_(options) {}
@@ -39,7 +54,7 @@ class Bounder {
       AddCompute(WorkKind::kVector, entry.dtype, OtherOperations(entry));
     }
     for (const RoofTime& roof : bound_.roofs) Raise(bound_.compute, roof);
-    AddMemory(kernel.bytes());
+    AddMemory(kernel);
     return std::move(bound_);
   }
 
@@ -65,17 +80,22 @@ class Bounder {
     bound_.roofs.push_back({name, total});
   }
 
-  void AddMemory(Bytes bytes) {
+  // Device memory moves reads and writes over one interface; the levels on the chip have paths of
+  // their own for each. A warm level keeps back what fits into it and into those closer to the
+  // units.
+  void AddMemory(const Kernel& kernel) {
+    const Bytes read = kernel.bytes_read - std::min(kernel.bytes_read, SkippedBytes(kernel));
+    const Bytes bytes = read + kernel.bytes_written;
     if (bytes == Bytes(0)) return;
+    Bytes inside = options_.cache == CacheState::kWarm ? device_.WarmCapacity() : Bytes(0);
     if (device_.memory.bandwidth) {
-      Bytes crossing = bytes;
-      if (options_.cache == CacheState::kWarm) {
-        crossing = bytes - std::min(bytes, device_.WarmCapacity());
-      }
-      AddLevel("device memory", crossing / *device_.memory.bandwidth);
+      AddLevel("device memory", Beyond(bytes, inside) / *device_.memory.bandwidth);
     }
     for (const MemoryLevel& level : device_.caches) {
-      if (level.bandwidth) AddLevel(level.name, bytes / *level.bandwidth);
+      inside = Beyond(inside, level.size.value_or(Bytes(0)));
+      if (!level.bandwidth) continue;
+      const Bytes crossing = std::max(Beyond(read, inside), Beyond(kernel.bytes_written, inside));
+      AddLevel(level.name, crossing / *level.bandwidth);
     }
   }
 

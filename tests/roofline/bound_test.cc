@@ -1,0 +1,104 @@
+// Bounds by hand: operations over peaks, bytes over bandwidths, cold and warm.
+#include "estimator/roofline/bound.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "estimator/hardware/database.h"
+
+namespace dlcost {
+namespace {
+
+constexpr std::int64_t kMega = 1'000'000;
+
+Device Find(const std::string& name) {
+  return DeviceDatabase({std::string(DLCOST_SOURCE_DIR) + "/hw_specs"}).Find(name);
+}
+
+// A product with `macs` multiply-accumulates in `type` that reads and writes so many bytes.
+Kernel Product(DType type, std::int64_t macs, std::int64_t read, std::int64_t written) {
+  Kernel kernel;
+  kernel.nest = GemmNest{};
+  kernel.math = type;
+  kernel.work.Add(OpClass::kMac, type, macs);
+  kernel.least = kernel.work;
+  kernel.bytes_read = Bytes(read);
+  kernel.bytes_written = Bytes(written);
+  return kernel;
+}
+
+double RoofOf(const Bound& bound, const std::string& name) {
+  for (const RoofTime& roof : bound.roofs) {
+    if (roof.roof == name) return roof.time.value();
+  }
+  return -1;
+}
+
+TEST(Bound, IsTheSlowestOfUnitsAndLevels) {
+  const Device a100 = Find("a100");
+  const Bound compute =
+      BoundKernel(Product(DType::kFloat16, 156'000 * kMega, kMega, kMega), a100, {});
+  EXPECT_EQ(compute.limiter, "tensor fp16");
+  EXPECT_DOUBLE_EQ(compute.time.value(), 1e-3);
+  const Bound memory = BoundKernel(Product(DType::kFloat16, 1, 2000 * kMega, 39 * kMega), a100, {});
+  EXPECT_EQ(memory.limiter, "device memory");
+  EXPECT_DOUBLE_EQ(memory.time.value(), 1e-3);
+  // fp32 stays on the vector units, unless tf32 is allowed.
+  const Kernel fp32 = Product(DType::kFloat32, 9750 * kMega, kMega, kMega);
+  EXPECT_DOUBLE_EQ(BoundKernel(fp32, a100, {}).time.value(), 1e-3);
+  EXPECT_DOUBLE_EQ(BoundKernel(fp32, a100, {.math = MathMode::kTf32}).time.value(), 0.125e-3);
+}
+
+TEST(Bound, AWarmCacheKeepsBackWhatFits) {
+  const Device a100 = Find("a100");
+  const BoundOptions warm = {.cache = CacheState::kWarm};
+  constexpr std::int64_t kL2 = 40 << 20;
+  const Kernel large = Product(DType::kFloat16, 1, kL2 + 2039 * kMega, 0);
+  EXPECT_DOUBLE_EQ(RoofOf(BoundKernel(large, a100, warm), "device memory"), 1e-3);
+  const Bound small = BoundKernel(Product(DType::kFloat16, 1, kL2, 0), a100, warm);
+  EXPECT_EQ(RoofOf(small, "device memory"), 0);
+  // The cache itself is the next roof: 5120 bytes per clock.
+  EXPECT_EQ(small.limiter, "L2");
+  EXPECT_DOUBLE_EQ(small.time.value(), kL2 / 7219e9);
+}
+
+TEST(Bound, LevelsInsideKeepTrafficFromLevelsOutside) {
+  // MI300X: 256 MiB of Infinity Cache at 17.2 TB/s around 32 MiB of L2.
+  const Device mi300x = Find("mi300x");
+  const std::int64_t bytes = std::int64_t{32 + 100} << 20;
+  const Kernel kernel = Product(DType::kFloat16, 1, bytes, 0);
+  const Bound warm = BoundKernel(kernel, mi300x, {.cache = CacheState::kWarm});
+  EXPECT_EQ(RoofOf(warm, "device memory"), 0);
+  EXPECT_DOUBLE_EQ(RoofOf(warm, "Infinity Cache"), (100 << 20) / 17.2e12);
+  const Bound cold = BoundKernel(kernel, mi300x, {});
+  EXPECT_DOUBLE_EQ(RoofOf(cold, "device memory"), static_cast<double>(bytes) / 5.3e12);
+  EXPECT_DOUBLE_EQ(RoofOf(cold, "Infinity Cache"), static_cast<double>(bytes) / 17.2e12);
+}
+
+TEST(Bound, OnChipReadsAndWritesHavePathsOfTheirOwn) {
+  const Bound bound = BoundKernel(Product(DType::kFloat16, 1, 3000, 1000), Find("a100"), {});
+  EXPECT_DOUBLE_EQ(RoofOf(bound, "L2"), 3000 / 7219e9);
+  EXPECT_DOUBLE_EQ(RoofOf(bound, "device memory"), 4000 / 2039e9);
+}
+
+TEST(Bound, StridesBeyondTheKernelSkipInput) {
+  // 1x1 with stride 2 over 56 x 56: a quarter of the rows and columns are read.
+  Kernel kernel = Product(DType::kFloat16, 1, 2 * 256 * 56 * 56, 0);
+  kernel.nest = ConvNest{.in_channels = 256,
+                         .out_channels = 128,
+                         .in = {56, 56},
+                         .out = {28, 28},
+                         .kernel = {1, 1},
+                         .stride = {2, 2}};
+  EXPECT_DOUBLE_EQ(RoofOf(BoundKernel(kernel, Find("t4"), {}), "device memory"),
+                   2 * 256 * 28 * 28 / 320e9);
+}
+
+TEST(Bound, WhatRunsOnAnotherUnitIsSaid) {
+  const Bound bound = BoundKernel(Product(DType::kBfloat16, 7850 * kMega, 1, 1), Find("v100"), {});
+  EXPECT_DOUBLE_EQ(bound.time.value(), 1e-3);
+  EXPECT_THAT(bound.notes, ::testing::ElementsAre(::testing::HasSubstr("bf16 runs as fp32")));
+}
+
+}  // namespace
+}  // namespace dlcost
