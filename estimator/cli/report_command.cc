@@ -9,6 +9,7 @@
 #include "estimator/core/error.h"
 #include "estimator/report/comparison.h"
 #include "estimator/report/html.h"
+#include "estimator/report/kernel_views.h"
 #include "estimator/report/plot.h"
 #include "estimator/report/render.h"
 
@@ -20,6 +21,8 @@ struct Options {
   DeviceOptions device;
   CountOptions count;
   std::string by = "op";
+  std::string view = "table";
+  std::string node;
   std::string format = "text";
   std::string output;
   std::size_t top = 0;
@@ -81,6 +84,7 @@ int RunComparison(const Options& options, const ReportOptions& report_options) {
 int Run(const Options& options) {
   const GroupBy by = GroupByOf(options.by);
   RequireOneOf("--format", options.format, {"text", "json", "csv", "markdown", "html"});
+  RequireOneOf("--view", options.view, {"table", "gemm", "work"});
   ReportOptions report_options = ReportOptionsOf(options.count, options.device);
   report_options.scope_depth = options.depth;
   report_options.dtype = options.model.dtype;
@@ -91,7 +95,11 @@ int Run(const Options& options) {
   static const InferredModel& model = *new InferredModel(InferModel(options.model));
   static const Report& report = *new Report(BuildReport(model, device, report_options));
   std::string content;
-  if (options.format == "json") {
+  if (options.view == "gemm") {
+    content = RenderGemmView(report, options.output.empty() ? TerminalWidth() : 0);
+  } else if (options.view == "work") {
+    content = RenderWorkView(report, options.node);
+  } else if (options.format == "json") {
     content = RenderJson(report);
   } else if (options.format == "csv") {
     content = RenderCsv(report, by);
@@ -127,6 +135,14 @@ void AddReportCommand(Commands& commands) {
   app->add_option("--depth", options->depth, "components of module paths to keep, 0: all")
       ->type_name("N")
       ->capture_default_str();
+  app->add_option(
+         "--view", options->view,
+         "table; gemm: products with tiles, waves and padding; work: what kernels execute, "
+         "term by term")
+      ->type_name("VIEW")
+      ->capture_default_str();
+  app->add_option("--node", options->node, "only the kernel of this node, with --view work")
+      ->type_name("NAME");
   app->add_option("--top", options->top, "only the N most expensive rows")->type_name("N");
   app->add_option("--format", options->format, "text, json, csv, markdown or html")
       ->type_name("FORMAT")

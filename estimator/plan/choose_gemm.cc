@@ -76,7 +76,7 @@ Choice ChooseAttention(const AttentionNest& nest, DType type, const Target& targ
   }
   const Execution whole = FlashAttention(nest, options, library);
   // Few queries leave units idle: the keys are shared out.
-  if (PhaseOf(nest) == AttentionPhase::kDecode && whole.Grid() != nullptr) {
+  if (PhaseOf(nest) == SequencePhase::kDecode && whole.Grid() != nullptr) {
     const TileShape place{.resident = 1};
     options.split_kv = ChooseSplit(*whole.Grid(), place, *target.device);
   }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "estimator/plan/attention_share.h"
 #include "estimator/report/attribute_text.h"
 #include "estimator/report/report.h"
 #include "estimator/roofline/expected.h"
@@ -52,6 +53,7 @@ class Builder {
     for (const CountedNode& counted : model_.nodes) AddNode(counted);
     report_.kernels.reserve(plan.kernels.size());
     for (const Kernel& kernel : plan.kernels) AddKernel(kernel);
+    report_.attention = ShareOfAttention(plan);
     for (std::size_t n = 0; n < report_.nodes.size(); ++n) {
       report_.nodes[n].kernel = plan.kernels[plan.kernel_of[n]].id;
     }
@@ -119,17 +121,16 @@ class Builder {
   }
 
   void AddKernel(const Kernel& kernel) {
-    KernelRow row;
-    row.id = kernel.id;
-    row.op = report_.nodes[kernel.main].op;
-    row.label = kernel.label;
-    row.main = kernel.main;
-    row.algorithm = kernel.algorithm;
-    row.runner_up = kernel.runner_up;
-    row.math = kernel.math;
-    row.nest = kernel.nest;
-    row.execution = kernel.execution;
-    row.launches = kernel.launches;
+    KernelRow row{.id = kernel.id,
+                  .op = report_.nodes[kernel.main].op,
+                  .label = kernel.label,
+                  .algorithm = kernel.algorithm,
+                  .runner_up = kernel.runner_up,
+                  .main = kernel.main,
+                  .math = kernel.math,
+                  .launches = kernel.launches,
+                  .nest = kernel.nest,
+                  .execution = kernel.execution};
     for (const std::size_t n : kernel.nodes) row.nodes.push_back(report_.nodes[n].name);
     row.sums.nodes = static_cast<std::int64_t>(kernel.nodes.size());
     SetWork(row.sums, kernel.work);

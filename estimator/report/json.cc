@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "estimator/report/execution_json.h"
 #include "estimator/report/render.h"
 
 namespace dlcost {
@@ -113,11 +114,10 @@ Json NodeJson(const NodeRow& node, bool timed) {
   return json;
 }
 
-Json KernelJson(const KernelRow& kernel, bool timed) {
+Json KernelJson(const KernelRow& kernel, bool timed, Count units) {
   Json json = {{"id", kernel.id},
                {"op", kernel.op},
-               {"label", kernel.label},
-                              {"nodes", kernel.nodes},
+               {"nodes", kernel.nodes},
                {"algorithm", kernel.algorithm},
                {"launches", kernel.launches.value()},
                {"macs", kernel.sums.macs.value()},
@@ -130,7 +130,15 @@ Json KernelJson(const KernelRow& kernel, bool timed) {
   if (kernel.expected_low && kernel.expected_high) {
     json["expected_range_s"] = {kernel.expected_low->value(), kernel.expected_high->value()};
   }
+  AddExecution(json, kernel, units);
   return json;
+}
+
+// Linear and quadratic terms of a transformer.
+Json AttentionJson(const AttentionShare& share) {
+  return {{"phase", std::string(Name(share.phase))}, {"q_len", share.q_len.value()},
+          {"kv_len", share.kv_len.value()},          {"macs", share.scores.value()},
+          {"other_macs", share.products.value()},    {"crossover_kv_len", share.Crossover()}};
 }
 
 Json GroupsJson(const std::vector<GroupRow>& groups, const char* key, bool timed) {
@@ -175,6 +183,7 @@ std::string RenderJson(const Report& report) {
                      {"math", std::string(Name(report.options.bound.math))},
                      {"dtype", report.options.dtype.empty() ? Json() : Json(report.options.dtype)},
                      {"fusion", std::string(Name(report.options.plan.fusion))},
+                     {"attention", std::string(Name(report.options.plan.attention))},
                      {"cache", std::string(Name(report.options.bound.cache))}};
   json["totals"] = TotalsJson(report, timed);
   Json coverage = Json::object();
@@ -186,9 +195,11 @@ std::string RenderJson(const Report& report) {
   json["coverage"] = coverage;
   json["by_op"] = GroupsJson(report.by_op, "op", timed);
   json["by_scope"] = GroupsJson(report.by_scope, "scope", timed);
+  if (report.attention) json["attention"] = AttentionJson(*report.attention);
+  const Count units = report.device ? report.device->units : Count(1);
   json["kernels"] = Json::array();
   for (const KernelRow& kernel : report.kernels) {
-    if (kernel.launches != Count(0)) json["kernels"].push_back(KernelJson(kernel, timed));
+    if (kernel.launches != Count(0)) json["kernels"].push_back(KernelJson(kernel, timed, units));
   }
   json["nodes"] = Json::array();
   for (const NodeRow& node : report.nodes) json["nodes"].push_back(NodeJson(node, timed));

@@ -10,6 +10,7 @@
 
 #include "estimator/hardware/device.h"
 #include "estimator/infer/infer.h"
+#include "estimator/plan/attention_share.h"
 #include "estimator/plan/kernel.h"
 #include "estimator/roofline/bound.h"
 
@@ -89,7 +90,7 @@ struct NodeRow {
 
 struct KernelRow {
   std::string id, op, label, algorithm, runner_up, limiter;
-  std::size_t main = 0;  // index into Report::nodes of the node that names the kernel
+  std::size_t main = 0;            // index into Report::nodes of the node that names the kernel
   DType math = DType::kUndefined;  // that multiply-accumulates run in
   std::vector<std::string> nodes;
   Sums sums;
@@ -117,6 +118,7 @@ struct Report {
   std::optional<DeviceFacts> device;
   ReportOptions options;
   Sums totals;
+  std::optional<AttentionShare> attention;
   Bytes peak_activation_bytes;
   std::map<NodeStatus, std::int64_t> coverage;
   // Largest first: by bound with a device, by FLOPs and bytes without. Work belongs to the node,

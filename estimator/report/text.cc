@@ -187,9 +187,17 @@ class TextRenderer {
     return cells;
   }
 
+  void Attention(const AttentionShare& share) {
+    const double all = share.scores.AsDouble() + share.products.AsDouble();
+    Line("attention", "{} of all MACs look from {} to {} positions ({}); half of them at {:.0f}",
+         Percent(share.scores.AsDouble() / all), share.q_len, share.kv_len, Name(share.phase),
+         share.Crossover());
+  }
+
   void Footer() {
     Line("memory", "peak activations {}, weights {}", ReadableBytes(report_.peak_activation_bytes),
          ReadableBytes(report_.model.weight_bytes));
+    if (report_.attention) Attention(*report_.attention);
     std::vector<std::string> coverage;
     for (const auto& [status, nodes] : report_.coverage) {
       coverage.push_back(fmt::format("{} {}", nodes, Name(status)));

@@ -42,13 +42,13 @@ Count VisibleScores(const AttentionNest& nest) {
   return rows * Offset(nest) + rows * (rows + 1) / 2 + (nest.q_len - rows) * nest.kv_len;
 }
 
-AttentionPhase PhaseOf(const AttentionNest& nest) {
-  return nest.q_len * 8 <= nest.kv_len && nest.q_len <= Count(16) ? AttentionPhase::kDecode
-                                                                  : AttentionPhase::kPrefill;
+SequencePhase PhaseOf(const AttentionNest& nest) {
+  return nest.q_len * 8 <= nest.kv_len && nest.q_len <= Count(16) ? SequencePhase::kDecode
+                                                                  : SequencePhase::kPrefill;
 }
 
-std::string_view Name(AttentionPhase phase) {
-  return phase == AttentionPhase::kDecode ? "decode" : "prefill";
+std::string_view Name(SequencePhase phase) {
+  return phase == SequencePhase::kDecode ? "decode" : "prefill";
 }
 
 Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& options,

@@ -26,8 +26,8 @@ Execution MaterializedAttention(const AttentionNest& nest, const AttentionOption
 Count VisibleScores(const AttentionNest& nest);
 
 // Fewer queries than a tile packs to is called decoding, anything else prefill.
-enum class AttentionPhase { kPrefill, kDecode };
-AttentionPhase PhaseOf(const AttentionNest& nest);
-std::string_view Name(AttentionPhase phase);  // "prefill", "decode"
+enum class SequencePhase { kPrefill, kDecode };
+SequencePhase PhaseOf(const AttentionNest& nest);
+std::string_view Name(SequencePhase phase);  // "prefill", "decode"
 
 }  // namespace dlcost

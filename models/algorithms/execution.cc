@@ -110,6 +110,12 @@ Count Execution::Launches() const {
   return sum;
 }
 
+double Execution::PaddingShare() const {
+  const double padding = Of(TermKind::kPadding).fma.AsDouble();
+  const double all = padding + Of(TermKind::kProducts).fma.AsDouble();
+  return all > 0 ? padding / all : 0.0;
+}
+
 const TileGrid* Execution::Grid() const {
   const Stage* longest = nullptr;
   Flops most;

@@ -116,6 +116,8 @@ struct Execution {
   Bytes ExtraRead() const;
   Bytes ExtraWritten() const;
   Count Launches() const;
+  // Share of all multiply-adds in products that only fill up tiles, 0 to 1.
+  double PaddingShare() const;
   // The matrix product of the execution: the grid of its longest stage, or nullptr.
   const TileGrid* Grid() const;
 };

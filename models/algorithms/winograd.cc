@@ -114,10 +114,9 @@ Execution FusedWinogradConv(const ConvNest& nest, int outputs, const ConvOptions
   stage.terms.push_back(Transform("output transform", options.type, t.output * (padded * filters)));
   const Stage filter = FilterTransform(nest, t, options.type);
   stage.extra_read = filter.extra_written;
-  // What a block of 32 tiles by `block` filters covers, as a product.
+  // A thread block covers 32 tiles by `block` filters, all products of them.
   const WinogradConstants::Group& group = library.winograd.groups.front();
-  stage.grid = TileGrid{.batch = t.products,
-                        .m = padded,
+  stage.grid = TileGrid{.m = padded,
                         .n = nest.out_channels,
                         .k = nest.in_channels,
                         .tile_m = group.images * group.rows * group.columns,

@@ -151,7 +151,7 @@ TEST(Attention, DecodePacksHeadsThatShareKeys) {
                            .qk_dim = 128,
                            .v_dim = 128,
                            .causal = true};
-  EXPECT_EQ(PhaseOf(nest), AttentionPhase::kDecode);
+  EXPECT_EQ(PhaseOf(nest), SequencePhase::kDecode);
   const Execution flash = FlashAttention(
       nest, {.pipe = Pipe::kTensor, .type = DType::kFloat16, .split_kv = 4}, kAmpere);
   // 16 key-value heads, 4 queries each padded to 16 rows.
