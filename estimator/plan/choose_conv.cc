@@ -10,13 +10,15 @@ namespace dlcost {
 namespace {
 
 // When cuDNN takes Winograd over the implicit product on the same unit. It pays with the operations
-// it saves, with input channels (over which the output transform is shared out), and less with many
-// filters: saving^3 * Cin / Cout^(1/4) above this. One constant for all devices, from 4,800 choices
-// for 3x3 filters on P4, P100, V100 and T4 that a public data set recorded.
-constexpr double kWinogradWorthwhile = 36.6;
+// it saves, with input channels (over which the output transform is shared out), less with many
+// filters, and less where memory is slow for the arithmetic (the ridge point, FLOP/byte):
+// saving^3 * Cin / (Cout^(1/4) * ridge^(3/2)) above this. One set of exponents and one constant for
+// all devices, from 4,800 recorded choices for 3x3 filters on P4, P100, V100 and T4.
+constexpr double kWinogradWorthwhile = 0.5;
 // Share of the peak that each kind of kernel computes at, for choosing alone.
 constexpr double kProductShare = 0.8;
 constexpr double kTransformedShare = 0.5;
+constexpr double kUsualRidge = 15;    // where the device's bandwidth is not public
 constexpr double kTensorShare = 0.4;  // tf32 kernels of cuDNN 8
 
 class ConvChooser {
@@ -66,8 +68,11 @@ class ConvChooser {
 
   double Worth(const Execution& product, const Execution& winograd) const {
     const double saving = product.flops().AsDouble() / winograd.flops().AsDouble();
+    const Roof roof = FindRoof(*target_.device, WorkKind::kVector, type_, target_.math);
+    const auto ridge = RidgePoint(*target_.device, roof);
     return saving * saving * saving * nest_.in_channels.AsDouble() /
-           std::pow(nest_.out_channels.AsDouble(), 0.25);
+           std::pow(nest_.out_channels.AsDouble(), 0.25) /
+           std::pow(ridge ? ridge->value() : kUsualRidge, 1.5);
   }
 
   Algorithm LargeFilter() {
