@@ -38,7 +38,11 @@ OpCost CostFusedConv(const OpContext& ctx) { return CostFused(ctx, kStandard); }
 void InferNhwcFused(OpContext& ctx) { InferLaidOut(ctx, kLast); }
 OpCost CostNhwcFused(const OpContext& ctx) { return CostFused(ctx, kLast); }
 void InferBlockedConv(OpContext& ctx) { InferLaidOut(ctx, kBlocked); }
-OpCost CostBlockedConv(const OpContext& ctx) { return CostFused(ctx, kBlocked); }
+OpCost CostBlockedConv(const OpContext& ctx) {
+  OpCost cost = CostFused(ctx, kBlocked);
+  cost.note = "channels that pad a block are counted";
+  return cost;
+}
 
 // Files hold the weight as [M, k..., C/group], the schema says [M, C/group, k...]: whichever fits.
 ConvLayout NhwcLayout(const OpContext& ctx) {

@@ -12,11 +12,18 @@ namespace {
 // RMSNormalization count (moments or mean square in f32; normalize, scale, shift), and
 // SkipLayerNormalization: 1 addition for the skip, 1 for a bias.
 // EmbedLayerNormalization: gathers one row per token of each table, adds them (1 or 2 additions),
-// normalizes; the mask index is 1 integer addition per token.
-// GroupNorm: moments per image and group, 2 multiplications, 1 addition, and SiLU; SkipGroupNorm
-// adds skip and bias first.
+// normalizes; the mask index is 1 integer addition per token. 8-bit tables are dequantized besides:
+// 1 integer subtraction, 1 conversion, 1 multiplication per gathered element. GroupNorm: moments
+// per image and group, 2 multiplications, 1 addition, and SiLU; SkipGroupNorm adds skip and bias
+// first.
 
 constexpr DType kStatistics = DType::kFloat32;
+
+void AddDequantize(Work& work, DType type, Count elements) {
+  work.Add(OpClass::kInteger, DType::kInt32, elements);
+  work.Add(OpClass::kConvert, type, elements);
+  work.Add(OpClass::kMul, type, elements);
+}
 
 // Shape checks: gamma and the like are [hidden].
 void RequireHidden(const OpContext& ctx, int input, std::int64_t hidden) {
@@ -73,24 +80,28 @@ OpCost CostSkipLayer(const OpContext& ctx) { return CostSkip(ctx, true, 3, 4); }
 OpCost CostSkipSimplified(const OpContext& ctx) { return CostSkip(ctx, false, -1, 3); }
 
 // Inputs: input_ids, segment_ids, word, position and segment tables, gamma, beta, mask,
-// position_ids.
+// position_ids. The quantized form has 8-bit tables, and scales (from 8) and zero points in place
+// of position_ids.
+bool IsQuantized(const OpContext& ctx) { return ctx.op() == "QEmbedLayerNormalization"; }
+
 void InferEmbed(OpContext& ctx) {
-  ctx.SetOutputType(0, ctx.InputType(2));
+  const DType type = ctx.InputType(IsQuantized(ctx) ? 8 : 2);
+  for (const int i : {0, 2}) ctx.SetOutputType(i, type);
   ctx.SetOutputType(1, DType::kInt32);
-  ctx.SetOutputType(2, ctx.InputType(2));
   RequireRank(ctx, 0, 2);
   RequireRank(ctx, 2, 2);
   const Shape out({ctx.InputDim(0, 0), ctx.InputDim(0, 1), ctx.InputDim(2, 1)});
-  ctx.SetOutput(0, ctx.InputType(2), out);
+  ctx.SetOutput(0, type, out);
   ctx.SetOutput(1, DType::kInt32, {ctx.InputDim(0, 0)});
-  ctx.SetOutput(2, ctx.InputType(2), out);
+  ctx.SetOutput(2, type, out);
 }
 
 OpCost CostEmbed(const OpContext& ctx) {
   OpCost cost;
   const Count tokens = ctx.InputShape(0).Elements();
   const std::int64_t width = ctx.InputDim(2, 1);
-  const bool segments = ctx.HasInput(1);
+  const bool positions = ctx.HasInput(8) && !IsQuantized(ctx);
+  const DType type = ctx.OutputType(0);
   for (int i = 0; i < ctx.NumInputs(); ++i) {
     if (!ctx.HasInput(i)) continue;
     if (i < 2 || i > 4) {
@@ -98,13 +109,14 @@ OpCost CostEmbed(const OpContext& ctx) {
       continue;
     }
     // Positions without ids are the same for every sample.
-    const Count rows = i == 3 && !ctx.HasInput(8) ? Count(ctx.InputDim(0, 1)) : tokens;
+    const Count rows = i == 3 && !positions ? Count(ctx.InputDim(0, 1)) : tokens;
     AddPartialRead(cost, ctx, i, std::min(rows, Count(ctx.InputDim(i, 0))) * width,
                    AccessKind::kGather);
+    if (IsQuantized(ctx)) AddDequantize(cost.work, type, tokens * width);
   }
   for (int i = 0; i < ctx.NumOutputs(); ++i) AddWrite(cost, ctx, i);
-  const DType type = ctx.InputType(2);
-  cost.work.Add(OpClass::kAdd, type, tokens * width * Count(segments ? 2 : 1));
+  if (IsQuantized(ctx)) AddDequantize(cost.work, type, Count(width) * 2);  // gamma, beta
+  cost.work.Add(OpClass::kAdd, type, tokens * width * Count(ctx.HasInput(1) ? 2 : 1));
   AddRows(cost, type, tokens * width, width, true, true);
   if (ctx.HasInput(7)) cost.work.Add(OpClass::kInteger, DType::kInt32, tokens);
   return cost;
@@ -203,6 +215,17 @@ constexpr OpCase kEmbedCases[] = {
      .bytes_written = 96 + 8},
 };
 
+// Besides, 3 * 24 + 2 * 4 dequantized.
+constexpr OpCase kQEmbedCases[] = {
+    {.what = "8-bit tables",
+     .inputs = "i32[2,3] i32[2,3] w:u8[100,4] w:u8[16,4] w:u8[2,4] w:u8[4] w:u8[4] i32[2,3] f32[] "
+               "f32[] f32[] f32[] f32[] u8[] u8[] u8[] u8[] u8[]",
+     .outputs = "f32[2,3,4] i32[2]",
+     .flops = 48 + 66 + 24 + 72 + 12 + 6 + 80,
+     .bytes_read = 3 * 24 + 24 + 12 + 8 + 4 + 4 + 20 + 5,
+     .bytes_written = 96 + 8},
+};
+
 // E = 32, R = 4: moments 56 + 32 + 4, shift 32; 96 multiplications, 8 divisions, 4 roots; SiLU 3.
 constexpr OpCase kGroupNormCases[] = {
     {.what = "2 groups, channels last, SiLU",
@@ -267,6 +290,8 @@ constexpr OpDef kOps[] = {
          kSkipSimplifiedCases, ""),
     Make("EmbedLayerNormalization", "1 or 2 adds per element; then LayerNormalization", InferEmbed,
          CostEmbed, kEmbedCases),
+    Make("QEmbedLayerNormalization", "1 mul per gathered element; then EmbedLayerNormalization",
+         InferEmbed, CostEmbed, kQEmbedCases),
     Make("GroupNorm", "moments per group; 2 mul, 1 add per element; SiLU", InferGroupNorm,
          CostGroupNorm, kGroupNormCases),
     Make("SkipGroupNorm", "1 add per element and addend; then GroupNorm", InferGroupNorm,

@@ -39,8 +39,8 @@ struct GemmNest {
   bool b_is_weight = false;
 };
 
-// Convolution over `spatial` axes (1 to 3 and more). Transposed convolutions are given as the
-// gradient of the forward one.
+// Convolution over `spatial` axes (1 to 3 and more). Channels are over all groups. A transposed one
+// has its own input and output here, and pads as its attributes mean them: padding of the output.
 struct ConvNest {
   Count batch = 1, groups = 1, in_channels, out_channels;  // channels over all groups
   std::vector<std::int64_t> in, out, kernel, stride, dilation, pad_begin, pad_end;
