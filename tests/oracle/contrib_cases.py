@@ -42,7 +42,7 @@ CASES = [
     ("GroupQueryAttention", {"num_heads": 4, "kv_num_heads": 2},
      "f32[2,1,32] f32[2,1,16] f32[2,1,16] f32[2,2,5,8] f32[2,2,5,8] i32[2]{5,5} i32[]{6}", "y y y"),
     ("GroupQueryAttention", {"num_heads": 4, "kv_num_heads": 2},
-     "f32[2,4,64] _ _ f32[2,2,9,8] f32[2,2,9,8] i32[2]{3,3} i32[]{4}", "y y y"),
+     "f32[2,4,64] _ _ f32[2,2,9,8] f32[2,2,9,8] i32[2]{3,3} w:i32[]{4}", "y y y"),
     ("DecoderMaskedMultiHeadAttention", {"num_heads": 2, "past_present_share_buffer": 1},
      "f32[2,1,16] f32[2,1,16] f32[2,1,16] _ _ f32[2,2,9,8] f32[2,2,9,8] i32[1]{3}", "y y y"),
     ("RotaryEmbedding", {}, "f32[2,4,16] i64[1]{0} f32[10,4] f32[10,4]", "y"),
@@ -88,7 +88,7 @@ CASES = [
     # Others.
     ("Inverse", {}, "f32[2,3,3]", "y"),
     ("Trilu", {}, "f32[2,4,4] i64[]{1}", "y"),
-    ("ExpandDims", {}, "f32[2,3] i32[]{1}", "y"),
+    ("ExpandDims", {}, "f32[2,3] w:i32[]{1}", "y"),
     ("CDist", {"metric": "euclidean"}, "f32[4,3] f32[5,3]", "y"),
     ("NGramRepeatBlock", {"ngram_size": 2}, "i64[2,4]{0,1,0,1,2,3,2,3} f32[2,10]", "y"),
     ("NhwcMaxPool", {"kernel_shape": [2, 2], "strides": [2, 2]}, "u8[2,8,8,4]", "y"),

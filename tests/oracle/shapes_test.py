@@ -105,7 +105,12 @@ def main():
         if isinstance(report, EstimatorError):
             checks.check(name, [str(report)])
             continue
-        checks.check(f"{name}: nothing unknown", unknown(report))
+        excuse = next((a for a in allowed if a[0] == "unknown" and fnmatch.fnmatch(name, a[1])), None)
+        if excuse and unknown(report):
+            used.add(excuse)
+            checks.excuse(name, f"something unknown: {excuse[3]}")
+        else:
+            checks.check(f"{name}: nothing unknown", unknown(report))
         for oracle, truth in oracle_answers(path):
             mine = [a for a in allowed if a[0] == oracle and fnmatch.fnmatch(name, a[1])]
             if isinstance(truth, Exception):
