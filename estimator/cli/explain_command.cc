@@ -42,7 +42,7 @@ class Explainer {
   std::string Run(const std::string& node) const {
     const Kernel& kernel = node.empty() ? Longest() : Of(node);
     const Bound bound = BoundKernel(kernel, device_, report_.bound);
-    const std::optional<Expected> expected = Expect(kernel, bound);
+    const std::optional<Expected> expected = Expect(kernel, bound, /*explain=*/true);
     if (!expected) {
       throw Error("{}: there is no expected time: {}", Printable(NameOf(kernel)),
                   kernel.launches == Count(0) ? "nothing is launched"
@@ -52,10 +52,13 @@ class Explainer {
   }
 
  private:
-  std::optional<Expected> Expect(const Kernel& kernel, const Bound& bound) const {
-    return ExpectedKernel(
-        kernel, device_, timing_, bound,
-        {.math = report_.bound.math, .cache = report_.bound.cache, .eager = report_.eager});
+  std::optional<Expected> Expect(const Kernel& kernel, const Bound& bound,
+                                 bool explain = false) const {
+    return ExpectedKernel(kernel, device_, timing_, bound,
+                          {.math = report_.bound.math,
+                           .cache = report_.bound.cache,
+                           .eager = report_.eager,
+                           .explain = explain});
   }
 
   const std::string& NameOf(const Kernel& kernel) const { return model_.nodes[kernel.main].name; }

@@ -1,6 +1,9 @@
+#include <malloc.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -97,6 +100,10 @@ int Main(int argc, char** argv) {
 }  // namespace dlcost
 
 int main(int argc, char** argv) {
+  // A short-lived process that only grows: large arrays stay in the heap, and nothing goes back to
+  // the system before the end. A tenth of the run of a large model.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   try {
     return dlcost::Main(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -81,7 +81,7 @@ class Estimator {
   void Finish(double seconds, double repeats, double launch, double log_range) {
     result_.launch = launch * repeats;
     result_.time = WithRange(seconds * repeats, log_range, bound_.time.value());
-    ExplainTotal(result_, repeats, log_range);
+    if (options_.explain) ExplainTotal(result_, repeats, log_range);
   }
 
   bool Gemm(const GemmNest& nest) {
@@ -106,7 +106,7 @@ class Estimator {
     const GemmTime t = ExpectedGemm(timing_, p, conditions_);
     result_.units = t.units_seconds * repeats;
     result_.memory = t.memory_seconds * repeats;
-    ExplainGemm(timing_, p, conditions_, t, result_);
+    if (options_.explain) ExplainGemm(timing_, p, conditions_, t, result_);
     Finish(t.seconds, repeats, t.launch_seconds,
            timing_[p.batch > 1 ? Constant::kRangeBatched : Constant::kRangeGemm]);
     return true;
@@ -148,7 +148,7 @@ class Estimator {
     const ConvTime t = FasterOf(RunConv(p), p);
     result_.units = t.units_seconds * repeats;
     result_.memory = (t.memory_seconds + t.transform_seconds) * repeats;
-    ExplainConv(timing_, p, t, result_);
+    if (options_.explain) ExplainConv(timing_, p, t, result_);
     Finish(t.seconds, repeats, t.launch_seconds, timing_[Constant::kRangeConv]);
     return true;
   }
@@ -202,7 +202,7 @@ class Estimator {
                          (timing_.memory_rate * timing_[Constant::kMemorySustained]);
     result_.units = t.units_seconds;
     result_.memory = t.memory_seconds + extra;
-    ExplainAttention(timing_, p, t, extra, result_);
+    if (options_.explain) ExplainAttention(timing_, p, t, extra, result_);
     Finish(t.seconds + extra, 1, t.launch_seconds,
            timing_[p.phase == AttentionPhase::kDecode ? Constant::kRangeDecode
                                                       : Constant::kRangeAttention]);
@@ -239,7 +239,7 @@ class Estimator {
     const RecurrentTime& t = keep ? persistent : steps;
     result_.units = directions * (inputs.units_seconds + p.steps * t.product_seconds);
     result_.memory = directions * (inputs.memory_seconds + p.steps * t.pointwise_seconds);
-    ExplainRecurrent(p, inputs, t, directions, result_);
+    if (options_.explain) ExplainRecurrent(p, inputs, t, directions, result_);
     Finish(inputs.seconds + t.seconds, directions, inputs.launch_seconds + t.launch_seconds,
            timing_[Constant::kRangeBatched]);
     return true;
@@ -263,7 +263,7 @@ class Estimator {
     const StreamTime t = ExpectedStream(timing_, p, conditions_);
     result_.units = std::max(t.arithmetic_seconds, t.fill_seconds);
     result_.memory = t.memory_seconds;
-    ExplainStream(p, t, result_);
+    if (options_.explain) ExplainStream(p, t, result_);
     Finish(t.seconds, 1, t.launch_seconds, timing_[Constant::kRangeElementwise]);
     return true;
   }

@@ -15,7 +15,8 @@ namespace dlcost {
 struct ExpectedOptions {
   MathMode math = MathMode::kDefault;
   CacheState cache = CacheState::kCold;
-  bool eager = false;  // every kernel is a framework call; otherwise they follow each other
+  bool eager = false;    // every kernel is a framework call; otherwise they follow each other
+  bool explain = false;  // fill in limiter, steps and advice: takes longer than the time itself
 };
 
 // One line of the arithmetic behind an expected time, for `dlcost explain`.
@@ -30,6 +31,7 @@ struct Expected {
   TimeRange time;                // seconds
   double units = 0, memory = 0;  // arithmetic and traffic of all launches, before overlap
   double launch = 0;
+  // Only when asked to explain.
   std::string limiter;  // "units", "memory", "cache", "launch"
   std::vector<TimeStep> steps;
   std::vector<std::string> advice;  // what would make it faster, the largest effect first
