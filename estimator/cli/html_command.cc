@@ -1,9 +1,12 @@
 #include <deque>
 #include <memory>
+#include <unordered_map>
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/load.h"
 #include "estimator/core/error.h"
+#include "estimator/measured/compare.h"
+#include "estimator/measured/reader.h"
 #include "estimator/regress/render_diff.h"
 #include "estimator/report/html.h"
 
@@ -13,6 +16,7 @@ namespace {
 struct Options {
   Source source;
   std::vector<std::string> more, gpus;
+  std::vector<std::string> measured, traces;
   std::string title;
   std::string output;
 };
@@ -24,7 +28,8 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  dlcost html model.onnx --gpu a100 -o model.html\n"
     "  dlcost html model.onnx --gpu a100 --gpu h100 -o devices.html\n"
-    "  dlcost html old.json new.json -o releases.html\n";
+    "  dlcost html old.json new.json -o releases.html\n"
+    "  dlcost html model.onnx --gpu t4 --measured nvprof.csv -o measured.html\n";
 
 // The device of a report that was read: its roofs and sources, if the database still knows it.
 std::optional<Device> KnownDevice(const Report& report, const DeviceOptions& options) {
@@ -54,6 +59,27 @@ std::vector<std::string> DeviceNames(const Options& options) {
   return names;
 }
 
+// The measured time of each kernel of the report, where the files tell one.
+std::vector<std::optional<Seconds>> MeasuredTimes(const Options& options, const Report& report,
+                                                  const std::optional<Device>& device) {
+  const auto read = [](const std::vector<std::string>& paths) {
+    std::vector<Measurement> measurements;
+    for (const std::string& path : paths) measurements.push_back(ReadMeasurementFile(path, {}));
+    return measurements;
+  };
+  const auto comparison = Compare(report, read(options.measured), read(options.traces), device);
+  std::unordered_map<std::string, Seconds> times;
+  for (const CompareRow& row : comparison.rows) {
+    if (row.measured.time) times[row.kernel] = *row.measured.time;
+  }
+  std::vector<std::optional<Seconds>> measured;
+  for (const KernelRow& kernel : report.kernels) {
+    const auto found = times.find(kernel.id);
+    measured.push_back(found == times.end() ? std::nullopt : std::optional(found->second));
+  }
+  return measured;
+}
+
 int Run(const Options& options) {
   std::vector<std::string> files = {options.source.model.path};
   files.insert(files.end(), options.more.begin(), options.more.end());
@@ -72,6 +98,10 @@ int Run(const Options& options) {
                                     : FindDevice(source.device));
       page.push_back({&reports.back(), devices.back() ? &*devices.back() : nullptr});
     }
+  }
+  if (!options.measured.empty() || !options.traces.empty()) {
+    if (page.size() != 1) throw Error("--measured is for one model on one device");
+    page[0].measured = MeasuredTimes(options, reports.front(), devices.front());
   }
   const std::string title =
       options.title.empty() ? "dlcost: " + Title(reports.front()) : options.title;
@@ -94,6 +124,13 @@ void AddHtmlCommand(Commands& commands) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   AddCountOptions(*app, options->source.count);
+  for (const auto& [name, files] :
+       {std::pair("--measured", &options->measured), std::pair("--trace", &options->traces)}) {
+    app->add_option(name, *files, "a profiler's file (docs/measuring.md): measured times")
+        ->type_name("FILE")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
   app->add_option("--title", options->title, "title of the page")->type_name("TEXT");
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
   app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
