@@ -172,7 +172,7 @@ def main():
     resnet = network("resnet50")
     one = page("one", resnet, "--gpu", "a100")
     several = page("several", resnet, network("mobilenet-v2"), "--gpu", "a100", "--gpu", "h100")
-    large = page("large", network("bert-base", "layers=200"), "--gpu", "a100", "--dim", "sequence=128")
+    large = page("large", network("bert-base", "layers=560"), "--gpu", "a100", "--dim", "sequence=128")
     with Chromium() as browser:
         look_at_one(browser, one)
         look_at_themes(browser, one)
