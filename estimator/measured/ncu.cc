@@ -96,8 +96,10 @@ class NcuReader {
     // "--print-nvtx-rename kernel" and the NVTX columns carry the range that launched the kernel.
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (columns_.name(i).starts_with("thread domain:push/pop_range") && !row.fields[i].empty()) {
+        // "DOMAIN:NAME:payload type:..."
         std::string_view range = row.fields[i];
-        kernel_.op = Trim(TakeUntil(range, ':')).empty() ? "" : std::string(Trim(range));
+        TakeUntil(range, ':');
+        kernel_.op = Trim(TakeUntil(range, ':'));
       }
     }
   }

@@ -183,5 +183,57 @@ class Devices(unittest.TestCase):
             self.assertEqual(result.stderr.count(b"\n"), 1, result.stderr)
 
 
+class Measured(unittest.TestCase):
+    """compare and fit on the published measurements that the unit tests hold."""
+
+    FIXTURES = os.path.join(SOURCE, "tests", "measured", "fixtures")
+    NVPROF = os.path.join(FIXTURES, "alexnet_p4_nvprof_metrics.csv")
+    COMPARE = ("compare", ALEXNET, "--gpu", "p4", "--batch", "1", "--measured", NVPROF)
+
+    def test_compare(self):
+        result = run(*self.COMPARE, "--format", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        comparison = json.loads(result.stdout)
+        self.assertEqual(comparison["schema"], "dlcost.compare/1")
+        self.assertEqual(
+            [round(row["flops_ratio"], 6) for row in comparison["rows"]],
+            [1.02251, 1.054469, 0.723059, 0.720833, 0.721946, 1.019748, 1.02002, 1.040289],
+        )
+        for extra in ((), ("--format", "csv"), ("--format", "markdown"), ("--top", "3")):
+            again = run(*self.COMPARE, *extra)
+            self.assertEqual(again.returncode, 0)
+            self.assertEqual(again.stdout, run(*self.COMPARE, *extra).stdout)
+
+    def test_ratio_is_a_check(self):
+        self.assertEqual(run(*self.COMPARE, "--ratio", "0.7:1.1").returncode, 0)
+        result = run(*self.COMPARE, "--ratio", "0.8:1.25")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr.count(b"is outside 0.8:1.25"), 3)
+
+    def test_wrong_input(self):
+        runs = os.path.join(self.FIXTURES, "lstm_runs.csv")
+        for arguments, says in (
+            (("compare", ALEXNET), "--measured"),
+            (("compare", ALEXNET, "--measured", "no.csv"), "no.csv"),
+            (("compare", ALEXNET, "--measured", ALEXNET), "no known profiler"),
+            ((*self.COMPARE, "--ratio", "1.25:0.8"), "LOW:HIGH"),
+            (("fit", runs, "--x", "layer", "--y", "flops"), "did you mean 'layers'?"),
+            (("fit", runs, "--x", "layers", "--y", "flops", "--terms", "3", "2", "1", "0"), "3 points"),
+        ):
+            result = run(*arguments)
+            self.assertEqual((result.returncode, result.stdout), (2, b""), arguments)
+            self.assertEqual(result.stderr.count(b"\n"), 1, result.stderr)
+            self.assertIn(says, result.stderr.decode())
+
+    def test_fit(self):
+        runs = os.path.join(self.FIXTURES, "lstm_runs_executed.csv")
+        result = run("fit", runs, "--x", "layers", "--y", "flops", "--expect", "16777216", "--format", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        slope, baseline = json.loads(result.stdout)["terms"]
+        self.assertAlmostEqual(slope["value"], 16781312, places=3)
+        self.assertAlmostEqual(slope["ratio"], 1.000244, places=6)
+        self.assertAlmostEqual(baseline["value"], 2 * 1024 * 10112, places=3)
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=1)

@@ -58,6 +58,19 @@ TEST(Ncu, DetailsOfTwoProcessesWithRulesAndOutputBetween) {
   EXPECT_EQ(m.kernels[1].DramBytes(), std::nullopt);  // half of it was not counted
 }
 
+TEST(Ncu, RawPageWithUnitsAndNvtxRanges) {
+  const Measurement m = ReadText(
+      "\"ID\",\"Process ID\",\"Kernel Name\",\"dram__bytes_read.sum\",\"thread "
+      "Domain:Push/Pop_Range:PL_Type\"\n"
+      "\"\",\"\",\"\",\"Kbyte\",\"\"\n"
+      "\"0\",\"7\",\"gemm\",\"1.5\",\"<default domain>:/fc6/Gemm:none:none\"\n"
+      "\"1\",\"7\",\"gemm\",\"2\",\"\"\n");
+  ASSERT_EQ(m.kernels.size(), 2u);
+  EXPECT_EQ(m.kernels[0].op, "/fc6/Gemm");
+  EXPECT_EQ(CounterOf(m.kernels[0], Metric::kDramRead), 1500);
+  EXPECT_EQ(m.kernels[1].op, "");
+}
+
 TEST(NsysStats, EveryVersion) {
   const Measurement old = ReadFixture("nsys_2020_gpukernsum.csv");
   ASSERT_EQ(old.kernels.size(), 2u);
