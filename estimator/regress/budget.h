@@ -34,7 +34,7 @@ struct Subset {
 };
 
 struct Budget {
-  const Metric* metric = nullptr;
+  const TotalMetric* metric = nullptr;
   Subset subset;
   Limit max;
 };

@@ -170,7 +170,7 @@ bool CheckRun::Passed() const {
 
 std::vector<Budget> NoGrowth(const Report& report) {
   std::vector<Budget> budgets;
-  for (const Metric& metric : Metrics()) {
+  for (const TotalMetric& metric : Metrics()) {
     if (metric.name == "nodes" || !metric.total(report)) continue;
     budgets.push_back({.metric = &metric, .max = {Limit::Kind::kGrowth, 0}});
   }

@@ -29,7 +29,7 @@ std::int64_t Launches(const Report& report) {
   return launches.value();
 }
 
-std::vector<Metric> MakeMetrics() {
+std::vector<TotalMetric> MakeMetrics() {
   using Unit = MetricUnit;
   return {
       {"macs", "MACs", Unit::kMacs,
@@ -150,14 +150,14 @@ Cost CostOf(const NodeRow& node) {
   return cost;
 }
 
-const std::vector<Metric>& Metrics() {
-  static const std::vector<Metric> metrics = MakeMetrics();
+const std::vector<TotalMetric>& Metrics() {
+  static const std::vector<TotalMetric> metrics = MakeMetrics();
   return metrics;
 }
 
-const Metric& FindMetric(const std::string& name) {
+const TotalMetric& FindMetric(const std::string& name) {
   std::vector<std::string> names;
-  for (const Metric& metric : Metrics()) {
+  for (const TotalMetric& metric : Metrics()) {
     if (metric.name == name) return metric;
     names.emplace_back(metric.name);
   }

@@ -27,7 +27,7 @@ struct Cost {
 Cost CostOf(const NodeRow& node);
 
 // A number of a report that differences, budgets and pages show: one table for all of them.
-struct Metric {
+struct TotalMetric {
   std::string_view name;   // as in JSON and in budgets: "weight_bytes"
   std::string_view title;  // as printed: "weights"
   MetricUnit unit;
@@ -36,9 +36,9 @@ struct Metric {
   // Of one node; null for metrics that only a whole model has.
   double (*node)(const Cost& cost);
 };
-const std::vector<Metric>& Metrics();
+const std::vector<TotalMetric>& Metrics();
 // Throws Error with the nearest spelling.
-const Metric& FindMetric(const std::string& name);
+const TotalMetric& FindMetric(const std::string& name);
 
 // "4.09 GMAC", "1.22 ms", "25,557,032": three digits with a unit, or a whole number.
 std::string FormatMetric(double value, MetricUnit unit);

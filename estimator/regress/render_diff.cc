@@ -133,7 +133,7 @@ std::string Headline(const ReportDiff& diff) {
 
 std::vector<TotalRow> TotalRows(const ReportDiff& diff) {
   std::vector<TotalRow> rows;
-  for (const Metric& metric : Metrics()) {
+  for (const TotalMetric& metric : Metrics()) {
     const TotalRow row = {&metric, metric.total(*diff.before), metric.total(*diff.after)};
     if (row.before || row.after) rows.push_back(row);
   }

@@ -25,7 +25,7 @@ std::string Title(const Report& report);
 
 // A metric on both sides; the shared row of every rendering.
 struct TotalRow {
-  const Metric* metric;
+  const TotalMetric* metric;
   std::optional<double> before, after;
   bool Differs() const { return before != after; }
 };

@@ -58,7 +58,7 @@ std::string ShortName(const std::string& name, const std::string& op, const std:
 
 std::string CostText(const Cost& difference, const Report& whole) {
   std::vector<std::string> texts;
-  for (const Metric& metric : Metrics()) {
+  for (const TotalMetric& metric : Metrics()) {
     if (metric.node == nullptr || metric.name == "flops" || metric.name == "parameters") continue;
     const double value = metric.node(difference);
     const std::optional<double> total = metric.total(whole);
