@@ -18,6 +18,7 @@ void AddCalibrateCommand(Commands& commands);
 void AddExplainCommand(Commands& commands);
 
 // One file per subcommand. Each adds its options to the app and sets `run` from its callback.
+void AddOpsCommand(Commands& commands);      // `dlcost ops [NAME]`
 void AddReportCommand(Commands& commands);   // `dlcost model.onnx ...`, the default
 void AddGpusCommand(Commands& commands);     // `dlcost gpus [NAME]`
 void AddNetworkCommand(Commands& commands);  // `dlcost network resnet50 -o resnet50.onnx`

@@ -74,6 +74,7 @@ int Main(int argc, char** argv) {
   AddCompareCommand(commands);
   AddFitCommand(commands);
   AddGpusCommand(commands);
+  AddOpsCommand(commands);
   AddNetworkCommand(commands);
   AddDiffCommand(commands);
   AddCheckCommand(commands);

@@ -12,6 +12,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
+#include "estimator/infer/custom_ops.h"
 #include "estimator/infer/retype.h"
 #include "estimator/onnx/reader.h"
 
@@ -46,6 +47,9 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
       ->type_name("NAME=N");
   app.add_option("--input", options.inputs, "set one input's shape, e.g. --input x:1x3x224x224")
       ->type_name("NAME:SHAPE");
+  app.add_option("--value", options.values,
+                 "the integers that an input holds, e.g. --value shape=1,3,224,224")
+      ->type_name("NAME=INTS");
   app.add_option("--dtype", options.dtype,
                  "what if: store and compute floating-point tensors in this type, e.g. f16, int8")
       ->type_name("TYPE");
@@ -55,6 +59,8 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
   app.add_option("--branch", options.branches,
                  "branch of conditions that the file leaves open: then or else")
       ->type_name("[NODE=]WHICH");
+  app.add_option("--ops", options.ops, "a YAML file that defines operators of your own")
+      ->type_name("FILE");
 }
 
 Bindings BindingsOf(const ModelOptions& options) {
@@ -63,6 +69,7 @@ Bindings BindingsOf(const ModelOptions& options) {
   if (options.batch && *options.batch < 0) throw Error("--batch {} is negative", *options.batch);
   for (const std::string& text : options.dims) AddDimBinding(bindings, text);
   for (const std::string& text : options.inputs) AddInputBinding(bindings, text);
+  for (const std::string& text : options.values) AddValueBinding(bindings, text);
   return bindings;
 }
 
@@ -71,9 +78,14 @@ InferredModel InferModel(const ModelOptions& options) {
 }
 
 InferredModel InferModel(Model model, const ModelOptions& options, const Bindings& bindings) {
-  InferOptions infer{bindings, {}};
+  InferOptions infer{bindings, {}, nullptr};
   for (const std::string& text : options.trips) AddTrips(infer.control, text);
   for (const std::string& text : options.branches) AddBranch(infer.control, text);
+  if (!options.ops.empty()) {
+    auto custom = std::make_shared<CustomOperators>();
+    for (const std::string& path : options.ops) custom->Read(path);
+    infer.custom = std::move(custom);
+  }
   if (options.dtype.empty()) return Infer(std::move(model), infer);
   const std::optional<DType> dtype = ParseDType(options.dtype);
   if (!dtype) {

@@ -17,7 +17,7 @@ namespace dlcost {
 struct ModelOptions {
   std::string path;
   std::optional<std::int64_t> batch;
-  std::vector<std::string> dims, inputs, trips, branches;
+  std::vector<std::string> dims, inputs, trips, branches, values, ops;
   std::string dtype;  // "" as the file says
 };
 // `positional` is the name of the positional argument for the file.

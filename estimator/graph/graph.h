@@ -39,6 +39,7 @@ struct TensorType {
   DType dtype = DType::kUndefined;
   std::optional<Shape> shape;  // for a sequence: the shape that all elements share, if they do
   std::optional<std::vector<TensorType>> elements;
+  ValuePtr value;  // of an element, where it is known; a tensor of the graph has its own
 };
 
 struct Tensor {

@@ -57,6 +57,7 @@ class Binder {
     for (const TensorId id : graph_.inputs) Bind(Input(id));
     if (bindings_.batch && !batch_used_) OverrideFixedBatch();
     if (!unbound_.empty() || !shapeless_.empty()) Complain();
+    for (const auto& [name, ints] : bindings_.values) SetValue(name, ints);
     NoteDefaults();
     return std::move(bound_);
   }
@@ -81,23 +82,58 @@ class Binder {
     }
     for (const auto& [name, size] : bindings_.dims) {
       if (std::find(symbols.begin(), symbols.end(), name) != symbols.end()) continue;
+      if (NamesDataDependentSize(name)) continue;
       std::sort(symbols.begin(), symbols.end());
       symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
       throw Error("--dim {}: no input has a dimension of that name{}; there {}", Printable(name),
                   DidYouMean(name, symbols),
                   symbols.empty() ? "are none" : fmt::format("are: {}", fmt::join(symbols, ", ")));
     }
-    for (const auto& [name, dims] : bindings_.inputs) {
-      if (std::find(inputs.begin(), inputs.end(), name) != inputs.end()) continue;
-      throw Error("--input {}: the model has no such input{}; it has: {}", Printable(name),
+    const auto require_input = [&inputs](std::string_view option, const std::string& name) {
+      if (std::find(inputs.begin(), inputs.end(), name) != inputs.end()) return;
+      throw Error("{} {}: the model has no such input{}; it has: {}", option, Printable(name),
                   DidYouMean(name, inputs), fmt::join(inputs, ", "));
+    };
+    for (const auto& [name, dims] : bindings_.inputs) require_input("--input", name);
+    for (const auto& [name, ints] : bindings_.values) require_input("--value", name);
+  }
+
+  // A symbol of an inner tensor or an output: a size that the data decides (NonZero, ...).
+  bool NamesDataDependentSize(const std::string& symbol) const {
+    return std::any_of(graph_.tensors.begin(), graph_.tensors.end(), [&](const Tensor& tensor) {
+      return tensor.declared && tensor.declared->dims &&
+             std::any_of(tensor.declared->dims->begin(), tensor.declared->dims->end(),
+                         [&](const Dim& dim) { return dim.symbol == symbol; });
+    });
+  }
+
+  // The content of an input that others take their shapes from. A list gives its own length.
+  void SetValue(const std::string& name, const std::vector<std::int64_t>& ints) {
+    for (const TensorId id : graph_.inputs) {
+      Tensor& input = Input(id);
+      if (input.name != name) continue;
+      const auto count = static_cast<std::int64_t>(ints.size());
+      if (!input.type.shape || input.type.shape->Elements() != Count(count)) {
+        throw Error("--value {}: {} integers given for {}", Printable(name), count,
+                    input.type.shape ? ToString(*input.type.shape) : "no tensor");
+      }
+      if (IsFloat(input.type.dtype)) {
+        input.value = std::make_shared<const Value>(std::vector<double>(ints.begin(), ints.end()));
+      } else {
+        input.value = std::make_shared<const Value>(ints);
+      }
+      input.foldable = true;
     }
   }
 
-  // --input binds the symbols that the declared shape has in the same places.
+  // --input (or the length of a --value) binds the symbols that the declared shape has in the same
+  // places.
   void UnifyGivenShape(Tensor& input) {
     const auto given = bindings_.inputs.find(input.name);
-    if (given == bindings_.inputs.end()) return;
+    if (given == bindings_.inputs.end()) {
+      UseValueLength(input);
+      return;
+    }
     input.type.shape = Shape(given->second);
     if (!input.declared || !input.declared->dims) return;
     const std::vector<Dim>& declared = *input.declared->dims;
@@ -113,6 +149,14 @@ class Binder {
                     Printable(declared[i].symbol), given->second[i], at->second);
       }
     }
+  }
+
+  void UseValueLength(Tensor& input) {
+    const auto value = bindings_.values.find(input.name);
+    if (value == bindings_.values.end() || !input.declared || !input.declared->dims) return;
+    const std::vector<Dim>& dims = *input.declared->dims;
+    if (dims.size() != 1 || dims[0].size >= 0) return;
+    input.type.shape = Shape{static_cast<std::int64_t>(value->second.size())};
   }
 
   void FindBatchSymbols() {
@@ -276,6 +320,24 @@ void AddInputBinding(Bindings& bindings, const std::string& text) {
     rest.remove_prefix(std::min(cross + 1, rest.size()));
   }
   bindings.inputs[text.substr(0, colon)] = std::move(dims);
+}
+
+void AddValueBinding(Bindings& bindings, const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw Error("--value '{}' is not of the form NAME=1,2", Printable(text));
+  }
+  std::vector<std::int64_t> ints;
+  std::string_view rest = std::string_view(text).substr(equals + 1);
+  while (!rest.empty()) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    const bool negative = rest.front() == '-';
+    const std::int64_t size =
+        ParseSize(rest.substr(negative ? 1 : 0, comma - (negative ? 1 : 0)), "--value " + text);
+    ints.push_back(negative ? -size : size);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  bindings.values[text.substr(0, equals)] = std::move(ints);
 }
 
 BoundDims BindInputs(Model& model, const Bindings& bindings) {

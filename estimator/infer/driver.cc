@@ -5,6 +5,7 @@
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
 #include "estimator/infer/control_flow.h"
+#include "estimator/infer/custom_ops.h"
 #include "models/operators/common.h"
 #include "models/operators/registry.h"
 
@@ -57,6 +58,11 @@ bool ValuesFit(const Graph& graph, const Node& node) {
   });
 }
 
+bool Fits(const std::vector<std::int64_t>& sizes, const Shape& bound) {
+  return std::equal(sizes.begin(), sizes.end(), bound.begin(), bound.end(),
+                    [](std::int64_t size, std::int64_t most) { return size <= most; });
+}
+
 }  // namespace
 
 void AdoptDeclaredTypes(Graph& graph, const Node& node, const BoundDims& dims) {
@@ -66,7 +72,8 @@ void AdoptDeclaredTypes(Graph& graph, const Node& node, const BoundDims& dims) {
       tensor.type.dtype = tensor.declared->dtype;
       tensor.type.kind = tensor.declared->kind;
     }
-    if (tensor.type.shape || !tensor.declared->dims) return;
+    // A declared size is better than an upper bound of our own.
+    if ((tensor.type.shape && !tensor.upper_bound) || !tensor.declared->dims) return;
     std::vector<std::int64_t> sizes;
     for (const Dim& dim : *tensor.declared->dims) {
       if (dim.size >= 0) {
@@ -77,7 +84,9 @@ void AdoptDeclaredTypes(Graph& graph, const Node& node, const BoundDims& dims) {
       if (dim.symbol.empty() || bound == dims.symbols.end()) return;
       sizes.push_back(bound->second);
     }
+    if (tensor.upper_bound && !Fits(sizes, *tensor.type.shape)) return;
     tensor.type.shape = Shape(std::move(sizes));
+    tensor.upper_bound = false;
   });
 }
 
@@ -94,6 +103,10 @@ void InferenceDriver::Run(Graph& graph, Count repeat, const std::string& prefix)
   }
 }
 
+const CustomOperator* InferenceDriver::FindCustom(const Node& node) const {
+  return options_.custom ? options_.custom->Find(node.domain, node.op) : nullptr;
+}
+
 void InferenceDriver::RunNode(Graph& graph, const Node& node, Count repeat,
                               const std::string& prefix) {
   CountedNode counted;
@@ -101,7 +114,8 @@ void InferenceDriver::RunNode(Graph& graph, const Node& node, Count repeat,
   counted.graph = &graph;
   counted.name = prefix + node.name;
   counted.repeat = repeat;
-  counted.def = FindOperator(node.domain, node.op);
+  const CustomOperator* custom = FindCustom(node);
+  counted.def = custom != nullptr ? &custom->def : FindOperator(node.domain, node.op);
   if (counted.def == nullptr) {
     counted.why = WhyUndefined(node);
     AdoptDeclaredTypes(graph, node, result_.dims);
@@ -115,7 +129,7 @@ void InferenceDriver::RunNode(Graph& graph, const Node& node, Count repeat,
   OpContext ctx(graph, node, SinceVersion(*counted.def, node.opset));
   bool inferred = true;
   try {
-    counted.def->infer(ctx);
+    custom != nullptr ? custom->Infer(ctx) : counted.def->infer(ctx);
   } catch (const Unresolved& unresolved) {
     counted.why = unresolved.what();
     inferred = false;
@@ -150,7 +164,8 @@ void InferenceDriver::CountNode(Graph& graph, CountedNode& counted) {
     return;
   }
   try {
-    counted.cost = counted.def->cost(ctx);
+    const CustomOperator* custom = FindCustom(node);
+    counted.cost = custom != nullptr ? custom->Cost(ctx) : counted.def->cost(ctx);
     counted.status = counted.cost.status;
     counted.cost.work.Scale(counted.repeat);
     counted.cost.valid_macs = counted.cost.valid_macs * counted.repeat;

@@ -7,6 +7,8 @@
 
 namespace dlcost {
 
+struct CustomOperator;
+
 // Runs inference over one graph and, through control flow, over the graphs inside. Appends to
 // result.nodes.
 class InferenceDriver {
@@ -39,6 +41,8 @@ class InferenceDriver {
  private:
   void RunNode(Graph& graph, const Node& node, Count repeat, const std::string& prefix);
   void CountNode(Graph& graph, CountedNode& counted);
+  // What the user's file says of the node's operator, or null.
+  const CustomOperator* FindCustom(const Node& node) const;
 
   InferredModel& result_;
   const InferOptions& options_;

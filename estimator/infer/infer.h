@@ -52,9 +52,12 @@ struct InferredModel {
   std::vector<std::string> notes;
 };
 
+class CustomOperators;
+
 struct InferOptions {
   Bindings bindings;
   ControlChoices control;
+  std::shared_ptr<const CustomOperators> custom;  // null: none
 };
 
 // Binds dimensions, infers shapes and small values through the graph in topological order, and

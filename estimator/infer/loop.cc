@@ -2,6 +2,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/infer/control_flow.h"
+#include "estimator/infer/trip_series.h"
 
 namespace dlcost {
 namespace {
@@ -55,7 +56,7 @@ class Loop {
       Finish(StatesOf(RunBody(AnyState(), std::nullopt, trips_)), ScansOf(any));
     } else if (trips_ <= kMaxUnrolled) {
       Unroll(any);
-    } else {
+    } else if (!SumSeries()) {
       throw Unresolved("its state changes shape in every one of " + std::to_string(trips_) +
                        " iterations");
     }
@@ -167,6 +168,35 @@ class Loop {
       scans = ScansOf(outputs);
     }
     Finish(state, scans);
+  }
+
+  // Shapes that grow by the same amount in every iteration.
+  bool SumSeries() {
+    const InferenceDriver::Mark mark = driver_.Here();
+    TripSeries series;
+    std::vector<Known> state = initial_, outputs;
+    for (std::size_t i = 0; i < TripSeries::kTrips; ++i) {
+      driver_.Rollback(mark);
+      outputs = RunBody(state, static_cast<std::int64_t>(i), 1);
+      state = StatesOf(outputs);
+      std::vector<TensorType> types;
+      for (const Known& known : state) types.push_back(known.type);
+      series.Add(driver_.result().nodes, mark.nodes, std::move(types));
+    }
+    auto total = series.Sum(trips_);
+    if (!total) {
+      driver_.Rollback(mark);
+      return false;
+    }
+    std::vector<CountedNode>& nodes = driver_.result().nodes;
+    std::move(total->nodes.begin(), total->nodes.end(),
+              nodes.begin() + static_cast<std::ptrdiff_t>(mark.nodes));
+    for (std::size_t i = 0; i < states_; ++i) {
+      state[i] = TypeOnly(state[i]);
+      state[i].type = total->types[i];
+    }
+    Finish(state, ScansOf(outputs));
+    return true;
   }
 
   void Finish(const std::vector<Known>& state, const std::vector<Known>& scans) {

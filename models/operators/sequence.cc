@@ -19,6 +19,13 @@ TensorType TensorOf(DType dtype, std::optional<Shape> shape) {
   return type;
 }
 
+// A tensor as an element keeps its value.
+TensorType ElementOf(const Tensor& tensor) {
+  TensorType type = tensor.type;
+  type.value = tensor.value;
+  return type;
+}
+
 // The sequence of these elements; `shape` stays empty unless all agree.
 TensorType SequenceOf(DType dtype, Elements elements) {
   TensorType type;
@@ -55,7 +62,7 @@ std::size_t Position(const OpContext& ctx, int input, std::size_t length, std::s
 void InferConstruct(OpContext& ctx) {
   RequireInputs(ctx, 1);
   Elements elements;
-  for (int i = 0; i < ctx.NumInputs(); ++i) elements.push_back(ctx.Input(i).type);
+  for (int i = 0; i < ctx.NumInputs(); ++i) elements.push_back(ElementOf(ctx.Input(i)));
   ctx.SetOutputTensorType(0, SequenceOf(ctx.InputType(0), std::move(elements)));
 }
 
@@ -69,7 +76,11 @@ void InferAt(OpContext& ctx) {
   const TensorType& sequence = InputSequence(ctx);
   if (sequence.elements && ctx.InputValue(1) != nullptr) {
     const std::size_t length = sequence.elements->size();
-    ctx.SetOutputTensorType(0, (*sequence.elements)[Position(ctx, 1, length, length, 0)]);
+    TensorType element = (*sequence.elements)[Position(ctx, 1, length, length, 0)];
+    const ValuePtr value = std::move(element.value);
+    element.value.reset();
+    ctx.SetOutputTensorType(0, std::move(element));
+    ctx.SetOutputValue(0, value);
     return;
   }
   ctx.SetOutputTensorType(0, TensorOf(sequence.dtype, sequence.shape));
@@ -78,13 +89,16 @@ void InferAt(OpContext& ctx) {
 
 void InferInsert(OpContext& ctx) {
   TensorType sequence = InputSequence(ctx);
-  const TensorType element = ctx.Input(1).type;
+  const TensorType element = ElementOf(ctx.Input(1));
   if (sequence.elements && (!ctx.HasInput(2) || ctx.InputValue(2) != nullptr)) {
     Elements elements = std::move(*sequence.elements);
     const std::size_t length = elements.size();
     const std::size_t at = Position(ctx, 2, length, length + 1, length);
     elements.insert(elements.begin() + static_cast<std::ptrdiff_t>(at), element);
-    ctx.SetOutputTensorType(0, SequenceOf(element.dtype, std::move(elements)));
+    TensorType longer = SequenceOf(element.dtype, std::move(elements));
+    // Long lists keep what their elements share, not their length: loops grow them without end.
+    if (length >= static_cast<std::size_t>(kMaxValueElements)) longer.elements.reset();
+    ctx.SetOutputTensorType(0, std::move(longer));
     return;
   }
   const bool empty = sequence.elements && sequence.elements->empty();
@@ -118,6 +132,18 @@ void InferLength(OpContext& ctx) {
   }
 }
 
+// The elements of a tensor whose position along an axis lies in [begin, end).
+ValuePtr PartOf(const Value& value, const Shape& shape, std::size_t axis, std::int64_t begin,
+                std::int64_t end) {
+  Indices indices;
+  std::size_t flat = 0;
+  ForEachElement(shape, [&](const std::vector<std::int64_t>& at) {
+    if (at[axis] >= begin && at[axis] < end) indices.push_back(flat);
+    ++flat;
+  });
+  return std::make_shared<const Value>(Take(value, indices));
+}
+
 // Parts of 1 (the axis goes unless keepdims), of a given extent, or of given extents.
 void InferSplitToSequence(OpContext& ctx) {
   TensorType sequence;
@@ -149,9 +175,14 @@ void InferSplitToSequence(OpContext& ctx) {
   if (sum != Count(extent)) throw Error("the parts add up to {}, not to {}", sum, extent);
   Elements elements;
   std::vector<std::int64_t> dims = shape.dims();
+  std::int64_t begin = 0;
   for (const std::int64_t p : parts) {
     dims[axis] = p;
     elements.push_back(TensorOf(sequence.dtype, Shape(dims)));
+    if (ctx.InputValue(0) != nullptr && parts.size() <= 64) {
+      elements.back().value = PartOf(*ctx.InputValue(0), shape, axis, begin, begin + p);
+    }
+    begin += p;
     if (!keep) {
       std::vector<std::int64_t> rest = dims;
       rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -195,6 +226,17 @@ void InferConcatFromSequence(OpContext& ctx) {
     (*result)[axis] = joined.value();
   }
   ctx.SetOutput(0, sequence.dtype, std::move(*result));
+}
+
+// Joined along the first axis, values follow one another.
+void ConcatFromSequenceValues(OpContext& ctx) {
+  if (ctx.RequiredInt("axis") != 0) return;
+  std::vector<std::int64_t> ints;
+  for (const TensorType& element : *InputSequence(ctx).elements) {
+    if (!element.value || !element.value->is_integer()) return;
+    ints.insert(ints.end(), element.value->ints().begin(), element.value->ints().end());
+  }
+  SetInts(ctx, 0, std::move(ints));
 }
 
 OpCost CostConcatFromSequence(const OpContext& ctx) {
@@ -339,6 +381,7 @@ constexpr OpDef kOps[] = {
      .since = {11},
      .formula = "no arithmetic; reads and writes every element",
      .infer = InferConcatFromSequence,
+     .values = ConcatFromSequenceValues,
      .cost = CostConcatFromSequence,
      .role = FusionRole::kMovement,
      .cases = kConcatCases},

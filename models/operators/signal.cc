@@ -42,7 +42,8 @@ Transform TransformOf(const OpContext& ctx) {
     transform.length = ScalarInput(ctx, 1);
   } else {
     transform.length = x[transform.axis];
-    if (transform.inverse && transform.onesided) transform.length = 2 * (transform.length - 1);
+    if (transform.inverse && transform.onesided)
+      transform.length = (Count(2) * (transform.length - 1)).value();
   }
   if (transform.length < 1) throw Error("a transform of {} points", transform.length);
   return transform;

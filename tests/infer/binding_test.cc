@@ -93,5 +93,20 @@ TEST(Binding, TextsAreParsed) {
   }
 }
 
+TEST(Binding, ValuesOfInputsResolveShapes) {
+  SmallModel model;
+  model.Input("x", {2, 6}).Input("shape", {"rank"}, onnx::TensorProto::INT64);
+  model.Node("Reshape", {"x", "shape"}, {"y"}).Output("y");
+  Bindings bindings;
+  AddValueBinding(bindings, "shape=3,-1");
+  EXPECT_EQ(ShapeOf(model.Infer(bindings), "y"), Shape({3, 4}));
+  EXPECT_THROW(AddValueBinding(bindings, "shape"), Error);
+  EXPECT_THROW(AddValueBinding(bindings, "shape=a"), Error);
+  AddValueBinding(bindings, "shap=1");
+  EXPECT_EQ(MessageOf(model, bindings),
+            "test.onnx: --value shap: the model has no such input (did you mean 'shape'?); it has: "
+            "x, shape");
+}
+
 }  // namespace
 }  // namespace dlcost

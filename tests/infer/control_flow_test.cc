@@ -215,5 +215,24 @@ TEST(Choices, ReadTheirNodesFromTheRight) {
   EXPECT_THROW(AddBranch(choices, "a=both"), Error);
 }
 
+// Iteration t appends a row to [t + 1, 4] and multiplies by [4, 4]: 16 (t + 2) MACs. The sum over
+// t < n is 16 n (n + 3) / 2, also where n is too large to follow.
+TEST(Loop, GrowthIsSummedInClosedForm) {
+  for (const std::int64_t n : {4, 20000, 1000000}) {
+    SmallModel body;
+    body.Input("i", {}, onnx::TensorProto::INT64).Input("go", {}, onnx::TensorProto::BOOL);
+    body.Input("h", {"rows", 4}).Output("go");
+    SetInt(body.AddNode("Concat", {"h", "row"}, {"longer"}), "axis", 0);
+    body.Node("MatMul", {"longer", "w"}, {"h2"}).Output("h2");
+    SmallModel model;
+    model.Input("x", {1, 4}).Input("row", {1, 4}).Weight("w", {4, 4}).Ints("n", {n});
+    SetGraph(model.AddNode("Loop", {"n", "", "x"}, {"y"}), "body", body);
+    model.Output("y");
+    const InferredModel inferred = Infer(model);
+    EXPECT_EQ(ShapeOf(inferred, "y"), Shape({n + 1, 4}));
+    EXPECT_EQ(MacsOf(inferred), Macs(16 * (n * (n + 3) / 2)));
+  }
+}
+
 }  // namespace
 }  // namespace dlcost

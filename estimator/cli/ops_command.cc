@@ -1,0 +1,52 @@
+#include <memory>
+
+#include "estimator/cli/commands.h"
+#include "estimator/cli/options.h"
+#include "estimator/core/error.h"
+#include "estimator/report/operator_list.h"
+
+namespace dlcost {
+namespace {
+
+struct Options {
+  std::string name, domain, output;
+  std::string format = "text";
+};
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  dlcost ops\n"
+    "  dlcost ops Conv\n"
+    "  dlcost ops com.microsoft:Attention\n"
+    "  dlcost ops --domain ai.onnx.ml\n";
+
+int Run(const Options& options) {
+  RequireOneOf("--format", options.format, {"text", "markdown"});
+  std::string content;
+  if (options.format == "markdown") {
+    if (!options.name.empty()) throw Error("--format markdown is for the whole list");
+    content = OperatorsMarkdown();
+  } else {
+    content = options.name.empty() ? OperatorListText(options.domain) : OperatorText(options.name);
+  }
+  WriteOutput(options.output, content);
+  return 0;
+}
+
+}  // namespace
+
+void AddOpsCommand(Commands& commands) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = commands.app.add_subcommand(
+      "ops", "the operators that dlcost counts, with formulas; one with worked examples");
+  app->footer(kExamples);
+  app->add_option("operator", options->name, "an operator; none: list all")->type_name("NAME");
+  app->add_option("--domain", options->domain, "only this domain")->type_name("DOMAIN");
+  app->add_option("--format", options->format, "text or markdown")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
+  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+}
+
+}  // namespace dlcost
