@@ -16,9 +16,10 @@ namespace dlcost {
 // Bytes count at the stored width; with `floats_as`, floating-point ones as if stored in that type.
 void CountWeights(InferredModel& model, std::optional<DType> floats_as = {});
 
-// Fills in peak_activation_bytes by liveness: a tensor lives from the node that makes it to its last
-// reader, graph inputs from the start, graph outputs to the end; a view shares its input's memory.
-// While control flow runs, the peak of one run of its graph comes on top of what lives around it.
+// Fills in peak_activation_bytes by liveness: a tensor lives from the node that makes it to its
+// last reader, graph inputs from the start, graph outputs to the end; a view shares its input's
+// memory. While control flow runs, the peak of one run of its graph comes on top of what lives
+// around it.
 void MeasurePeakActivations(InferredModel& model);
 
 }  // namespace dlcost

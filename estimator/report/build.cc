@@ -156,11 +156,9 @@ class Builder {
 
   void AddExpected(const Kernel& kernel, const Bound& bound, KernelRow& row) {
     if (!timing_) return;
-    const std::optional<Expected> expected =
-        ExpectedKernel(kernel, *device_, *timing_, bound,
-                       {.math = options_.bound.math,
-                        .cache = options_.bound.cache,
-                        .eager = options_.eager});
+    const std::optional<Expected> expected = ExpectedKernel(
+        kernel, *device_, *timing_, bound,
+        {.math = options_.bound.math, .cache = options_.bound.cache, .eager = options_.eager});
     if (!expected) return;
     row.sums.expected = Seconds(expected->time.expected);
     row.expected_low = Seconds(expected->time.low);

@@ -24,7 +24,7 @@ struct ReportOptions {
   BoundOptions bound;
   PlanOptions plan;
   std::size_t scope_depth = 2;  // components of module paths that by_scope keeps; 0: all
-  bool eager = false;  // every kernel is launched by a framework call of its own
+  bool eager = false;           // every kernel is launched by a framework call of its own
 };
 
 struct Operand {

@@ -23,7 +23,7 @@ class SmallModel {
 
   // A dimension as the file declares it: a size, or a symbol.
   struct Extent {
-    Extent(int extent) : size(extent) {}                          // NOLINT: reads as a shape
+    Extent(int extent) : size(extent) {}                  // NOLINT: reads as a shape
     Extent(const char* name) : size(-1), symbol(name) {}  // NOLINT
     int size;
     std::string symbol;
