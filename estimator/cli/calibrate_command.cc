@@ -145,7 +145,7 @@ int Run(const Options& options) {
 
 void AddCalibrateCommand(Commands& commands) {
   CLI::App* app = commands.app.add_subcommand(
-      "calibrate", "Fit the time model's constants of a device to measured latencies");
+      "calibrate", "fit the time model's constants of a device to measured latencies");
   app->footer(kExamples);
   auto options = std::make_shared<Options>();
   app->add_option("--gpu", options->devices,

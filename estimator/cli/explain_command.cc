@@ -134,7 +134,7 @@ int Run(const Options& options) {
 
 void AddExplainCommand(Commands& commands) {
   CLI::App* app =
-      commands.app.add_subcommand("explain", "Show the expected time of one kernel step by step");
+      commands.app.add_subcommand("explain", "the expected time of one kernel, step by step");
   app->footer(kExamples);
   auto options = std::make_shared<Options>();
   AddModelOptions(*app, options->model);

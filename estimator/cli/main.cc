@@ -68,17 +68,17 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", "dlcost " DLCOST_VERSION);
   app.require_subcommand(1);
   Commands commands{app, nullptr};
-  AddCalibrateCommand(commands);
-  AddExplainCommand(commands);
   AddReportCommand(commands);
+  AddExplainCommand(commands);
   AddCompareCommand(commands);
   AddFitCommand(commands);
-  AddGpusCommand(commands);
-  AddOpsCommand(commands);
-  AddNetworkCommand(commands);
   AddDiffCommand(commands);
   AddCheckCommand(commands);
   AddHtmlCommand(commands);
+  AddGpusCommand(commands);
+  AddOpsCommand(commands);
+  AddNetworkCommand(commands);
+  AddCalibrateCommand(commands);
 
   // The default command: whatever does not name another one is a model to report on.
   std::vector<std::string> words(argv + 1, argv + argc);
