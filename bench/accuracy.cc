@@ -21,6 +21,7 @@
 #include "estimator/core/error.h"
 #include "estimator/hardware/database.h"
 #include "estimator/hardware/device.h"
+#include "estimator/measured/calibrate.h"
 #include "estimator/measured/latency_case.h"
 #include "estimator/measured/latency_table.h"
 
@@ -34,6 +35,7 @@ struct Options {
   std::vector<std::string> by;
   std::vector<std::string> set;
   double longer_than = 0;  // us
+  double fit_share = 0;    // rows that a calibration fitted are left out
   bool rows = false;
 };
 
@@ -105,6 +107,7 @@ class Harness {
       return;
     }
     if (row.Number("latency_us") < options_.longer_than) return;
+    if (options_.fit_share > 0 && IsFitRow(row, options_.fit_share)) return;
     std::string why;
     const std::optional<LatencyCase> c = MakeCase(table.kind, row, known->device, &why);
     if (!c) {
@@ -207,6 +210,8 @@ int Main(int argc, char** argv) {
   app.add_option("--set", options.set, "Override a value of every device: timing.launch.graph=3us")
       ->allow_extra_args(false);
   app.add_option("--longer-than", options.longer_than, "Only rows of at least so many us");
+  app.add_option("--held-out", options.fit_share,
+                 "Leave out the rows that `dlcost calibrate --fit-share` with this share fits");
   app.add_flag("--rows", options.rows,
                "Also print every row (us): measured, bound, expected, naive");
   CLI11_PARSE(app, argc, argv);

@@ -1,0 +1,101 @@
+#include "estimator/roofline/expected.h"
+
+#include <gtest/gtest.h>
+
+#include "estimator/hardware/database.h"
+
+namespace dlcost {
+namespace {
+
+class ExpectedTest : public testing::Test {
+ protected:
+  std::optional<Expected> Run(const Kernel& kernel, ExpectedOptions options = {}) {
+    options.explain = true;
+    const Bound bound = BoundKernel(kernel, device_, {.cache = options.cache});
+    return ExpectedKernel(kernel, device_, timing_, bound, options);
+  }
+
+  static Kernel Gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
+    Kernel kernel;
+    kernel.nest = GemmNest{.m = m, .n = n, .k = k};
+    kernel.math = DType::kFloat16;
+    kernel.work.Add(OpClass::kMac, DType::kFloat16, Count(m) * n * k);
+    kernel.least = kernel.work;
+    kernel.bytes_read = Bytes((Count(m) * k + Count(n) * k) * 2);
+    kernel.bytes_written = Bytes(Count(m) * n * 2);
+    return kernel;
+  }
+
+  const Device device_ = DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"}).Find("a100-sxm4-80gb");
+  const TimingDevice timing_ = MakeTimingDevice(device_);
+};
+
+TEST_F(ExpectedTest, StaysAboveTheBoundAndInsideItsRange) {
+  for (const std::int64_t size : {1, 64, 1000, 4096, 16384}) {
+    const Kernel kernel = Gemm(size, size, size);
+    const auto expected = Run(kernel);
+    ASSERT_TRUE(expected.has_value());
+    const double bound = BoundKernel(kernel, device_, {}).time.value();
+    EXPECT_GE(expected->time.low, bound) << size;
+    EXPECT_LE(expected->time.low, expected->time.expected) << size;
+    EXPECT_GE(expected->time.high, expected->time.expected) << size;
+  }
+}
+
+// 4096^3 in fp16 on an A100: libraries reach 240 to 280 TFLOP/s.
+TEST_F(ExpectedTest, ALargeProductRunsCloseToThePeak) {
+  const auto expected = Run(Gemm(4096, 4096, 4096));
+  ASSERT_TRUE(expected.has_value());
+  const double rate = 2.0 * 4096 * 4096 * 4096 / expected->time.expected;
+  EXPECT_GT(rate, 220e12);
+  EXPECT_LT(rate, 300e12);
+  EXPECT_EQ(expected->limiter, "units");
+  EXPECT_FALSE(expected->steps.empty());
+}
+
+TEST_F(ExpectedTest, ATinyKernelIsItsLaunch) {
+  const auto graph = Run(Gemm(8, 8, 8));
+  const auto eager = Run(Gemm(8, 8, 8), {.eager = true});
+  ASSERT_TRUE(graph && eager);
+  EXPECT_EQ(graph->limiter, "launch");
+  EXPECT_LT(graph->time.expected, 8e-6);
+  EXPECT_GT(eager->time.expected, 15e-6);
+  EXPECT_FALSE(graph->advice.empty());
+}
+
+TEST_F(ExpectedTest, ExtraOperandsAndNarrowWeightsChangeTheTraffic) {
+  Kernel kernel = Gemm(16, 16384, 16384);
+  const double plain = Run(kernel)->time.expected;
+  kernel.bytes_read += Bytes(std::int64_t{16384} * 16384);
+  EXPECT_GT(Run(kernel)->time.expected, 1.3 * plain);
+  kernel.bytes_read = Bytes(std::int64_t{16} * 16384 * 2 + std::int64_t{16384} * 16384 / 2);
+  EXPECT_LT(Run(kernel)->time.expected, 0.65 * plain);
+}
+
+TEST_F(ExpectedTest, RoundsOfALoopCountEach) {
+  Kernel kernel = Gemm(512, 512, 512);
+  const double once = Run(kernel)->time.expected;
+  kernel.work.Scale(10);
+  kernel.least.Scale(10);
+  EXPECT_NEAR(Run(kernel)->time.expected, 10 * once, 0.01 * once);
+}
+
+TEST_F(ExpectedTest, StreamsAndWhatCannotBeTimed) {
+  Kernel kernel;
+  kernel.nest = ElementwiseNest{Count(1) * 100000000};
+  kernel.work.Add(OpClass::kAdd, DType::kFloat32, 100000000);
+  kernel.bytes_read = Bytes(800000000);
+  kernel.bytes_written = Bytes(400000000);
+  const auto expected = Run(kernel);
+  ASSERT_TRUE(expected.has_value());
+  EXPECT_EQ(expected->limiter, "memory");
+  EXPECT_NEAR(expected->time.expected, 1.2e9 / (2039e9 * 0.9), 0.1e-3);
+  kernel.launches = 0;
+  EXPECT_FALSE(Run(kernel).has_value());
+  kernel.launches = 1;
+  kernel.unknown = true;
+  EXPECT_FALSE(Run(kernel).has_value());
+}
+
+}  // namespace
+}  // namespace dlcost
