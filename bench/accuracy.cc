@@ -191,7 +191,7 @@ class Harness {
   std::set<std::string> ids_;
   std::vector<std::pair<std::string, std::string>> overrides_;
   std::map<std::string, std::unique_ptr<Known>> devices_;
-  std::map<GroupKey, std::vector<Comparison>> groups_;
+  std::map<GroupKey, std::vector<TimeComparison>> groups_;
   std::map<std::string, int> skipped_;
 };
 

@@ -73,7 +73,7 @@ int RunComparison(const Options& options, const ReportOptions& report_options) {
   RequireOneOf("--format (of several devices)", options.format, {"text", "json", "csv", "html"});
   const std::vector<Device> devices = FindDevices(options.device);
   const InferredModel model = InferModel(options.model);
-  const Comparison comparison =
+  const DeviceComparison comparison =
       CompareDevices(model, devices, report_options, options.device.gpu == "all");
   WriteOutput(options.output, options.format == "json"  ? ComparisonJson(comparison)
                               : options.format == "csv" ? ComparisonCsv(comparison)

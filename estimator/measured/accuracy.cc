@@ -26,12 +26,12 @@ double Quantile(std::vector<double> values, double share) {
   return values[below] + (position - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
-Accuracy Summarize(const std::vector<Comparison>& rows) {
+Accuracy Summarize(const std::vector<TimeComparison>& rows) {
   Accuracy a;
   a.rows = rows.size();
   std::vector<double> ratios, errors, absolute, naive;
   double near = 0, covered = 0;
-  for (const Comparison& row : rows) {
+  for (const TimeComparison& row : rows) {
     if (row.bound > 0) ratios.push_back(row.measured / row.bound);
     if (row.measured < row.bound * (1 - kRounding)) ++a.violations;
     const double error = row.expected / row.measured - 1;

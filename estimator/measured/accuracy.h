@@ -6,7 +6,7 @@
 namespace dlcost {
 
 // One measured row beside its bound and the model's answer, in seconds.
-struct Comparison {
+struct TimeComparison {
   double measured = 0, bound = 0, naive = 0;
   double expected = 0, low = 0, high = 0;
 };
@@ -26,7 +26,7 @@ struct Accuracy {
 };
 
 // All zero for no rows.
-Accuracy Summarize(const std::vector<Comparison>& rows);
+Accuracy Summarize(const std::vector<TimeComparison>& rows);
 
 // The value below which `share` of the values lie (linear between neighbours); 0 for none.
 double Quantile(std::vector<double> values, double share);

@@ -196,10 +196,10 @@ int Minimize(Fit& fit, Parameters& p, const TimingConstants& start,
   return steps;
 }
 
-std::vector<Comparison> Compare(const std::vector<CalibrationRow>& rows,
-                                const TimingConstants& constants) {
+std::vector<TimeComparison> Compare(const std::vector<CalibrationRow>& rows,
+                                    const TimingConstants& constants) {
   std::map<const TimingDevice*, TimingDevice> devices;
-  std::vector<Comparison> out;
+  std::vector<TimeComparison> out;
   for (const CalibrationRow& row : rows) {
     TimingDevice& device = devices.emplace(row.device, *row.device).first->second;
     device.constants = constants;
@@ -213,7 +213,7 @@ std::vector<Comparison> Compare(const std::vector<CalibrationRow>& rows,
 // The range that holds four of five errors, per class of kernels.
 void SetRanges(const std::vector<CalibrationRow>& rows, TimingConstants& constants) {
   std::map<Constant, std::vector<double>> errors;
-  const std::vector<Comparison> compared = Compare(rows, constants);
+  const std::vector<TimeComparison> compared = Compare(rows, constants);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     errors[RangeOf(rows[i].latency)].push_back(
         std::abs(std::log(compared[i].expected / compared[i].measured)));

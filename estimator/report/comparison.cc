@@ -20,9 +20,9 @@ bool HasAllMatrixRates(const Device& device, const Report& report) {
 
 }  // namespace
 
-Comparison CompareDevices(const InferredModel& model, const std::vector<Device>& devices,
-                          const ReportOptions& options, bool ranked) {
-  Comparison comparison;
+DeviceComparison CompareDevices(const InferredModel& model, const std::vector<Device>& devices,
+                                const ReportOptions& options, bool ranked) {
+  DeviceComparison comparison;
   for (const Device& device : devices) {
     Report report = BuildReport(model, device, options);
     DeviceRow row;

@@ -23,7 +23,7 @@ struct DeviceRow {
   Seconds time() const { return totals.expected.value_or(totals.bound); }
 };
 
-struct Comparison {
+struct DeviceComparison {
   ModelFacts model;
   ReportOptions options;
   Bytes peak_activation_bytes;
@@ -38,13 +38,13 @@ struct Comparison {
 
 // Puts devices side by side, in the given order or, `ranked`, fastest first (those without a time
 // last).
-Comparison CompareDevices(const InferredModel& model, const std::vector<Device>& devices,
-                          const ReportOptions& options, bool ranked);
+DeviceComparison CompareDevices(const InferredModel& model, const std::vector<Device>& devices,
+                                const ReportOptions& options, bool ranked);
 
-std::string ComparisonText(const Comparison& comparison);
+std::string ComparisonText(const DeviceComparison& comparison);
 // {"schema": "dlcost.comparison/1", ...}
-std::string ComparisonJson(const Comparison& comparison);
+std::string ComparisonJson(const DeviceComparison& comparison);
 // One line per device.
-std::string ComparisonCsv(const Comparison& comparison);
+std::string ComparisonCsv(const DeviceComparison& comparison);
 
 }  // namespace dlcost

@@ -27,7 +27,7 @@ std::string Limiter(const Sums& totals) {
   return totals.memory > totals.compute ? "memory" : "compute";
 }
 
-std::string DeviceTable(const Comparison& comparison) {
+std::string DeviceTable(const DeviceComparison& comparison) {
   const DeviceRow& first = comparison.devices.front();
   const bool expected = first.totals.expected.has_value();
   std::vector<std::string> head = {"device", "bound"};
@@ -62,7 +62,7 @@ const Sums* Find(const DeviceRow& row, const std::string& op) {
   return nullptr;
 }
 
-std::string OperatorTable(const Comparison& comparison) {
+std::string OperatorTable(const DeviceComparison& comparison) {
   std::vector<std::string> head = {"bound per operator"};
   for (const DeviceRow& row : comparison.devices) head.push_back(row.id);
   Table table(head);
@@ -90,7 +90,7 @@ void AddTimes(Json& json, const Sums& sums, bool known) {
 
 }  // namespace
 
-std::string ComparisonText(const Comparison& comparison) {
+std::string ComparisonText(const DeviceComparison& comparison) {
   const ModelFacts& model = comparison.model;
   std::string text = fmt::format("model     {}: {} nodes\n", Printable(model.path), model.nodes);
   std::vector<std::string> dims;
@@ -118,7 +118,7 @@ std::string ComparisonText(const Comparison& comparison) {
   return text;
 }
 
-std::string ComparisonJson(const Comparison& comparison) {
+std::string ComparisonJson(const DeviceComparison& comparison) {
   const ModelFacts& model = comparison.model;
   Json json = {{"schema", "dlcost.comparison/1"}};
   json["model"] = {{"path", model.path},
@@ -148,7 +148,7 @@ std::string ComparisonJson(const Comparison& comparison) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string ComparisonCsv(const Comparison& comparison) {
+std::string ComparisonCsv(const DeviceComparison& comparison) {
   std::string text = "device,bound_s,expected_s,compute_s,memory_s,memory_bytes,needed_bytes\n";
   for (const DeviceRow& row : comparison.devices) {
     const auto number = [&](Seconds time) {

@@ -29,7 +29,7 @@ InferredModel Product() {
   return model.Infer();
 }
 
-std::vector<std::string> IdsOf(const Comparison& comparison) {
+std::vector<std::string> IdsOf(const DeviceComparison& comparison) {
   std::vector<std::string> ids;
   for (const DeviceRow& row : comparison.devices) ids.push_back(row.id);
   return ids;
@@ -39,7 +39,7 @@ TEST(CompareDevices, KeepsTheOrderOrRanks) {
   const std::vector<Device> devices = Devices({"gaudi2", "p4", "h100", "a100"});
   EXPECT_THAT(IdsOf(CompareDevices(Product(), devices, {}, false)),
               ElementsAre("gaudi2", "p4", "h100-sxm5", "a100-sxm4-80gb"));
-  const Comparison ranked = CompareDevices(Product(), devices, {}, true);
+  const DeviceComparison ranked = CompareDevices(Product(), devices, {}, true);
   EXPECT_THAT(IdsOf(ranked), ElementsAre("h100-sxm5", "a100-sxm4-80gb", "p4", "gaudi2"));
   // No fp32 rate is public for Gaudi2: no time, rather than the memory's share of one.
   EXPECT_FALSE(ranked.devices.back().comparable);
@@ -49,7 +49,7 @@ TEST(CompareDevices, SaysWhatFits) {
   std::vector<Device> devices = Devices({"a100", "p4", "epyc-7763"});
   devices[1].memory.size =
       Bytes(80'000'000);  // less than 67.1 MB of weights and 16.8 MB of activations
-  const Comparison comparison = CompareDevices(Product(), devices, {}, false);
+  const DeviceComparison comparison = CompareDevices(Product(), devices, {}, false);
   EXPECT_EQ(comparison.needed(), Bytes(4 * (4096 * 4096 + 2 * 512 * 4096)));
   const std::string text = ComparisonText(comparison);
   EXPECT_THAT(text, HasSubstr("yes, 0.1%"));
@@ -59,7 +59,7 @@ TEST(CompareDevices, SaysWhatFits) {
 
 TEST(CompareDevices, BoundsAreThoseOfTheReport) {
   const std::vector<Device> devices = Devices({"a100"});
-  const Comparison comparison = CompareDevices(Product(), devices, {}, false);
+  const DeviceComparison comparison = CompareDevices(Product(), devices, {}, false);
   // 2 * 512 * 4096^2 FLOP at 19.5 TFLOP/s.
   EXPECT_DOUBLE_EQ(comparison.devices[0].totals.bound.value(), 2.0 * 512 * 4096 * 4096 / 19.5e12);
   EXPECT_THAT(ComparisonCsv(comparison), HasSubstr("a100-sxm4-80gb,0.000881"));
