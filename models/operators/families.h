@@ -47,6 +47,7 @@ std::span<const OpDef> ResizeOps();
 std::span<const OpDef> DynamicOps();
 std::span<const OpDef> SamplingOps();
 std::span<const OpDef> SequenceOps();
+std::span<const OpDef> OptionalOps();
 std::span<const OpDef> ControlOps();
 std::span<const OpDef> RandomOps();
 std::span<const OpDef> SignalOps();

@@ -69,6 +69,7 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       DynamicOps(),
       SamplingOps(),
       SequenceOps(),
+      OptionalOps(),
       ControlOps(),
       RandomOps(),
       SignalOps(),
