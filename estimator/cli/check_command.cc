@@ -36,7 +36,7 @@ constexpr const char* kExamples =
     "  dlcost check new.onnx --baseline baseline.json --update\n";
 
 // The command line's source under the conditions of the budget file.
-Source Under(const Options& options, const Conditions& on) {
+Source Under(const Options& options, const CheckConditions& on) {
   Source source = options.source;
   if (!on.gpu.empty()) source.device.gpu = on.gpu;
   if (on.batch) source.model.batch = on.batch;

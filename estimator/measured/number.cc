@@ -109,31 +109,31 @@ std::optional<std::int64_t> ParseMicroseconds(std::string_view text) {
 std::optional<Unit> ParseUnit(std::string_view text, bool binary) {
   text = Trim(text);
   if (text.empty()) return Unit{};
-  if (text == "%") return Unit{Dimension::kFraction, 0.01};
+  if (text == "%") return Unit{CounterDimension::kFraction, 0.01};
   struct Base {
     std::string_view name;
-    Dimension dimension;
+    CounterDimension dimension;
   };
-  static constexpr std::array<Base, 13> kBases{{{"second", Dimension::kSeconds},
-                                                {"seconds", Dimension::kSeconds},
-                                                {"sec", Dimension::kSeconds},
-                                                {"s", Dimension::kSeconds},
-                                                {"bytes", Dimension::kBytes},
-                                                {"byte", Dimension::kBytes},
-                                                {"B", Dimension::kBytes},
-                                                {"byte/second", Dimension::kBytesPerSecond},
-                                                {"byte/s", Dimension::kBytesPerSecond},
-                                                {"B/s", Dimension::kBytesPerSecond},
-                                                {"hz", Dimension::kHertz},
-                                                {"Hz", Dimension::kHertz},
-                                                {"cycle/second", Dimension::kHertz}}};
-  if (text == "cycle/nsecond") return Unit{Dimension::kHertz, 1e9};
-  if (text == "cycle/usecond") return Unit{Dimension::kHertz, 1e6};
+  static constexpr std::array<Base, 13> kBases{{{"second", CounterDimension::kSeconds},
+                                                {"seconds", CounterDimension::kSeconds},
+                                                {"sec", CounterDimension::kSeconds},
+                                                {"s", CounterDimension::kSeconds},
+                                                {"bytes", CounterDimension::kBytes},
+                                                {"byte", CounterDimension::kBytes},
+                                                {"B", CounterDimension::kBytes},
+                                                {"byte/second", CounterDimension::kBytesPerSecond},
+                                                {"byte/s", CounterDimension::kBytesPerSecond},
+                                                {"B/s", CounterDimension::kBytesPerSecond},
+                                                {"hz", CounterDimension::kHertz},
+                                                {"Hz", CounterDimension::kHertz},
+                                                {"cycle/second", CounterDimension::kHertz}}};
+  if (text == "cycle/nsecond") return Unit{CounterDimension::kHertz, 1e9};
+  if (text == "cycle/usecond") return Unit{CounterDimension::kHertz, 1e6};
   for (const Base& base : kBases) {
     if (!text.ends_with(base.name)) continue;
     const std::string_view prefix = text.substr(0, text.size() - base.name.size());
-    const bool bytes =
-        base.dimension == Dimension::kBytes || base.dimension == Dimension::kBytesPerSecond;
+    const bool bytes = base.dimension == CounterDimension::kBytes ||
+                       base.dimension == CounterDimension::kBytesPerSecond;
     const double step = bytes && (binary || prefix.ends_with('i')) ? 1024 : 1000;
     if (prefix.empty()) return Unit{base.dimension, 1};
     if (prefix == "n") return Unit{base.dimension, 1e-9};

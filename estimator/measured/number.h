@@ -23,10 +23,10 @@ std::optional<std::int64_t> ParseInteger(std::string_view text);
 // since 1970 to a quarter of one. Nothing for text and for times beyond 285 years.
 std::optional<std::int64_t> ParseMicroseconds(std::string_view text);
 
-enum class Dimension { kNone, kSeconds, kBytes, kBytesPerSecond, kFraction, kHertz };
+enum class CounterDimension { kNone, kSeconds, kBytes, kBytesPerSecond, kFraction, kHertz };
 
 struct Unit {
-  Dimension dimension = Dimension::kNone;
+  CounterDimension dimension = CounterDimension::kNone;
   double scale = 1;  // to the base unit: seconds, bytes, bytes per second, a fraction, hertz
 };
 // "ns", "usecond", "Kbyte", "GB/s", "%", "cycle/nsecond", ... The prefixes of bytes are powers of

@@ -54,7 +54,7 @@ class Fuser {
       : values_(values), attention_(attention), group_of_(values.model().nodes.size(), kNone) {}
 
   Grouping Run() {
-    for (const Unit& unit : FindUnits(values_, attention_)) Place(unit);
+    for (const FusedUnit& unit : FindUnits(values_, attention_)) Place(unit);
     PlaceDequantizations();
     PlaceOthers();
     return Finish();
@@ -68,7 +68,7 @@ class Fuser {
   }
 
   // Groups that make what the unit reads, each once; looks through dequantization.
-  std::vector<std::size_t> Makers(const Unit& unit) const {
+  std::vector<std::size_t> Makers(const FusedUnit& unit) const {
     std::vector<std::size_t> makers;
     for (const std::size_t n : unit.nodes) {
       for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
@@ -98,7 +98,7 @@ class Fuser {
     return values_.tensor(value).type.shape->Elements();
   }
 
-  Growing Start(const Unit& unit) const {
+  Growing Start(const FusedUnit& unit) const {
     Growing growing;
     growing.group = {.nodes = unit.nodes,
                      .main = unit.main,
@@ -111,7 +111,7 @@ class Fuser {
     return growing;
   }
 
-  void SetRows(Growing& growing, const Unit& unit) const {
+  void SetRows(Growing& growing, const FusedUnit& unit) const {
     if (const auto* nest = std::get_if<ReduceNest>(&values_.node(unit.main).cost.nest)) {
       growing.rows = nest->outer;
       growing.elements = nest->outer * nest->reduce;
@@ -120,7 +120,7 @@ class Fuser {
     }
   }
 
-  bool Fits(const Growing& growing, const FusionRule& rule, const Unit& unit) const {
+  bool Fits(const Growing& growing, const FusionRule& rule, const FusedUnit& unit) const {
     const Count writes = OutputElements(unit.last());
     switch (rule.extents) {
       case FusionRule::Extents::kOutput:
@@ -141,7 +141,7 @@ class Fuser {
     return false;
   }
 
-  void Place(const Unit& unit) {
+  void Place(const FusedUnit& unit) {
     const std::vector<std::size_t> makers = Makers(unit);
     std::size_t best = kNone;
     const FusionRule* rule = nullptr;
@@ -169,7 +169,7 @@ class Fuser {
     }
   }
 
-  void Join(Growing& growing, const FusionRule& rule, const Unit& unit) {
+  void Join(Growing& growing, const FusionRule& rule, const FusedUnit& unit) {
     Group& group = growing.group;
     if (group.kind == KernelKind::kProduct &&
         values_.node(unit.last()).node->op == "BatchNormalization" && group.nodes.size() == 1) {
@@ -225,7 +225,7 @@ class Fuser {
         }
       }
       if (reader_group == kNone) {
-        Unit unit{.nodes = {n}, .name = "dequantize_linear", .role = FusionRole::kElementwise};
+        FusedUnit unit{.nodes = {n}, .name = "dequantize_linear", .role = FusionRole::kElementwise};
         unit.main = n;
         reader_group = growing_.size();
         growing_.push_back(Start(unit));

@@ -31,12 +31,12 @@ class UnitFinder {
   UnitFinder(const ValueGraph& values, AttentionForm attention)
       : values_(values), attention_(attention), taken_(values.model().nodes.size(), false) {}
 
-  std::vector<Unit> Run() {
+  std::vector<FusedUnit> Run() {
     FindPatterns();
     if (attention_ == AttentionForm::kFlash) FindAttention();
     AddRest();
-    std::vector<Unit> units;
-    for (std::optional<Unit>& unit : by_last_) {
+    std::vector<FusedUnit> units;
+    for (std::optional<FusedUnit>& unit : by_last_) {
       if (unit) units.push_back(std::move(*unit));
     }
     return units;
@@ -52,7 +52,7 @@ class UnitFinder {
     return true;
   }
 
-  void Take(Unit unit) {
+  void Take(FusedUnit unit) {
     for (const std::size_t n : unit.nodes) taken_[n] = true;
     const std::size_t last = unit.last();
     by_last_[last] = std::move(unit);
@@ -70,10 +70,10 @@ class UnitFinder {
       for (const CompiledPattern& candidate : found->second) {
         std::vector<std::size_t> nodes = candidate.pattern.Match(values_, n);
         if (nodes.empty() || nodes.back() != n || !IsFree(nodes)) continue;
-        Unit unit{.nodes = std::move(nodes),
-                  .name = std::string(candidate.named->name),
-                  .role = candidate.named->role,
-                  .main = n};
+        FusedUnit unit{.nodes = std::move(nodes),
+                       .name = std::string(candidate.named->name),
+                       .role = candidate.named->role,
+                       .main = n};
         for (const std::size_t inner : unit.nodes) {
           if (std::holds_alternative<ReduceNest>(values_.node(inner).cost.nest)) unit.main = inner;
         }
@@ -103,10 +103,10 @@ class UnitFinder {
       }
       if (!IsFree(others)) continue;
       by_last_[softmax.back()].reset();
-      Unit unit{.nodes = match->nodes,
-                .name = match->nest.causal ? "causal_attention" : "attention",
-                .role = FusionRole::kOpaque,
-                .main = match->nodes.back()};
+      FusedUnit unit{.nodes = match->nodes,
+                     .name = match->nest.causal ? "causal_attention" : "attention",
+                     .role = FusionRole::kOpaque,
+                     .main = match->nodes.back()};
       unit.attention = std::move(match);
       Take(std::move(unit));
     }
@@ -129,7 +129,7 @@ class UnitFinder {
   const ValueGraph& values_;
   AttentionForm attention_;
   std::vector<bool> taken_;
-  std::vector<std::optional<Unit>> by_last_;
+  std::vector<std::optional<FusedUnit>> by_last_;
 };
 
 }  // namespace
@@ -152,7 +152,7 @@ bool IsDequantization(const CountedNode& counted) {
   return counted.node->op == "DequantizeLinear" && counted.status == NodeStatus::kCounted;
 }
 
-std::vector<Unit> FindUnits(const ValueGraph& values, AttentionForm attention) {
+std::vector<FusedUnit> FindUnits(const ValueGraph& values, AttentionForm attention) {
   return UnitFinder(values, attention).Run();
 }
 

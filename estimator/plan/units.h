@@ -12,7 +12,7 @@
 namespace dlcost {
 
 // What fusion works on: one node that runs, or the nodes of one recognized pattern.
-struct Unit {
+struct FusedUnit {
   std::vector<std::size_t> nodes;  // in execution order; the last one makes the result
   std::string name;                // for the label
   FusionRole role = FusionRole::kOpaque;
@@ -24,7 +24,7 @@ struct Unit {
 
 // Units in the order of their last nodes; every node that runs is in exactly one, apart from
 // DequantizeLinear, which has none (see FuseNodes).
-std::vector<Unit> FindUnits(const ValueGraph& values, AttentionForm attention);
+std::vector<FusedUnit> FindUnits(const ValueGraph& values, AttentionForm attention);
 
 // "conv", "batch_normalization": an operator's name as labels write it.
 std::string LabelOf(const std::string& op);

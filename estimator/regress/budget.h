@@ -47,14 +47,14 @@ Budget ParseBudget(const std::string& text);
 void RequireNodeMetric(const Budget& budget);
 
 // Conditions under which the budgets are checked; what is empty is as the command line says.
-struct Conditions {
+struct CheckConditions {
   std::string gpu;
   std::optional<std::int64_t> batch;
   std::map<std::string, std::int64_t> dims;
 };
 
 struct BudgetFile {
-  std::vector<Conditions> on;
+  std::vector<CheckConditions> on;
   std::vector<Budget> budgets;
   bool forbid_new_operators = false;
   std::vector<std::string> fits_on;

@@ -78,10 +78,10 @@ class Reader {
     return size;
   }
 
-  Conditions ReadOn(const YAML::Node& node) const {
+  CheckConditions ReadOn(const YAML::Node& node) const {
     RequireMap(node, "an entry of on");
     RequireKeys(node, {"gpu", "batch", "dim"});
-    Conditions on;
+    CheckConditions on;
     if (node["gpu"]) on.gpu = Text(node["gpu"], "gpu");
     if (node["batch"]) on.batch = Size(node["batch"], "batch");
     if (const YAML::Node dims = node["dim"]) {
