@@ -1,18 +1,10 @@
 #include <fmt/ranges.h>
 
 #include "estimator/measured/compare_table.h"
+#include "estimator/report/csv_field.h"
 
 namespace dlcost {
 namespace {
-
-std::string Quoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
 
 std::string Real(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : "";
@@ -31,22 +23,22 @@ std::string RenderCompareCsv(const Comparison& comparison) {
       "kind,node,op,kernel,launches,algorithmic_flops,executed_flops,measured_flops,flops_ratio,"
       "predicted_bytes,measured_bytes,bound_s,expected_s,measured_s,confidence,why\n";
   for (const CompareRow& row : comparison.rows) {
-    out += fmt::format("row,{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", Quoted(row.node),
-                       Quoted(row.op), row.kernel, CountText(row.measured.launches),
+    out += fmt::format("row,{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", CsvField(row.node),
+                       CsvField(row.op), row.kernel, CountText(row.measured.launches),
                        row.algorithmic.value(), row.executed.value(), Whole(row.measured_flops),
                        Real(row.flops_ratio), row.predicted_bytes.value(),
                        Whole(row.measured.dram_bytes), Time(row.bound), Time(row.expected),
-                       Time(row.measured.time), row.measured.confidence, Quoted(row.why));
+                       Time(row.measured.time), row.measured.confidence, CsvField(row.why));
   }
   for (const UnmatchedKernel& kernel : comparison.unmatched_kernels) {
-    out += fmt::format("unmatched_kernel,{},,,{},,,{},,,{},,,{},,{}\n", Quoted(kernel.name),
+    out += fmt::format("unmatched_kernel,{},,,{},,,{},,,{},,,{},,{}\n", CsvField(kernel.name),
                        CountText(kernel.launches), Whole(kernel.vector_flops),
-                       Whole(kernel.dram_bytes), Time(kernel.time), Quoted(kernel.why));
+                       Whole(kernel.dram_bytes), Time(kernel.time), CsvField(kernel.why));
   }
   for (const UnmatchedNode& node : comparison.unmatched_nodes) {
-    out += fmt::format("unmatched_node,{},{},{},,{},,,,,,{},,,,{}\n", Quoted(node.node),
-                       Quoted(node.op), node.kernel, node.algorithmic.value(), Time(node.bound),
-                       Quoted(node.why));
+    out += fmt::format("unmatched_node,{},{},{},,{},,,,,,{},,,,{}\n", CsvField(node.node),
+                       CsvField(node.op), node.kernel, node.algorithmic.value(), Time(node.bound),
+                       CsvField(node.why));
   }
   return out;
 }

@@ -1,12 +1,11 @@
 #include <fmt/ranges.h>
 
+#include "estimator/report/csv_field.h"
 #include "estimator/report/render.h"
 
 namespace dlcost {
-namespace {
 
-// RFC 4180: quotes around what needs them, quotes doubled.
-std::string Quoted(const std::string& text) {
+std::string CsvField(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string out = "\"";
   for (const char c : text) {
@@ -15,6 +14,8 @@ std::string Quoted(const std::string& text) {
   }
   return out + "\"";
 }
+
+namespace {
 
 std::string SumColumns(const Sums& sums, bool timed) {
   const auto intensity = sums.intensity();
@@ -45,25 +46,25 @@ std::string RenderCsv(const Report& report, GroupBy by) {
     case GroupBy::kScope:
       out = (by == GroupBy::kOp ? "op" : "scope") + (",nodes," + SumHead(timed)) + "\n";
       for (const GroupRow& group : by == GroupBy::kOp ? report.by_op : report.by_scope) {
-        out += fmt::format("{},{},{}\n", Quoted(group.name), group.sums.nodes,
+        out += fmt::format("{},{},{}\n", CsvField(group.name), group.sums.nodes,
                            SumColumns(group.sums, timed));
       }
       break;
     case GroupBy::kNode:
       out = "node,op,domain,scope,status,kernel," + SumHead(timed) + "\n";
       for (const NodeRow& node : report.nodes) {
-        out += fmt::format("{},{},{},{},{},{},{}\n", Quoted(node.name), Quoted(node.op),
-                           Quoted(node.domain), Quoted(node.scope), Name(node.status), node.kernel,
-                           SumColumns(node.sums, timed));
+        out += fmt::format("{},{},{},{},{},{},{}\n", CsvField(node.name), CsvField(node.op),
+                           CsvField(node.domain), CsvField(node.scope), Name(node.status),
+                           node.kernel, SumColumns(node.sums, timed));
       }
       break;
     case GroupBy::kKernel:
       out = "kernel,op,algorithm,limiter,launches,nodes,executed_flops," + SumHead(timed) + "\n";
       for (const KernelRow& kernel : report.kernels) {
         if (kernel.launches == Count(0)) continue;
-        out += fmt::format("{},{},{},{},{},{},{},{}\n", kernel.id, Quoted(kernel.op),
+        out += fmt::format("{},{},{},{},{},{},{},{}\n", kernel.id, CsvField(kernel.op),
                            kernel.algorithm, kernel.limiter, kernel.launches,
-                           Quoted(fmt::format("{}", fmt::join(kernel.nodes, " "))),
+                           CsvField(fmt::format("{}", fmt::join(kernel.nodes, " "))),
                            kernel.executed.value(), SumColumns(kernel.sums, timed));
       }
       break;
