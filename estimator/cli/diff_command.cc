@@ -4,7 +4,6 @@
 #include "estimator/cli/load.h"
 #include "estimator/core/error.h"
 #include "estimator/regress/render_diff.h"
-#include "estimator/regress/report_reader.h"
 
 namespace dlcost {
 namespace {
@@ -52,17 +51,10 @@ int Run(const Options& options) {
     throw Error("diff needs a second model or report, or --after-gpu, --after-batch, ...");
   }
   const Source after = AfterOf(options);
-  // A report says what it was made with; a model beside it is measured by the same.
-  const bool before_is_model = !IsJsonFile(options.before.model.path);
-  Report first, second;
-  if (before_is_model && IsJsonFile(after.model.path)) {
-    second = LoadReport(after);
-    first = LoadReport(options.before, &second);
-  } else {
-    first = LoadReport(options.before);
-    second = LoadReport(after, other ? nullptr : &first);
-  }
-  const ReportDiff diff = DiffReports(first, second);
+  // Kept to the end of the process, which comes next, as the report command keeps its own.
+  static const std::pair<Report, Report>& both =
+      *new std::pair<Report, Report>(LoadReports(options.before, after, !other));
+  static const ReportDiff& diff = *new ReportDiff(DiffReports(both.first, both.second));
   std::string content;
   if (options.format == "json") {
     content = RenderDiffJson(diff);

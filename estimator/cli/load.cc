@@ -1,6 +1,7 @@
 #include "estimator/cli/load.h"
 
 #include <algorithm>
+#include <future>
 #include <set>
 
 #include "estimator/core/error.h"
@@ -37,6 +38,21 @@ void BindLike(const Report& like, const Model& model, Bindings& bindings) {
   }
 }
 
+// Where a report is welcome too, the error says so.
+Model ReadModelOrExplain(const std::string& path) {
+  try {
+    return ReadModel(path);
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    if (what.find("not a valid ONNX file") == std::string::npos &&
+        what.find("not an ONNX model") == std::string::npos) {
+      throw;
+    }
+    throw Error("{}; expected an ONNX model, or a report that dlcost wrote with --format json",
+                what);
+  }
+}
+
 }  // namespace
 
 Report LoadReport(const Source& source, const Report* like) {
@@ -59,21 +75,41 @@ Report LoadReport(const Source& source, const Report* like) {
   ReportOptions options = ReportOptionsOf(source.count, device_options);
   if (like != nullptr) {
     const ReportOptions standard = ReportOptionsOf(CountOptions(), DeviceOptions());
-    if (options.convention == standard.convention) options.convention = like->options.convention;
-    if (options.bound.math == standard.bound.math) options.bound.math = like->options.bound.math;
-    if (options.bound.cache == standard.bound.cache)
-      options.bound.cache = like->options.bound.cache;
-    if (options.plan.fusion == standard.plan.fusion)
-      options.plan.fusion = like->options.plan.fusion;
+    const auto take = [](auto& value, const auto& if_still, const auto& from) {
+      if (value == if_still) value = from;
+    };
+    const ReportOptions& from = like->options;
+    take(options.convention, standard.convention, from.convention);
+    take(options.bound.math, standard.bound.math, from.bound.math);
+    take(options.bound.cache, standard.bound.cache, from.bound.cache);
+    take(options.plan.fusion, standard.plan.fusion, from.plan.fusion);
+    take(options.plan.attention, standard.plan.attention, from.plan.attention);
+    take(options.plan.conv, standard.plan.conv, from.plan.conv);
+    take(options.eager, standard.eager, from.eager);
   }
   const std::optional<Device> device = FindDevice(device_options);
   ModelOptions model_options = source.model;
   if (model_options.dtype.empty() && like != nullptr) model_options.dtype = like->options.dtype;
   options.dtype = model_options.dtype;
   Bindings bindings = BindingsOf(source.model);
-  Model model = ReadModel(path);
+  Model model = ReadModelOrExplain(path);
   if (like != nullptr) BindLike(*like, model, bindings);
   return BuildReport(InferModel(std::move(model), model_options, bindings), device, options);
+}
+
+std::pair<Report, Report> LoadReports(const Source& before, const Source& after, bool alike) {
+  const bool before_is_model = !IsJsonFile(before.model.path);
+  const bool after_is_model = !IsJsonFile(after.model.path);
+  if (alike && before_is_model != after_is_model) {
+    Report report = LoadReport(before_is_model ? after : before);
+    Report model = LoadReport(before_is_model ? before : after, &report);
+    if (before_is_model) std::swap(report, model);
+    return {std::move(report), std::move(model)};
+  }
+  std::future<Report> second =
+      std::async(std::launch::async, [&after] { return LoadReport(after); });
+  Report first = LoadReport(before);  // if it throws, the future waits for the other one
+  return {std::move(first), second.get()};
 }
 
 }  // namespace dlcost

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "estimator/cli/options.h"
@@ -19,5 +20,9 @@ struct Source {
 // What the options leave open is taken from `like`: device, conventions, and the sizes of
 // dimensions that the model has. Throws Error when a report contradicts a given device option.
 Report LoadReport(const Source& source, const Report* like = nullptr);
+
+// Both reports, at the same time where neither needs the other: two models under options that are
+// given. Where one is a report and `alike`, the model beside it is measured by the same.
+std::pair<Report, Report> LoadReports(const Source& before, const Source& after, bool alike);
 
 }  // namespace dlcost

@@ -25,6 +25,9 @@ struct CountedNode {
   Count repeat = 1;
   std::string why;           // for kUnknown and kBounded: what is missing
   bool upper_bound = false;  // sizes depend on data; counts are upper bounds
+  // Of weights that no node before this one reads: over all nodes, the model's.
+  Count parameters;
+  Bytes weight_bytes;
 };
 
 // One way in which a control-flow node runs a graph: a copy with the shapes of these runs.

@@ -24,8 +24,11 @@ class WeightCounter {
   }
 
   void Run() {
-    for (const CountedNode& counted : model_.nodes) {
+    for (CountedNode& counted : model_.nodes) {
+      counted.parameters = Count();
+      counted.weight_bytes = Bytes();
       if (counted.status == NodeStatus::kMetadata) continue;
+      reader_ = &counted;
       const bool anchor = counted.def != nullptr && counted.def->role == FusionRole::kAnchor;
       for (const TensorId id : counted.node->inputs) {
         if (id != kNoTensor) Visit(*counted.graph, id, anchor);
@@ -104,17 +107,20 @@ class WeightCounter {
     const bool number = IsFloat(tensor.type.dtype) || IsComplex(tensor.type.dtype) ||
                         (IsInteger(tensor.type.dtype) && computes);
     if (!number || scalar) return;
-    model_.parameters += elements;
+    Bytes bytes = SizeOf(tensor.type.dtype, elements);
     if (floats_as_ && IsFloat(tensor.type.dtype)) {
-      model_.weight_bytes += SizeOf(*floats_as_, elements);
-      return;
+      bytes = SizeOf(*floats_as_, elements);
+    } else if (tensor.is_initializer && tensor.stored > Bytes(0)) {
+      bytes = tensor.stored;
     }
-    model_.weight_bytes += tensor.is_initializer && tensor.stored > Bytes(0)
-                               ? tensor.stored
-                               : SizeOf(tensor.type.dtype, elements);
+    model_.parameters += elements;
+    model_.weight_bytes += bytes;
+    reader_->parameters += elements;
+    reader_->weight_bytes += bytes;
   }
 
   InferredModel& model_;
+  CountedNode* reader_ = nullptr;  // whose inputs are visited
   std::optional<DType> floats_as_;
   std::unordered_map<const Tensor*, const CountedNode*> producers_;
   std::unordered_map<const Tensor*, Place> captured_;         // inner tensor -> outer place

@@ -6,12 +6,12 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "estimator/regress/nearest_cause.h"
+
 namespace dlcost {
 namespace {
 
 std::size_t Index(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-constexpr int kNoCause = -1;
 
 // Disjoint sets of causes.
 class Sets {
@@ -49,6 +49,7 @@ class Finder {
     for (std::size_t i = 0; i < after_.size(); ++i) {
       if (c_.matching.after_to_before[i] != kNoMatch) Assign(static_cast<std::int32_t>(i));
     }
+    if (c_.same_conditions && sets_.size() > 0) Regroup();
     return Collect();
   }
 
@@ -140,8 +141,17 @@ class Finder {
     }
   }
 
-  // A normalization folded into a convolution leaves a bias behind, and the other way round.
+  // A normalization folded into a convolution leaves a bias behind, an activation another operator;
+  // and the other way round.
   void JoinFoldedNeighbours(std::int32_t b) {
+    if (Delta(b).fusion) {
+      for (const std::int32_t use : c_.before.consumers[Index(Partner(b))]) {
+        sets_.Join(after_[Index(b)], before_[Index(use)]);  // if it is gone
+      }
+      for (const std::int32_t use : c_.after.consumers[Index(b)]) {
+        if (Partner(use) == kNoMatch) sets_.Join(after_[Index(b)], after_[Index(use)]);
+      }
+    }
     if (Delta(b).weights.empty()) return;
     for (const std::int32_t use : c_.before.consumers[Index(Partner(b))]) {
       if (c_.before.Row(use).op == "BatchNormalization") {
@@ -169,6 +179,22 @@ class Finder {
     return false;
   }
 
+  // Nodes that did not change and cost something else all the same are in other kernels now, and
+  // some change made them so.
+  void Regroup() {
+    for (std::size_t i = 0; i < after_.size(); ++i) {
+      const auto b = static_cast<std::int32_t>(i);
+      if (after_[i] != kNoCause || Partner(b) == kNoMatch) continue;
+      if (Delta(b).type_before == DType::kUndefined && !c_.CostDelta(b).IsZero()) {
+        regrouped_.push_back(b);
+      }
+    }
+    if (regrouped_.empty()) return;
+    const std::vector<int> nearest = NearestCauses(c_, {before_, after_}, regrouped_);
+    for (std::size_t i = 0; i < nearest.size(); ++i) after_[Index(regrouped_[i])] = nearest[i];
+    std::erase_if(regrouped_, [&](std::int32_t b) { return after_[Index(b)] == kNoCause; });
+  }
+
   std::vector<Cause> Collect() {
     std::vector<Cause> by_root(sets_.size());
     const auto at = [&](int cause) -> Cause& { return by_root[Index(sets_.Root(cause))]; };
@@ -177,6 +203,7 @@ class Finder {
     for (const std::int32_t b : readers_) at(after_[Index(b)]).readers.push_back(b);
     for (const std::int32_t b : followers_) at(after_[Index(b)]).followers.push_back(b);
     for (const std::int32_t b : moved_) at(after_[Index(b)]).moved.push_back(b);
+    for (const std::int32_t b : regrouped_) at(after_[Index(b)]).regrouped.push_back(b);
     for (std::size_t i = 0; i < after_.size(); ++i) {
       if (c_.matching.after_to_before[i] == kNoMatch) {
         at(after_[i]).added.push_back(static_cast<std::int32_t>(i));
@@ -201,7 +228,7 @@ class Finder {
   Sets sets_;
   std::vector<int> before_, after_;  // the cause of each node
   std::map<std::string, InputCause> input_causes_;
-  std::vector<std::int32_t> own_, readers_, followers_, moved_;
+  std::vector<std::int32_t> own_, readers_, followers_, moved_, regrouped_;
 };
 
 }  // namespace

@@ -24,11 +24,12 @@ double Value(const Report& report, const Budget& budget) {
     }
     return *value;
   }
-  double sum = 0;
-  for (const NodeRow& row : report.nodes) {
-    if (budget.subset.Contains(row)) sum += budget.metric->node(CostOf(row));
+  Cost cost;
+  const std::vector<Cost> costs = NodeCosts(report);
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    if (budget.subset.Contains(report.nodes[i])) cost += costs[i];
   }
-  return sum;
+  return budget.metric->node(cost);
 }
 
 double Allowed(const Limit& limit, double baseline) {
@@ -49,38 +50,44 @@ bool Exceeds(double value, double allowed, MetricUnit unit) {
   return value > allowed + slack;
 }
 
-bool Touches(const Change& change, const Budget& budget, const ReportDiff& diff) {
-  if (budget.subset.All()) return true;
-  const auto any = [&](const Report& report, const std::vector<std::string>& names) {
-    const std::set<std::string> wanted(names.begin(), names.end());
-    return std::any_of(report.nodes.begin(), report.nodes.end(), [&](const NodeRow& row) {
-      return wanted.count(row.name) != 0 && budget.subset.Contains(row);
-    });
-  };
-  return any(*diff.after, change.after) || any(*diff.before, change.before);
+// What the change adds to the nodes that the budget is about; none where it does not touch them.
+std::optional<Cost> CostWithin(const Change& change, const Subset& subset) {
+  Cost cost = change.cost;
+  cost += change.follower_cost;
+  if (subset.All()) return cost;
+  cost = Cost();
+  bool touched = false;
+  for (const NodeShare& share : change.shares) {
+    if (!subset.Contains(*share.node)) continue;
+    cost += share.cost;
+    touched = true;
+  }
+  if (!touched) return std::nullopt;
+  return cost;
 }
 
 // The changes that cost most of the metric; without a baseline, the nodes that do.
 std::vector<std::string> Offenders(const Report& report, const ReportDiff* diff,
                                    const Budget& budget) {
   std::vector<std::pair<double, std::string>> parts;
-  const MetricUnit unit = budget.metric->unit;
+  const TotalMetric& metric = *budget.metric;
   if (diff != nullptr) {
     for (const Change& change : diff->changes) {
-      if (!Touches(change, budget, *diff)) continue;
-      Cost all = change.cost;
-      all += change.follower_cost;
-      const double part = budget.metric->node == nullptr ? 0 : budget.metric->node(all);
-      if (budget.metric->node != nullptr && part <= 0) continue;
+      const std::optional<Cost> cost = CostWithin(change, budget.subset);
+      if (!cost) continue;
+      const double part = metric.node == nullptr ? 0 : metric.node(*cost);
+      if (metric.node != nullptr && part <= 0) continue;
       std::string text = change.where + ": " + change.what;
-      if (part != 0) text += ": " + FormatChange(part, unit);
+      if (part != 0) text += ": " + FormatChange(part, metric.unit);
       parts.push_back({part, text});
     }
-  } else if (budget.metric->node != nullptr) {
-    for (const NodeRow& row : report.nodes) {
-      const double part = budget.metric->node(CostOf(row));
-      if (part <= 0 || !budget.subset.Contains(row)) continue;
-      parts.push_back({part, Printable(row.name) + ": " + FormatMetric(part, unit)});
+  } else if (metric.node != nullptr) {
+    const std::vector<Cost> costs = NodeCosts(report);
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+      const double part = metric.node(costs[i]);
+      if (part <= 0 || !budget.subset.Contains(report.nodes[i])) continue;
+      parts.push_back(
+          {part, Printable(report.nodes[i].name) + ": " + FormatMetric(part, metric.unit)});
     }
   }
   std::stable_sort(parts.begin(), parts.end(),
@@ -95,6 +102,20 @@ std::vector<std::string> Offenders(const Report& report, const ReportDiff* diff,
   return texts;
 }
 
+// "10.60 GMAC, was 4.089 GMAC (+159.3 %); at most +2 % (4.171 GMAC)".
+std::string AgainstBaseline(double value, double before, double allowed, const Limit& limit,
+                            MetricUnit unit) {
+  std::string text = FormatMetric(value, unit);
+  if (value == before) {
+    text += ", as before";
+  } else {
+    text += fmt::format(", was {} ({})", FormatMetric(before, unit), FormatPercent(before, value));
+  }
+  if (limit.value == 0) return text + "; may not grow";
+  return text +
+         fmt::format("; at most {} ({})", LimitText(limit, unit), FormatMetric(allowed, unit));
+}
+
 CheckItem CheckBudget(const Report& report, const Report* baseline, const ReportDiff* diff,
                       const Budget& budget) {
   if (budget.max.NeedsBaseline() && baseline == nullptr) {
@@ -107,16 +128,22 @@ CheckItem CheckBudget(const Report& report, const Report* baseline, const Report
   const double allowed = Allowed(budget.max, before);
   CheckItem item{.name = BudgetText(budget)};
   item.passed = !Exceeds(value, allowed, unit);
-  item.detail =
-      fmt::format("{}, at most {}", FormatMetric(value, unit), FormatMetric(allowed, unit));
+  item.value = value;
+  item.allowed = allowed;
   if (budget.max.NeedsBaseline()) {
-    item.detail +=
-        fmt::format(" ({} on {})", LimitText(budget.max, unit), FormatMetric(before, unit));
+    item.baseline = before;
+    item.detail = AgainstBaseline(value, before, allowed, budget.max, unit);
+  } else {
+    item.detail =
+        fmt::format("{}, at most {}", FormatMetric(value, unit), FormatMetric(allowed, unit));
+    if (!item.passed)
+      item.detail += fmt::format(": {} too much", FormatMetric(value - allowed, unit));
   }
-  if (!item.passed) {
-    item.detail += fmt::format(": {} too much", FormatMetric(value - allowed, unit));
-    item.offenders = Offenders(report, diff, budget);
-  }
+  if (item.passed) return item;
+  // A part that no node has (a peak, a count of launches) is put down to the changes if it grew.
+  const bool blame =
+      diff == nullptr || budget.metric->node != nullptr || value > Value(*baseline, budget);
+  if (blame) item.offenders = Offenders(report, diff, budget);
   return item;
 }
 
@@ -145,12 +172,14 @@ CheckItem CheckFits(const Report& report, const Device& device) {
   if (!device.memory.size) {
     throw Error("fits on {}: the size of its memory is not public", device.id);
   }
-  const Bytes needed = report.model.weight_bytes + report.peak_activation_bytes;
+  const Bytes needed = report.needed();
   CheckItem item{.name = "fits on " + device.id};
   item.passed = needed <= *device.memory.size;
-  item.detail = fmt::format("weights and activations {}, memory {}",
-                            FormatMetric(needed.AsDouble(), MetricUnit::kBytes),
-                            FormatMetric(device.memory.size->AsDouble(), MetricUnit::kBytes));
+  item.value = needed.AsDouble();
+  item.allowed = device.memory.size->AsDouble();
+  item.detail =
+      fmt::format("weights and activations {}, memory {:.4g} GiB",
+                  FormatMetric(*item.value, MetricUnit::kBytes), *item.allowed / (1 << 30));
   return item;
 }
 
@@ -182,7 +211,7 @@ CheckRun RunCheck(const Report& report, const Report* baseline, const CheckReque
   std::optional<ReportDiff> diff;
   if (baseline != nullptr) {
     diff = DiffReports(*baseline, report);
-    run.notes = StaleReasons(*baseline, report);
+    run.notes = StaleReasons(*diff);
   }
   for (const Budget& budget : request.budgets) {
     run.items.push_back(CheckBudget(report, baseline, diff ? &*diff : nullptr, budget));
@@ -192,9 +221,12 @@ CheckRun RunCheck(const Report& report, const Report* baseline, const CheckReque
   return run;
 }
 
-std::vector<std::string> StaleReasons(const Report& baseline, const Report& report) {
-  std::vector<std::string> reasons = DiffReports(baseline, report).notes;
-  std::erase_if(reasons, [](const std::string& note) { return note.starts_with("opset"); });
+std::vector<std::string> StaleReasons(const ReportDiff& diff) {
+  const Report &baseline = *diff.before, &report = *diff.after;
+  std::vector<std::string> reasons = diff.conditions;
+  for (const std::string& fact : diff.model_facts) {
+    if (!fact.starts_with("opset")) reasons.push_back(fact);
+  }
   for (std::string& reason : reasons) reason = "the baseline was made otherwise: " + reason;
   if (baseline.device && report.device && baseline.device->id == report.device->id) {
     const auto other = [](double a, double b) { return std::abs(a - b) > 1e-9 * std::abs(a); };

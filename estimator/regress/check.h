@@ -13,8 +13,10 @@ namespace dlcost {
 // One requirement and how it stands.
 struct CheckItem {
   std::string name;    // "MACs of Conv"
-  std::string detail;  // "10.60 GMAC, at most 4.089 GMAC: +6.512 GMAC too many"
+  std::string detail;  // "10.60 GMAC, was 4.089 GMAC (+159.3 %); at most +2 % (4.171 GMAC)"
   bool passed = true;
+  // In base units, of limits of a number: what is, what was, what may be.
+  std::optional<double> value, baseline, allowed;
   // What made it fail, the largest part first: "/layer3/0/conv2/Conv: strides 2,2 -> 1,1: +6.2
   // GMAC"
   std::vector<std::string> offenders;
@@ -44,6 +46,6 @@ CheckRun RunCheck(const Report& report, const Report* baseline, const CheckReque
 
 // Why a baseline may not be worth comparing with: other peaks of the device, other conventions or
 // sizes, fields that an older dlcost did not write.
-std::vector<std::string> StaleReasons(const Report& baseline, const Report& report);
+std::vector<std::string> StaleReasons(const ReportDiff& diff);
 
 }  // namespace dlcost

@@ -80,27 +80,53 @@ void CompareWeights(const NodeRow& before, const NodeRow& after, NodeDelta& delt
   }
 }
 
+// Height and width alone where batch and channels stay.
+std::string ShapeChange(const std::optional<Shape>& before, const std::optional<Shape>& after) {
+  const auto tail = [](const Shape& shape) {
+    return Shape(std::vector<std::int64_t>(shape.dims().begin() + 2, shape.dims().end()));
+  };
+  if (before && after && before->rank() == after->rank() && before->rank() > 2 &&
+      (*before)[0] == (*after)[0] && (*before)[1] == (*after)[1]) {
+    return fmt::format("{} -> {}", ShapeText(tail(*before)), ShapeText(tail(*after)));
+  }
+  return fmt::format("{} -> {}", ShapeText(before), ShapeText(after));
+}
+
 void CompareOperands(const std::vector<Operand>& before, const std::vector<Operand>& after,
                      bool outputs, NodeDelta& delta) {
   for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
     const Operand &a = before[i], &b = after[i];
     if (a.name.empty() || b.name.empty() || a.weight != b.weight) continue;
-    if (a.dtype != b.dtype && IsFloat(a.dtype) && IsFloat(b.dtype)) {
+    if (a.dtype != b.dtype && (IsFloat(a.dtype) || IsFloat(b.dtype))) {
       delta.type_before = a.dtype;
       delta.type_after = b.dtype;
     }
     if (a.shape == b.shape) continue;
     if (!a.weight || a.shape.value_or(Shape()).rank() == 1) delta.shapes = true;
     if (outputs && delta.output_change.empty()) {
-      delta.output_change = fmt::format("{} -> {}", ShapeText(a.shape), ShapeText(b.shape));
+      delta.output_change = ShapeChange(a.shape, b.shape);
     }
   }
+}
+
+bool SameOperands(const std::vector<Operand>& before, const std::vector<Operand>& after) {
+  return std::equal(before.begin(), before.end(), after.begin(), after.end(),
+                    [](const Operand& a, const Operand& b) {
+                      return a.weight == b.weight && a.dtype == b.dtype && a.shape == b.shape &&
+                             a.name.empty() == b.name.empty();
+                    });
 }
 
 }  // namespace
 
 NodeDelta CompareNodes(const NodeRow& before, const NodeRow& after) {
   NodeDelta delta;
+  // Nearly all pairs of two large models: nothing to put into words.
+  if (before.op == after.op && before.attributes == after.attributes &&
+      SameOperands(before.inputs, after.inputs) && SameOperands(before.outputs, after.outputs)) {
+    return delta;
+  }
+  delta.fusion = before.op != after.op;
   CompareAttributes(before, after, delta);
   CompareWeights(before, after, delta);
   CompareOperands(before.inputs, after.inputs, false, delta);

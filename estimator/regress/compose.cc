@@ -78,7 +78,17 @@ class Composer {
 
   void Structure() {
     const bool added = !cause_.added.empty(), removed = !cause_.removed.empty();
-    if (added && removed) {
+    if (added != removed && cause_.changed.size() == 1 && DeltaOfFirst().fusion &&
+        DeltaOfFirst().attributes.empty() && DeltaOfFirst().weights.empty()) {
+      const std::int32_t b = cause_.changed.front();
+      const NodeRow& before = c_.before.Row(c_.matching.after_to_before[Index(b)]);
+      Say(ChangeKind::kReplaced,
+          removed ? fmt::format("{} fused into {}, now {}", DescribeAll(c_.before, cause_.removed),
+                                before.op, c_.after.Row(b).op)
+                  : fmt::format("{} taken out of {}, now {}", DescribeAll(c_.after, cause_.added),
+                                before.op, c_.after.Row(b).op));
+      folded_ = fused_ = true;
+    } else if (added && removed) {
       Say(ChangeKind::kReplaced,
           fmt::format("{} replaced by {}", DescribeAll(c_.before, cause_.removed),
                       DescribeAll(c_.after, cause_.added)));
@@ -96,6 +106,8 @@ class Composer {
       Say(ChangeKind::kAdded, DescribeAll(c_.after, cause_.added) + " added");
     }
   }
+
+  const NodeDelta& DeltaOfFirst() const { return c_.deltas[Index(cause_.changed.front())]; }
 
   void Inputs() {
     const bool several = cause_.inputs.size() > 1;
@@ -133,6 +145,10 @@ class Composer {
       const NodeDelta& delta = c_.deltas[Index(b)];
       if (delta.out_before) widened[{*delta.out_before, *delta.out_after}].push_back(Short(b));
       std::vector<std::string> texts = delta.attributes;
+      if (delta.fusion) {
+        const std::int32_t a = c_.matching.after_to_before[Index(b)];
+        texts.push_back(fmt::format("{} -> {}", c_.before.Row(a).op, c_.after.Row(b).op));
+      }
       texts.insert(texts.end(), delta.weights.begin(), delta.weights.end());
       if (texts.empty()) continue;
       std::string text = fmt::to_string(fmt::join(texts, ", "));
@@ -170,7 +186,7 @@ class Composer {
   void Place() {
     std::vector<std::string> names;
     if (!cause_.changed.empty()) names = ChangedAndReaders();
-    if (!cause_.added.empty() || !cause_.removed.empty()) {
+    if (!fused_ && (!cause_.added.empty() || !cause_.removed.empty())) {
       names = cause_.added.empty() ? NamesOf(c_.before, cause_.removed)
                                    : NamesOf(c_.after, cause_.added);
     }
@@ -190,18 +206,21 @@ class Composer {
     }
   }
 
-  void AddPair(std::int32_t b, Cost& to) {
-    const std::int32_t a = c_.matching.after_to_before[Index(b)];
-    to += CostOf(c_.after.Row(b)) - CostOf(c_.before.Row(a));
+  void AddShare(const NodeRow& row, const Cost& cost, Cost& to) {
+    if (cost.IsZero()) return;
+    to += cost;
+    change_.shares.push_back({&row, cost});
   }
+
+  void AddPair(std::int32_t b, Cost& to) { AddShare(c_.after.Row(b), c_.CostDelta(b), to); }
 
   void Costs() {
     for (const std::int32_t a : cause_.removed) {
-      change_.cost += Cost() - CostOf(c_.before.Row(a));
+      AddShare(c_.before.Row(a), Cost() - c_.before.CostOf(a), change_.cost);
       change_.before.push_back(c_.before.Row(a).name);
     }
     for (const std::int32_t b : cause_.added) {
-      change_.cost += CostOf(c_.after.Row(b));
+      AddShare(c_.after.Row(b), c_.after.CostOf(b), change_.cost);
       change_.after.push_back(c_.after.Row(b).name);
     }
     for (const Indices* nodes : {&cause_.changed, &cause_.readers, &cause_.moved}) {
@@ -215,6 +234,7 @@ class Composer {
       AddPair(b, change_.follower_cost);
       change_.lost += c_.after.Row(b).status == NodeStatus::kUnknown ? 1 : 0;
     }
+    for (const std::int32_t b : cause_.regrouped) AddPair(b, change_.follower_cost);
     change_.followers = static_cast<std::int64_t>(cause_.followers.size());
   }
 
@@ -223,7 +243,8 @@ class Composer {
   Change change_;
   std::vector<std::string> texts_;
   std::string module_;
-  bool folded_ = false;
+  bool folded_ = false;  // told together with what went into it
+  bool fused_ = false;
 };
 
 }  // namespace
@@ -244,15 +265,20 @@ std::vector<Change> ComposePrecision(const GraphComparison& c) {
     change.after.push_back(now.name);
     // What the shapes changed as well is told, and counted, with the shapes.
     if (!delta.Own() && !delta.shapes && !delta.in_before) {
-      change.cost += CostOf(now) - CostOf(then);
+      const Cost cost = c.CostDelta(static_cast<std::int32_t>(b));
+      change.cost += cost;
+      change.shares.push_back({&now, cost});
     }
   }
   std::vector<Change> changes;
   for (auto& [types, change] : by_type) {
     change.kind = ChangeKind::kPrecision;
     change.where = change.after.size() == 1 ? Printable(change.after.front()) : "precision";
+    const bool all = change.after.size() == c.deltas.size();
     const std::string nodes =
-        change.after.size() == 1 ? "" : fmt::format(" in {} nodes", change.after.size());
+        change.after.size() == 1
+            ? ""
+            : fmt::format(" in {}{} nodes", all ? "all " : "", change.after.size());
     change.what = fmt::format("{} -> {}{}", Name(types.first), Name(types.second), nodes);
     changes.push_back(std::move(change));
   }
@@ -273,6 +299,7 @@ void MergeAlike(std::vector<Change>& changes) {
     Change& into = merged[at->second];
     into.before.insert(into.before.end(), change.before.begin(), change.before.end());
     into.after.insert(into.after.end(), change.after.begin(), change.after.end());
+    into.shares.insert(into.shares.end(), change.shares.begin(), change.shares.end());
     into.cost += change.cost;
     into.followers += change.followers;
     into.lost += change.lost;
@@ -280,8 +307,9 @@ void MergeAlike(std::vector<Change>& changes) {
   }
   for (const auto& [index, names] : places) {
     if (names.size() == 1) continue;
-    merged[index].where = ListNames(names, 3);
-    merged[index].what += fmt::format(", {} times", names.size());
+    constexpr std::size_t kNamed = 3;
+    merged[index].where = ListNames(names, kNamed);
+    if (names.size() > kNamed) merged[index].what += fmt::format(", {} times", names.size());
   }
   changes = std::move(merged);
 }

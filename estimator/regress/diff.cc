@@ -38,38 +38,86 @@ std::vector<GroupDiff> DiffGroups(const Report& before, const Report& after) {
   return groups;
 }
 
-std::vector<std::string> DiffSettings(const Report& before, const Report& after) {
-  std::vector<std::string> notes;
-  const auto compare = [&](const char* what, const std::string& a, const std::string& b) {
-    if (a != b) notes.push_back(fmt::format("{}: {} before, {} after", what, a, b));
+class NoteList {
+ public:
+  void Compare(const std::string& what, const std::string& before, const std::string& after) {
+    if (before != after)
+      texts_.push_back(fmt::format("{}: {} before, {} after", what, before, after));
+  }
+  std::vector<std::string> Take() { return std::move(texts_); }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+// What a report was made for and how it counts.
+std::vector<std::string> DiffConditions(const Report& before, const Report& after) {
+  NoteList notes;
+  const auto compare = [&](const char* what, const auto& text_of) {
+    notes.Compare(what, std::string(text_of(before)), std::string(text_of(after)));
   };
-  const auto device = [](const Report& r) { return r.device ? r.device->id : "none"; };
-  compare("device", device(before), device(after));
-  compare("math", std::string(Name(before.options.bound.math)),
-          std::string(Name(after.options.bound.math)));
-  compare("cache", std::string(Name(before.options.bound.cache)),
-          std::string(Name(after.options.bound.cache)));
-  compare("fusion", std::string(Name(before.options.plan.fusion)),
-          std::string(Name(after.options.plan.fusion)));
-  const auto dtype = [](const Report& r) {
+  using Text = std::string;
+  compare("device", [](const Report& r) -> Text { return r.device ? r.device->id : "none"; });
+  compare("math", [](const Report& r) { return Name(r.options.bound.math); });
+  compare("cache", [](const Report& r) { return Name(r.options.bound.cache); });
+  compare("launch", [](const Report& r) -> Text { return r.options.eager ? "eager" : "graph"; });
+  compare("fusion", [](const Report& r) { return Name(r.options.plan.fusion); });
+  compare("attention", [](const Report& r) { return Name(r.options.plan.attention); });
+  compare("convolutions", [](const Report& r) -> Text {
+    return r.options.plan.conv ? std::string(Name(*r.options.plan.conv)) : "auto";
+  });
+  compare("data type", [](const Report& r) -> Text {
     return r.options.dtype.empty() ? "as the file says" : r.options.dtype;
-  };
-  compare("data type", dtype(before), dtype(after));
-  compare("convention", before.options.convention, after.options.convention);
+  });
+  compare("convention", [](const Report& r) { return r.options.convention; });
+  return notes.Take();
+}
+
+// Sizes and operator sets.
+std::vector<std::string> DiffModelFacts(const Report& before, const Report& after) {
+  NoteList notes;
   std::map<std::string, std::pair<std::string, std::string>> dims;
   for (const auto& [name, size] : before.model.dims) dims[name].first = std::to_string(size);
   for (const auto& [name, size] : after.model.dims) dims[name].second = std::to_string(size);
   for (const auto& [name, sizes] : dims) {
     // A symbol that only one of the files has is a name, not a size.
     if (sizes.first.empty() || sizes.second.empty()) continue;
-    compare(("dimension " + Printable(name)).c_str(), sizes.first, sizes.second);
+    notes.Compare("dimension " + Printable(name), sizes.first, sizes.second);
   }
   const auto opset = [](const Report& r) {
     const auto found = r.model.opset.find("");
     return found == r.model.opset.end() ? std::string("none") : std::to_string(found->second);
   };
-  compare("opset", opset(before), opset(after));
-  return notes;
+  notes.Compare("opset", opset(before), opset(after));
+  return notes.Take();
+}
+
+// Reports of older versions do not say which node reads which weight.
+bool KnowsWeightsOfNodes(const GraphView& view, const Report& report) {
+  return report.model.parameters == Count(0) ||
+         std::any_of(view.costs.begin(), view.costs.end(),
+                     [](const Cost& cost) { return cost.parameters != 0; });
+}
+
+void ForgetWeights(GraphView& view) {
+  for (Cost& cost : view.costs) cost.parameters = cost.weight_bytes = 0;
+}
+
+// The difference of the totals that the changes leave unexplained.
+Cost RestOf(const ReportDiff& diff) {
+  const Cost before = TotalCost(*diff.before), after = TotalCost(*diff.after);
+  Cost rest = after - before;
+  for (const Change& change : diff.changes) {
+    rest = rest - change.cost;
+    rest = rest - change.follower_cost;
+  }
+  // Sums of times in another order differ in the last digits.
+  const auto settle = [](double& time, double whole) {
+    if (std::abs(time) < 1e-9 * whole) time = 0;
+  };
+  settle(rest.bound, std::max(before.bound, after.bound));
+  settle(rest.expected, std::max(before.expected, after.expected));
+  return rest;
 }
 
 }  // namespace
@@ -94,8 +142,18 @@ std::string_view Name(ChangeKind kind) {
   return "";
 }
 
+std::vector<std::string> ReportDiff::Notes() const {
+  std::vector<std::string> notes = conditions;
+  notes.insert(notes.end(), model_facts.begin(), model_facts.end());
+  return notes;
+}
+
 ReportDiff DiffReports(const Report& before, const Report& after) {
-  const GraphView a(before), b(after);
+  GraphView a(before), b(after);
+  if (!KnowsWeightsOfNodes(a, before) || !KnowsWeightsOfNodes(b, after)) {
+    ForgetWeights(a);
+    ForgetWeights(b);
+  }
   const Matching matching = MatchNodes(a.nodes, b.nodes);
   ReportDiff diff{.before = &before, .after = &after};
   std::vector<NodeDelta> deltas(b.nodes.size());
@@ -106,15 +164,17 @@ ReportDiff DiffReports(const Report& before, const Report& after) {
     diff.same += deltas[i].Any() ? 0 : 1;
     diff.renamed += a.Row(partner).name == b.rows[i]->name ? 0 : 1;
   }
-  const GraphComparison comparison{a, b, matching, deltas};
+  diff.conditions = DiffConditions(before, after);
+  const GraphComparison comparison{a, b, matching, deltas, diff.conditions.empty()};
   diff.changes = ComposePrecision(comparison);
   for (const Cause& cause : FindCauses(comparison)) {
     diff.changes.push_back(ComposeChange(cause, comparison));
   }
   MergeAlike(diff.changes);
   std::stable_sort(diff.changes.begin(), diff.changes.end(), Larger);
+  diff.rest = RestOf(diff);
   diff.by_op = DiffGroups(before, after);
-  diff.notes = DiffSettings(before, after);
+  diff.model_facts = DiffModelFacts(before, after);
   return diff;
 }
 

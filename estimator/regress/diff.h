@@ -13,6 +13,12 @@ namespace dlcost {
 enum class ChangeKind { kInput, kPrecision, kChanged, kAdded, kRemoved, kReplaced, kMoved };
 std::string_view Name(ChangeKind kind);  // "input", "precision", "changed", ...
 
+// What one node costs more than before: the later node, or the earlier one where there is none.
+struct NodeShare {
+  const NodeRow* node = nullptr;
+  Cost cost;
+};
+
 // One thing that somebody did to the model, and what came of it.
 struct Change {
   ChangeKind kind = ChangeKind::kChanged;
@@ -22,7 +28,8 @@ struct Change {
   Cost cost;                               // difference over these nodes
   std::int64_t followers = 0;              // nodes that only see other shapes because of it
   std::int64_t lost = 0;                   // followers whose cost is not known any more
-  Cost follower_cost;
+  Cost follower_cost;                      // of these, and of nodes that are fused otherwise now
+  std::vector<NodeShare> shares;           // of both costs
 };
 
 // A row of the table by operator; none on the side that does not have the operator.
@@ -35,12 +42,18 @@ struct GroupDiff {
 struct ReportDiff {
   const Report* before = nullptr;
   const Report* after = nullptr;
-  std::vector<Change> changes;   // the largest effect first
+  std::vector<Change> changes;  // the largest effect first
+  // What no change explains: the same nodes under other conditions. With the changes, it adds up to
+  // the difference of the totals.
+  Cost rest;
   std::vector<GroupDiff> by_op;  // in the order of the later report
   std::int64_t same = 0;         // nodes with a partner and no difference of their own or inherited
   std::int64_t renamed = 0;      // nodes with a partner of another name
-  // What the reports do not have in common besides the model: device, precision, conventions.
-  std::vector<std::string> notes;
+  // What the reports do not have in common besides the graph, as "device: a100 before, h100 after":
+  // device, precision and conventions; sizes and operator set.
+  std::vector<std::string> conditions, model_facts;
+
+  std::vector<std::string> Notes() const;  // both
 };
 
 // Nodes are matched by structure, then by name. Nodes known before the run (shape arithmetic,

@@ -1,7 +1,7 @@
 #include "estimator/regress/match.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <compare>
 #include <utility>
 
 #include "estimator/regress/hash.h"
@@ -88,32 +88,55 @@ class Matcher {
     fresh_.push_back({a, b});
   }
 
+  struct Keyed {
+    Key key;
+    std::int32_t node;
+    friend auto operator<=>(const Keyed&, const Keyed&) = default;
+  };
+
+  template <typename KeyOf>
+  static std::vector<Keyed> FreeByKey(const Side& side, KeyOf key_of) {
+    std::vector<Keyed> keyed;
+    for (std::size_t i = 0; i < side.nodes.size(); ++i) {
+      if (side.match[i] == kNoMatch) {
+        keyed.push_back({key_of(side, i), static_cast<std::int32_t>(i)});
+      }
+    }
+    std::sort(keyed.begin(), keyed.end());
+    return keyed;
+  }
+
   // Pairs the free nodes whose key occurs equally often on both sides, in order. Twins (parallel
   // branches that are the same) may be paired crosswise, which nobody could tell.
   template <typename KeyOf>
   void PairByKey(KeyOf key_of) {
-    std::unordered_map<Key, std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>>> found;
-    for (std::size_t i = 0; i < before_.nodes.size(); ++i) {
-      if (before_.match[i] == kNoMatch) {
-        found[key_of(before_, i)].first.push_back(static_cast<std::int32_t>(i));
+    const std::vector<Keyed> ours = FreeByKey(before_, key_of);
+    if (ours.empty()) return;
+    const std::vector<Keyed> theirs = FreeByKey(after_, key_of);
+    const auto behind = [](const std::vector<Keyed>& all, std::size_t from) {
+      std::size_t to = from;
+      while (to < all.size() && all[to].key == all[from].key) ++to;
+      return to;
+    };
+    std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
+    for (std::size_t x = 0, y = 0; x < ours.size() && y < theirs.size();) {
+      if (ours[x].key != theirs[y].key) {
+        ours[x].key < theirs[y].key ? ++x : ++y;
+        continue;
       }
-    }
-    if (found.empty()) return;
-    for (std::size_t i = 0; i < after_.nodes.size(); ++i) {
-      if (after_.match[i] != kNoMatch) continue;
-      const auto entry = found.find(key_of(after_, i));
-      if (entry != found.end()) entry->second.second.push_back(static_cast<std::int32_t>(i));
-    }
-    for (std::size_t i = 0; i < before_.nodes.size(); ++i) {
-      if (before_.match[i] != kNoMatch) continue;
-      const auto& [ours, theirs] = found[key_of(before_, i)];
-      if (ours.size() != theirs.size()) continue;
-      for (std::size_t k = 0; k < ours.size(); ++k) {
-        if (before_.nodes[Side::Index(ours[k])].op == after_.nodes[Side::Index(theirs[k])].op) {
-          Pair(ours[k], theirs[k]);
+      const std::size_t x_end = behind(ours, x), y_end = behind(theirs, y);
+      const bool even = x_end - x == y_end - y;
+      for (std::size_t k = 0; even && k < x_end - x; ++k) {
+        const std::int32_t a = ours[x + k].node, b = theirs[y + k].node;
+        if (before_.nodes[Side::Index(a)].op == after_.nodes[Side::Index(b)].op) {
+          pairs.push_back({a, b});
         }
       }
+      x = x_end;
+      y = y_end;
     }
+    std::sort(pairs.begin(), pairs.end());  // neighbours are found in the order of execution
+    for (const auto& [a, b] : pairs) Pair(a, b);
   }
 
   bool Alike(std::int32_t a, std::int32_t b, bool strict) const {

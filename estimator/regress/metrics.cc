@@ -134,20 +134,33 @@ bool Cost::IsZero() const {
          bound == 0 && expected == 0;
 }
 
-Cost CostOf(const NodeRow& node) {
-  Cost cost;
-  cost.macs = node.sums.macs.value();
-  cost.flops = node.sums.flops.value();
-  cost.bytes = node.sums.bytes().value();
-  cost.bound = node.sums.bound.value();
-  cost.expected = node.sums.expected.value_or(Seconds(0)).value();
-  for (const Operand& input : node.inputs) {
-    if (!input.weight || !input.shape) continue;
-    const Count elements = input.shape->Elements();
-    cost.parameters += elements.value();
-    cost.weight_bytes += SizeOf(input.dtype, elements).value();
+std::vector<Cost> NodeCosts(const Report& report) {
+  std::vector<Cost> costs(report.nodes.size());
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const NodeRow& node = report.nodes[i];
+    costs[i].macs = node.sums.macs.value();
+    costs[i].flops = node.sums.flops.value();
+    costs[i].parameters = node.parameters.value();
+    costs[i].weight_bytes = node.weight_bytes.value();
   }
-  return cost;
+  for (const KernelRow& kernel : report.kernels) {
+    Cost& main = costs[kernel.main];
+    main.bytes += kernel.sums.bytes().value();
+    main.bound += kernel.sums.bound.value();
+    main.expected += kernel.sums.expected.value_or(Seconds(0)).value();
+  }
+  return costs;
+}
+
+Cost TotalCost(const Report& report) {
+  const Sums& totals = report.totals;
+  return {totals.macs.value(),
+          totals.flops.value(),
+          totals.bytes().value(),
+          report.model.parameters.value(),
+          report.model.weight_bytes.value(),
+          totals.bound.value(),
+          totals.expected.value_or(Seconds(0)).value()};
 }
 
 const std::vector<TotalMetric>& Metrics() {
@@ -177,8 +190,12 @@ std::string FormatPercent(double before, double after) {
   if (before == 0) return after == 0 ? "0.0 %" : "new";
   const double percent = 100 * (after / before - 1);
   // "-0.0 %" says nothing that "0.0 %" does not.
-  if (std::abs(percent) < 0.05)
-    return after == before ? "0.0 %" : fmt::format("{}0.0 %", percent > 0 ? "+" : "-");
+  if (std::abs(percent) < 0.05) {
+    if (after == before) return "0.0 %";
+    const char* sign = percent > 0 ? "+" : "-";
+    return std::abs(percent) < 0.01 ? fmt::format("{}<0.01 %", sign)
+                                    : fmt::format("{:+.2f} %", percent);
+  }
   return fmt::format("{:+.1f} %", percent);
 }
 

@@ -12,8 +12,7 @@ namespace dlcost {
 // What a number counts, which decides how it is printed.
 enum class MetricUnit { kMacs, kFlops, kBytes, kSeconds, kNumber };
 
-// What one node, or a set of nodes, costs. Weights belong to every node that reads them.
-// Differences of two costs may be negative.
+// What one node, or a set of nodes, costs. Differences of two costs may be negative.
 struct Cost {
   std::int64_t macs = 0, flops = 0, bytes = 0, parameters = 0, weight_bytes = 0;
   double bound = 0, expected = 0;  // seconds
@@ -22,9 +21,11 @@ struct Cost {
   friend Cost operator-(const Cost& a, const Cost& b);
   bool IsZero() const;
 };
-// Of one node: unfused traffic; the kernel's time if the node is its main one. A view moves
-// nothing, an unknown node costs nothing that is known.
-Cost CostOf(const NodeRow& node);
+// Of every node of the report, such that all of them add up to the totals: work is the node's own,
+// traffic and times of a kernel stand at its main node, a weight at the first node that reads it.
+std::vector<Cost> NodeCosts(const Report& report);
+// The sum of the above.
+Cost TotalCost(const Report& report);
 
 // A number of a report that differences, budgets and pages show: one table for all of them.
 struct TotalMetric {

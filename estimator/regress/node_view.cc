@@ -64,6 +64,36 @@ bool IsDefault(const std::string& name, const std::string& text) {
 
 bool IsConvolution(const NodeRow& row) { return row.op.find("Conv") != std::string::npos; }
 
+// ONNX Runtime's operators that carry the activation behind them: the partner of what they were.
+std::string_view WithoutFusion(const NodeRow& row) {
+  if (row.domain != "com.microsoft") return row.op;
+  if (row.op == "FusedConv") return "Conv";
+  if (row.op == "FusedGemm") return "Gemm";
+  return row.op == "FusedMatMul" ? "MatMul" : std::string_view(row.op);
+}
+
+bool IsSignificant(const NodeRow& row, const std::string& name, const std::string& text) {
+  // The kernel's shape is also the weight's, which is compared anyway.
+  if (name == "kernel_shape" && IsConvolution(row)) return false;
+  if (row.op.starts_with("Fused") && name.starts_with("activation")) return false;
+  return !IsIgnored(row.op, name) && !IsDefault(name, text);
+}
+
+// In no order: exporters write attributes in any.
+std::uint64_t HashAttributes(const NodeRow& row) {
+  std::uint64_t sum = 0;
+  for (const auto& [name, text] : row.attributes) {
+    if (IsSignificant(row, name, text)) sum += Combine(HashText(name), HashText(text));
+  }
+  return sum;
+}
+
+std::uint64_t HashShape(const Shape& shape) {
+  std::uint64_t hash = shape.rank();
+  for (const std::int64_t dim : shape.dims()) hash = Combine(hash, static_cast<std::uint64_t>(dim));
+  return hash;
+}
+
 }  // namespace
 
 bool IsWeight(const Operand& operand) {
@@ -74,9 +104,7 @@ bool IsWeight(const Operand& operand) {
 AttributeTexts SignificantAttributes(const NodeRow& row) {
   AttributeTexts kept;
   for (const auto& [name, text] : row.attributes) {
-    // The kernel's shape is also the weight's, which is compared anyway.
-    if (name == "kernel_shape" && IsConvolution(row)) continue;
-    if (!IsIgnored(row.op, name) && !IsDefault(name, text)) kept.push_back({name, text});
+    if (IsSignificant(row, name, text)) kept.push_back({name, text});
   }
   std::sort(kept.begin(), kept.end());
   return kept;
@@ -85,6 +113,7 @@ AttributeTexts SignificantAttributes(const NodeRow& row) {
 GraphView::GraphView(const Report& report) {
   std::unordered_map<std::string_view, std::int32_t> made_by;
   std::set<std::string_view> seen;
+  const std::vector<Cost> all_costs = NodeCosts(report);
   for (const NodeRow& row : report.nodes) {
     // Shape arithmetic and the making of weights belong to the exporter, not to the model.
     if (row.status == NodeStatus::kMetadata) {
@@ -93,11 +122,9 @@ GraphView::GraphView(const Report& report) {
     }
     MatchNode node;
     node.name = row.name;
-    node.op = Combine(HashText(row.domain), HashText(row.op));
-    node.detail = node.op;
-    for (const auto& [name, text] : SignificantAttributes(row)) {
-      node.detail = Combine(node.detail, Combine(HashText(name), HashText(text)));
-    }
+    const std::string_view op = WithoutFusion(row);
+    node.op = Combine(HashText(op == row.op ? std::string_view(row.domain) : ""), HashText(op));
+    node.detail = Combine(node.op, HashAttributes(row));
     const auto index = static_cast<std::int32_t>(nodes.size());
     for (std::size_t slot = 0; slot < row.inputs.size(); ++slot) {
       const Operand& input = row.inputs[slot];
@@ -107,7 +134,7 @@ GraphView::GraphView(const Report& report) {
         auto& readers = consumers[static_cast<std::size_t>(producer->second)];
         if (readers.empty() || readers.back() != index) readers.push_back(index);
       } else if (IsWeight(input)) {
-        node.detail = Combine(Combine(node.detail, slot), HashText(ShapeText(input.shape)));
+        node.detail = Combine(Combine(node.detail, slot), HashShape(*input.shape));
       } else if (!input.weight && !input.name.empty() && seen.insert(input.name).second) {
         inputs.push_back(&input);
       }
@@ -119,6 +146,7 @@ GraphView::GraphView(const Report& report) {
     }
     nodes.push_back(std::move(node));
     rows.push_back(&row);
+    costs.push_back(all_costs[static_cast<std::size_t>(&row - report.nodes.data())]);
     consumers.emplace_back();
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i].is_output = consumers[i].empty();
@@ -151,7 +179,7 @@ std::optional<Features> FeaturesOf(const NodeRow& row) {
     const bool transposed = row.op == "ConvTranspose";
     return transposed ? Features{shape[0], shape[1] * group} : Features{shape[1] * group, shape[0]};
   }
-  if (row.op == "Gemm" && shape.rank() == 2) {
+  if ((row.op == "Gemm" || row.op == "FusedGemm") && shape.rank() == 2) {
     return attribute("transB") != 0 ? Features{shape[1], shape[0]} : Features{shape[0], shape[1]};
   }
   if (row.op.starts_with("MatMul")) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "estimator/regress/match.h"
+#include "estimator/regress/metrics.h"
 #include "estimator/report/report.h"
 
 namespace dlcost {
@@ -14,9 +15,11 @@ struct GraphView {
   explicit GraphView(const Report& report);
 
   const NodeRow& Row(std::int32_t node) const { return *rows[static_cast<std::size_t>(node)]; }
+  const Cost& CostOf(std::int32_t node) const { return costs[static_cast<std::size_t>(node)]; }
 
   std::vector<MatchNode> nodes;
   std::vector<const NodeRow*> rows;                  // of the report; same index as `nodes`
+  std::vector<Cost> costs;                           // see NodeCosts; same index as `nodes`
   std::vector<const Operand*> inputs;                // of the model, in order of first use
   std::vector<std::vector<std::int32_t>> consumers;  // of each node
 };

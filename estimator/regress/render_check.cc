@@ -150,8 +150,12 @@ std::string RenderCheckJson(const std::vector<CheckRun>& runs) {
   for (const CheckRun& run : runs) {
     Json items = Json::array();
     for (const CheckItem& item : run.items) {
+      const auto number = [](const std::optional<double>& n) { return n ? Json(*n) : Json(); };
       items.push_back({{"name", item.name},
                        {"passed", item.passed},
+                       {"value", number(item.value)},
+                       {"baseline", number(item.baseline)},
+                       {"allowed", number(item.allowed)},
                        {"detail", item.detail},
                        {"offenders", item.offenders}});
     }

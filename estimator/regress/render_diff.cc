@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "estimator/regress/wording.h"
@@ -11,24 +12,40 @@
 namespace dlcost {
 namespace {
 
+bool Same(double a, double b, MetricUnit unit) {
+  return a == b || (unit == MetricUnit::kSeconds && std::abs(a - b) < 1e-9 * std::abs(a));
+}
+
 std::string ValueText(const std::optional<double>& value, MetricUnit unit) {
   return value ? FormatMetric(*value, unit) : "-";
 }
 
 std::string ChangeText(const TotalRow& row) {
   if (!row.before || !row.after) return "-";
-  if (*row.before == *row.after) return "=";
+  if (!row.Differs()) return "=";
   return FormatChange(*row.after - *row.before, row.metric->unit);
 }
 
 std::string PercentText(const TotalRow& row) {
-  if (!row.before || !row.after || *row.before == *row.after) return "";
+  if (!row.before || !row.after || !row.Differs()) return "";
   return FormatPercent(*row.before, *row.after);
 }
 
 std::string SameText(const ReportDiff& diff) {
-  std::string text = fmt::format("{} nodes are the same", diff.same);
-  if (diff.renamed > 0) text += fmt::format("; {} have another name", diff.renamed);
+  const auto nodes = [](std::int64_t n) { return fmt::format("{} node{}", n, n == 1 ? "" : "s"); };
+  const char* are = diff.same == 1 ? "is" : "are";
+  if (diff.changes.empty()) {
+    std::string text = fmt::format("all {} {} the same", nodes(diff.same), are);
+    if (diff.renamed == diff.same && diff.same > 0) return text + ", under other names";
+    if (diff.renamed > 0) text += fmt::format(", {} under another name", diff.renamed);
+    return text;
+  }
+  std::string text =
+      diff.same == 0 ? "no node is the same" : fmt::format("{} {} the same", nodes(diff.same), are);
+  if (diff.renamed > 0) {
+    text += fmt::format("; {} {} another name", nodes(diff.renamed),
+                        diff.renamed == 1 ? "has" : "have");
+  }
   return text;
 }
 
@@ -44,6 +61,8 @@ std::vector<GroupCell> GroupCells(const ReportDiff& diff) {
       {"bytes", MetricUnit::kBytes, [](const Sums& s) { return s.bytes().AsDouble(); }}};
   if (diff.before->device && diff.after->device) {
     cells.push_back({"bound", MetricUnit::kSeconds, [](const Sums& s) { return s.bound.value(); }});
+    cells.push_back({"expected", MetricUnit::kSeconds,
+                     [](const Sums& s) { return s.expected.value_or(Seconds(0)).value(); }});
   }
   return cells;
 }
@@ -51,13 +70,13 @@ std::vector<GroupCell> GroupCells(const ReportDiff& diff) {
 std::string CellText(const GroupDiff& group, const GroupCell& cell) {
   const double before = group.before ? cell.get(*group.before) : 0;
   const double after = group.after ? cell.get(*group.after) : 0;
-  return before == after ? "=" : FormatChange(after - before, cell.unit);
+  return Same(before, after, cell.unit) ? "=" : FormatChange(after - before, cell.unit);
 }
 
 bool Differs(const GroupDiff& group, const std::vector<GroupCell>& cells) {
   return !group.before || !group.after || group.before->nodes != group.after->nodes ||
          std::any_of(cells.begin(), cells.end(), [&](const GroupCell& cell) {
-           return cell.get(*group.before) != cell.get(*group.after);
+           return !Same(cell.get(*group.before), cell.get(*group.after), cell.unit);
          });
 }
 
@@ -83,6 +102,13 @@ std::vector<std::vector<std::string>> GroupTable(const ReportDiff& diff,
   return rows;
 }
 
+// What is left when every change has its part; "" when nothing is, or when there is no change.
+std::string RestText(const ReportDiff& diff) {
+  if (diff.changes.empty() || diff.rest.IsZero()) return "";
+  return fmt::format("{}: {}", diff.conditions.empty() ? "elsewhere" : "the other conditions",
+                     CostText(diff.rest, *diff.before));
+}
+
 std::size_t Shown(const ReportDiff& diff, const DiffTextOptions& options) {
   return options.top == 0 ? diff.changes.size() : std::min(options.top, diff.changes.size());
 }
@@ -91,7 +117,7 @@ std::size_t Shown(const ReportDiff& diff, const DiffTextOptions& options) {
 std::string Escaped(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
-    if (c == '|' || c == '*' || c == '_' || c == '`' || c == '<' || c == '>' || c == '\\') {
+    if (c == '|' || c == '*' || c == '_' || c == '`' || c == '<' || c == '\\') {
       escaped += '\\';
     }
     escaped += c;
@@ -114,6 +140,11 @@ nlohmann::ordered_json CostJson(const Cost& cost, bool timed) {
 
 }  // namespace
 
+bool TotalRow::Differs() const {
+  if (!before || !after) return before.has_value() != after.has_value();
+  return !Same(*before, *after, metric->unit);
+}
+
 std::string Title(const Report& report) {
   const std::string name = Printable(report.model.path.substr(report.model.path.rfind('/') + 1));
   return report.device ? name + " on " + report.device->id : name;
@@ -127,7 +158,7 @@ std::string Headline(const ReportDiff& diff) {
   const std::vector<TotalRow> rows = TotalRows(diff);
   const bool totals =
       std::any_of(rows.begin(), rows.end(), [](const TotalRow& row) { return row.Differs(); });
-  if (!diff.notes.empty() && totals) return "the same model under other conditions";
+  if (!diff.Notes().empty() && totals) return "the same model under other conditions";
   return totals ? "no change in the nodes that run" : "no difference";
 }
 
@@ -143,7 +174,7 @@ std::vector<TotalRow> TotalRows(const ReportDiff& diff) {
 std::string RenderDiffText(const ReportDiff& diff, const DiffTextOptions& options) {
   std::string text =
       fmt::format("before    {}\nafter     {}\n", Title(*diff.before), Title(*diff.after));
-  for (const std::string& note : diff.notes) text += "note      " + note + "\n";
+  for (const std::string& note : diff.Notes()) text += "note      " + note + "\n";
   Table totals({"", "before", "after", "change", ""});
   for (const TotalRow& row : TotalRows(diff)) {
     const MetricUnit unit = row.metric->unit;
@@ -164,6 +195,9 @@ std::string RenderDiffText(const ReportDiff& diff, const DiffTextOptions& option
   if (shown < diff.changes.size()) {
     text += fmt::format("     ... {} more\n", diff.changes.size() - shown);
   }
+  if (const std::string rest = RestText(diff); !rest.empty()) {
+    text += Wrap("     " + rest, options.max_width, 5) + "\n";
+  }
   std::vector<std::string> head;
   const std::vector<std::vector<std::string>> rows = GroupTable(diff, head);
   if (!rows.empty()) {
@@ -177,8 +211,9 @@ std::string RenderDiffText(const ReportDiff& diff, const DiffTextOptions& option
 std::string RenderDiffMarkdown(const ReportDiff& diff, const DiffTextOptions& options) {
   std::string text = fmt::format("**{}** → **{}**: {}\n\n", Escaped(Title(*diff.before)),
                                  Escaped(Title(*diff.after)), Headline(diff));
-  for (const std::string& note : diff.notes) text += fmt::format("- {}\n", Escaped(note));
-  if (!diff.notes.empty()) text += "\n";
+  const std::vector<std::string> notes = diff.Notes();
+  for (const std::string& note : notes) text += fmt::format("- {}\n", Escaped(note));
+  if (!notes.empty()) text += "\n";
   std::string rows;
   for (const TotalRow& row : TotalRows(diff)) {
     if (!row.Differs()) continue;
@@ -203,6 +238,7 @@ std::string RenderDiffMarkdown(const ReportDiff& diff, const DiffTextOptions& op
     for (std::size_t i = kUnfolded; i < shown; ++i) text += item(i);
     text += "\n</details>\n";
   }
+  if (const std::string rest = RestText(diff); !rest.empty()) text += "\n" + Escaped(rest) + "\n";
   std::vector<std::string> head;
   const std::vector<std::vector<std::string>> groups = GroupTable(diff, head);
   if (!groups.empty()) {
@@ -230,7 +266,7 @@ std::string RenderDiffJson(const ReportDiff& diff) {
   Json json = {{"schema", "dlcost.diff/1"},
                {"before", side(*diff.before)},
                {"after", side(*diff.after)},
-               {"notes", diff.notes}};
+               {"notes", diff.Notes()}};
   Json& totals = json["totals"] = Json::object();
   for (const TotalRow& row : TotalRows(diff)) {
     const auto number = [&](const std::optional<double>& value) -> Json {
@@ -255,6 +291,7 @@ std::string RenderDiffJson(const ReportDiff& diff) {
                                {"followers", change.followers},
                                {"follower_cost", CostJson(change.follower_cost, timed)}});
   }
+  json["rest"] = CostJson(diff.rest, timed);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

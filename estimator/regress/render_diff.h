@@ -27,7 +27,8 @@ std::string Title(const Report& report);
 struct TotalRow {
   const TotalMetric* metric;
   std::optional<double> before, after;
-  bool Differs() const { return before != after; }
+  // Sums of times in another order differ in the last digits, which is no difference.
+  bool Differs() const;
 };
 std::vector<TotalRow> TotalRows(const ReportDiff& diff);
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "estimator/core/error.h"
 
@@ -103,6 +104,8 @@ NodeRow NodeOf(const Json& json) {
   row.sums = SumsOf(json);
   row.sums.nodes = 1;
   row.valid_macs = Macs(json.value("valid_macs", std::int64_t{0}));
+  row.parameters = Count(json.value("parameters", std::int64_t{0}));
+  row.weight_bytes = Bytes(json.value("weight_bytes", std::int64_t{0}));
   row.repeat = Count(json.value("repeat", std::int64_t{1}));
   row.upper_bound = json.value("upper_bound", false);
   return row;
@@ -118,8 +121,29 @@ KernelRow KernelOf(const Json& json) {
   row.sums = SumsOf(json);
   row.sums.nodes = static_cast<std::int64_t>(row.nodes.size());
   row.executed = Flops(Get<std::int64_t>(json, "executed_flops"));
+  row.least = Flops(json.value("least_flops", row.sums.flops.value()));
   row.launches = Count(json.value("launches", std::int64_t{1}));
   return row;
+}
+
+// A kernel's main node is written by name; before it was, it was the first one of its operator.
+void AddKernels(const Json& json, Report& report) {
+  std::unordered_map<std::string_view, std::size_t> index;
+  for (std::size_t i = 0; i < report.nodes.size(); ++i) index[report.nodes[i].name] = i;
+  for (const Json& one : json) {
+    KernelRow row = KernelOf(one);
+    const std::string main = one.value("main", "");
+    bool found = false;
+    for (const std::string& name : row.nodes) {
+      const auto at = index.find(name);
+      if (at == index.end()) throw Error("kernel {} has a node that is not there", row.id);
+      if (found || (main.empty() ? report.nodes[at->second].op != row.op : name != main)) continue;
+      row.main = at->second;
+      found = true;
+    }
+    if (!found) throw Error("kernel {} has no main node", Printable(row.id));
+    report.kernels.push_back(std::move(row));
+  }
 }
 
 ModelFacts ModelOf(const Json& json) {
@@ -164,6 +188,10 @@ ReportOptions OptionsOf(const Json& json) {
   options.bound.math = ParseMathMode(json.value("math", "default")).value_or(MathMode::kDefault);
   options.bound.cache = ParseCacheState(json.value("cache", "cold")).value_or(CacheState::kCold);
   options.plan.fusion = ParseFusion(json.value("fusion", "none")).value_or(Fusion::kNone);
+  options.plan.attention =
+      ParseAttentionForm(json.value("attention", "flash")).value_or(AttentionForm::kFlash);
+  options.plan.conv = ParseAlgorithm(json.value("conv", "auto"));  // none for auto
+  options.eager = json.value("launch", "graph") == "eager";
   return options;
 }
 
@@ -197,8 +225,8 @@ Report ReportOf(const Json& json) {
   for (const Json& row : json.at("by_op")) {
     report.by_op.push_back({Get<std::string>(row, "op"), SumsOf(row)});
   }
-  for (const Json& row : json.at("kernels")) report.kernels.push_back(KernelOf(row));
   for (const Json& row : json.at("nodes")) report.nodes.push_back(NodeOf(row));
+  AddKernels(json.at("kernels"), report);
   for (const Json& row : json.at("unknown")) {
     report.unknown.push_back({Get<std::string>(row, "node"), Get<std::string>(row, "op"),
                               Get<std::string>(row, "domain"), Get<std::string>(row, "why")});

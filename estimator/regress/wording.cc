@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace dlcost {
 namespace {
@@ -57,12 +58,21 @@ std::string ShortName(const std::string& name, const std::string& op, const std:
 }
 
 std::string CostText(const Cost& difference, const Report& whole) {
+  // Less of a total than one would write down: rounding, a bias more or less.
+  constexpr double kNegligible = 5e-4;
   std::vector<std::string> texts;
+  bool negligible = false;
   for (const TotalMetric& metric : Metrics()) {
-    if (metric.node == nullptr || metric.name == "flops" || metric.name == "parameters") continue;
+    if (metric.node == nullptr || metric.name == "parameters") continue;
+    // FLOPs follow from MACs, where there are any.
+    if (metric.name == "flops" && difference.macs != 0) continue;
     const double value = metric.node(difference);
     const std::optional<double> total = metric.total(whole);
     if (value == 0 || !total) continue;
+    if (std::abs(value) < kNegligible * *total) {
+      negligible = true;
+      continue;
+    }
     std::string text = FormatChange(value, metric.unit);
     if (metric.name == "bytes") text += " of traffic";
     if (metric.name == "weight_bytes") text += " of weights";
@@ -71,7 +81,8 @@ std::string CostText(const Cost& difference, const Report& whole) {
     if (*total > 0) text += fmt::format(" ({})", FormatPercent(*total, *total + value));
     texts.push_back(text);
   }
-  return texts.empty() ? "no cost" : fmt::to_string(fmt::join(texts, ", "));
+  if (texts.empty()) return negligible ? "next to no cost" : "no cost";
+  return fmt::to_string(fmt::join(texts, ", "));
 }
 
 std::string Wrap(const std::string& text, std::size_t width, std::size_t indent) {

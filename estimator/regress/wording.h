@@ -14,7 +14,8 @@ std::string ListNames(const std::vector<std::string>& names, std::size_t most = 
 std::string CommonModule(const std::vector<std::string>& names);
 // A node's name for people who know the module: "conv1" for "/layer1/1/conv1/Conv" in "layer1/1".
 std::string ShortName(const std::string& name, const std::string& op, const std::string& module);
-// "+231.2 MMAC (+5.6 %), +1.051 MB of weights, +12.3 us": what is not zero; "no cost" when all is.
+// "+231.2 MMAC (+5.6 %), +1.051 MB of weights, +12.3 us": what is worth a word; "no cost", "next to
+// no cost" when nothing is.
 // Percentages are of `whole`, the earlier model.
 std::string CostText(const Cost& difference, const Report& whole);
 // `text` with line breaks between words such that lines fit in `width` columns (0: no breaks);

@@ -106,6 +106,8 @@ class Builder {
     row.sums.bytes_read = counted.cost.BytesRead();
     row.sums.bytes_written = counted.cost.BytesWritten();
     row.valid_macs = counted.cost.valid_macs;
+    row.parameters = counted.parameters;
+    row.weight_bytes = counted.weight_bytes;
     ++report_.coverage[row.status];
     if (!counted.why.empty() &&
         (row.status == NodeStatus::kUnknown || row.status == NodeStatus::kBounded)) {
@@ -137,6 +139,7 @@ class Builder {
     row.sums.bytes_read = kernel.bytes_read;
     row.sums.bytes_written = kernel.bytes_written;
     row.executed = CountFlops(kernel.executed, convention_);
+    row.least = CountFlops(kernel.least, convention_);
     if (device_ && kernel.launches > Count(0)) {
       const Bound bound = BoundKernel(kernel, *device_, options_.bound);
       row.sums.compute = bound.compute;

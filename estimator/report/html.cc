@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
@@ -68,7 +69,11 @@ class PageReport {
                  {"bytes", totals.bytes().value()},
                  {"parameters", report_.model.parameters.value()},
                  {"weight_bytes", report_.model.weight_bytes.value()},
-                 {"peak_activation_bytes", report_.peak_activation_bytes.value()}};
+                 {"peak_activation_bytes", report_.peak_activation_bytes.value()},
+                 {"needed_bytes", report_.needed().value()}};
+    if (report_.device && report_.device->memory) {
+      json["memory_bytes"] = report_.device->memory->value();
+    }
     if (report_.device) json["bound_s"] = totals.bound.value();
     if (totals.expected) json["expected_s"] = totals.expected->value();
     Seconds measured;
@@ -80,13 +85,23 @@ class PageReport {
   Json Roofs() const {
     Json compute = Json::array(), memory = Json::array();
     if (page_.device == nullptr) return {{"compute", compute}, {"memory", memory}};
+    const auto is_used = [&](const std::string& name) {
+      if (!report_.device) return false;
+      const auto& roofs = report_.device->roofs;
+      return std::any_of(roofs.begin(), roofs.end(),
+                         [&](const auto& roof) { return roof.name == name; });
+    };
     for (const Rate& rate : page_.device->rates) {
-      std::string name = fmt::format("{} {}", Name(rate.unit), Name(rate.input));
+      const std::string unit(Name(rate.unit));
+      std::string name(Name(rate.input));
+      const bool used = is_used(unit + " " + name);
       // fp16 products that add up in fp16 are another roof than those that add up in fp32.
       if (page_.device->FindRate(rate.unit, rate.input) != &rate) {
         name += fmt::format(" ({} sums)", Name(rate.accumulate));
       }
-      compute.push_back({{"name", name},
+      compute.push_back({{"pipe", unit},
+                         {"name", name},
+                         {"used", used},
                          {"peak", rate.peak.value()},
                          {"unit", IsInteger(rate.input) ? "OP/s" : "FLOP/s"}});
     }
@@ -155,17 +170,18 @@ class PageReport {
       if (kernel.launches == Count(0)) continue;
       const NodeRow* main = MainNode(kernel);
       const std::string label = main != nullptr ? main->name : kernel.id;
-      rows.push_back(
-          {strings.Number(label), strings.Number(Operators(kernel)),
-           strings.Number(main != nullptr ? main->scope : ""), strings.Number(kernel.algorithm),
-           strings.Number(kernel.limiter), kernel.sums.macs.value(), kernel.sums.flops.value(),
-           kernel.executed.value(), kernel.sums.bytes().value(), time(kernel.sums.bound),
-           kernel.sums.expected ? Json(kernel.sums.expected->value()) : Json(), Measured(k)});
+      rows.push_back({strings.Number(label), strings.Number(Operators(kernel)),
+                      strings.Number(main != nullptr ? main->scope : ""),
+                      strings.Number(kernel.algorithm), strings.Number(kernel.limiter),
+                      kernel.sums.macs.value(), kernel.sums.flops.value(), kernel.least.value(),
+                      kernel.executed.value(), kernel.sums.bytes().value(), time(kernel.sums.bound),
+                      kernel.sums.expected ? Json(kernel.sums.expected->value()) : Json(),
+                      Measured(k)});
     }
     return {{"names", strings.texts()},
             {"columns",
-             {"label", "ops", "scope", "algorithm", "limiter", "macs", "flops", "executed", "bytes",
-              "bound", "expected", "measured"}},
+             {"label", "ops", "scope", "algorithm", "limiter", "macs", "flops", "least", "executed",
+              "bytes", "bound", "expected", "measured"}},
             {"rows", rows}};
   }
 

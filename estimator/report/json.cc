@@ -107,6 +107,10 @@ Json NodeJson(const NodeRow& node, bool timed) {
     for (const auto& [name, text] : node.attributes) attributes[name] = text;
   }
   if (node.valid_macs != Macs()) json["valid_macs"] = node.valid_macs.value();
+  if (node.parameters != Count()) {
+    json["parameters"] = node.parameters.value();
+    json["weight_bytes"] = node.weight_bytes.value();
+  }
   if (node.repeat != Count(1)) json["repeat"] = node.repeat.value();
   if (node.upper_bound) json["upper_bound"] = true;
   if (!node.note.empty()) json["note"] = node.note;
@@ -114,15 +118,17 @@ Json NodeJson(const NodeRow& node, bool timed) {
   return json;
 }
 
-Json KernelJson(const KernelRow& kernel, bool timed, Count units) {
+Json KernelJson(const KernelRow& kernel, const std::string& main, bool timed, Count units) {
   Json json = {{"id", kernel.id},
                {"op", kernel.op},
+               {"main", main},
                {"nodes", kernel.nodes},
                {"algorithm", kernel.algorithm},
                {"launches", kernel.launches.value()},
                {"macs", kernel.sums.macs.value()},
                {"flops", kernel.sums.flops.value()},
                {"executed_flops", kernel.executed.value()},
+               {"least_flops", kernel.least.value()},
                {"bytes", kernel.sums.bytes().value()},
                {"intensity", IntensityJson(kernel.sums)},
                {"limiter", kernel.limiter}};
@@ -156,6 +162,10 @@ Json GroupsJson(const std::vector<GroupRow>& groups, const char* key, bool timed
   return rows;
 }
 
+std::string ConvName(const PlanOptions& plan) {
+  return plan.conv ? std::string(Name(*plan.conv)) : "auto";
+}
+
 Json TotalsJson(const Report& report, bool timed) {
   const Sums& totals = report.totals;
   Json json = {{"macs", totals.macs.value()},
@@ -168,6 +178,8 @@ Json TotalsJson(const Report& report, bool timed) {
                {"intensity", IntensityJson(totals)}};
   AddTimes(json, totals, timed);
   json["peak_activation_bytes"] = report.peak_activation_bytes.value();
+  json["needed_bytes"] = report.needed().value();
+  if (timed) json["fits"] = report.fits() ? Json(*report.fits()) : Json();
   return json;
 }
 
@@ -184,7 +196,9 @@ std::string RenderJson(const Report& report) {
                      {"dtype", report.options.dtype.empty() ? Json() : Json(report.options.dtype)},
                      {"fusion", std::string(Name(report.options.plan.fusion))},
                      {"attention", std::string(Name(report.options.plan.attention))},
-                     {"cache", std::string(Name(report.options.bound.cache))}};
+                     {"conv", ConvName(report.options.plan)},
+                     {"cache", std::string(Name(report.options.bound.cache))},
+                     {"launch", report.options.eager ? "eager" : "graph"}};
   json["totals"] = TotalsJson(report, timed);
   Json coverage = Json::object();
   for (const NodeStatus status : {NodeStatus::kCounted, NodeStatus::kView, NodeStatus::kMetadata,
@@ -199,7 +213,8 @@ std::string RenderJson(const Report& report) {
   const Count units = report.device ? report.device->units : Count(1);
   json["kernels"] = Json::array();
   for (const KernelRow& kernel : report.kernels) {
-    if (kernel.launches != Count(0)) json["kernels"].push_back(KernelJson(kernel, timed, units));
+    if (kernel.launches == Count(0)) continue;
+    json["kernels"].push_back(KernelJson(kernel, report.nodes[kernel.main].name, timed, units));
   }
   json["nodes"] = Json::array();
   for (const NodeRow& node : report.nodes) json["nodes"].push_back(NodeJson(node, timed));

@@ -29,6 +29,11 @@ std::string RenderMarkdown(const Report& report) {
                       ReadableBytes(totals.bytes()), Readable(report.model.parameters.AsDouble()));
   if (timed) text += fmt::format(", bound {}", ReadableTime(totals.bound));
   if (totals.expected) text += fmt::format(", expected {}", ReadableTime(*totals.expected));
+  if (report.fits()) {
+    text += fmt::format(", {} into its {:.4g} GiB of memory",
+                        *report.fits() ? "fits" : "**does not fit**",
+                        report.device->memory->AsDouble() / (1 << 30));
+  }
   text += "\n\n<details><summary>By operator</summary>\n\n";
   text += "| operator | nodes | MACs | FLOPs | bytes |";
   text += timed ? " bound |" : "";

@@ -23,7 +23,7 @@ double TimeOf(const KernelRow& kernel) {
 std::vector<Point> PointsOf(const Report& report) {
   std::vector<Point> points;
   for (const KernelRow& kernel : report.kernels) {
-    const double flops = kernel.sums.flops.AsDouble(), bytes = kernel.sums.bytes().AsDouble();
+    const double flops = kernel.least.AsDouble(), bytes = kernel.sums.bytes().AsDouble();
     const double time = TimeOf(kernel);
     if (flops <= 0 || bytes <= 0 || time <= 0) continue;
     points.push_back({std::log10(flops / bytes), std::log10(flops / time), time});

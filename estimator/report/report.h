@@ -84,6 +84,9 @@ struct NodeRow {
   Sums sums;  // of this node alone: unfused traffic; times are of the kernel if the node is its
               // main one
   Macs valid_macs;
+  // Of weights that no node before this one reads: over all nodes, the model's.
+  Count parameters;
+  Bytes weight_bytes;
   Count repeat = 1;
   bool upper_bound = false;
 };
@@ -95,6 +98,9 @@ struct KernelRow {
   std::vector<std::string> nodes;
   Sums sums;
   Flops executed;
+  // What the algorithm cannot do without: less than the mathematics as written for Winograd and
+  // for folded nodes. Against the bound, it is never above a roof.
+  Flops least;
   Count launches;
   LoopNest nest;
   std::shared_ptr<const Execution> execution;  // null where nothing but data moves
@@ -129,6 +135,11 @@ struct Report {
   std::vector<NodeRow> nodes;
   std::vector<UnknownRow> unknown;
   std::vector<std::string> notes;
+
+  // Weights and activations: what has to fit into a device's memory.
+  Bytes needed() const { return model.weight_bytes + peak_activation_bytes; }
+  // Whether that fits; none without a device or where its memory is not public.
+  std::optional<bool> fits() const;
 };
 
 // Plans, bounds and sums. Without a device there are counts and no times.

@@ -10,6 +10,11 @@ std::optional<Intensity> Sums::intensity() const {
   return flops / bytes();
 }
 
+std::optional<bool> Report::fits() const {
+  if (!device || !device->memory) return std::nullopt;
+  return needed() <= *device->memory;
+}
+
 void Accumulate(Sums& into, const Sums& what) {
   into.nodes += what.nodes;
   into.macs += what.macs;

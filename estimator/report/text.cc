@@ -51,6 +51,16 @@ std::string IntensityText(const Sums& sums) {
   return intensity ? ReadableRatio(intensity->value()) : "-";
 }
 
+// ": fits into the 80 GiB of the device (0.1%)"; "" where that is not known. Memories come in
+// powers of two.
+std::string FitText(const Report& report) {
+  if (!report.fits()) return "";
+  const double memory = report.device->memory->AsDouble();
+  return fmt::format(": {} the {:.4g} GiB of the device ({})",
+                     *report.fits() ? "fits into" : "does NOT fit into", memory / (1 << 30),
+                     Percent(report.needed().AsDouble() / memory));
+}
+
 class TextRenderer {
  public:
   TextRenderer(const Report& report, const TextOptions& options)
@@ -195,8 +205,9 @@ class TextRenderer {
   }
 
   void Footer() {
-    Line("memory", "peak activations {}, weights {}", ReadableBytes(report_.peak_activation_bytes),
-         ReadableBytes(report_.model.weight_bytes));
+    Line("memory", "peak activations {}, weights {}{}",
+         ReadableBytes(report_.peak_activation_bytes), ReadableBytes(report_.model.weight_bytes),
+         FitText(report_));
     if (report_.attention) Attention(*report_.attention);
     std::vector<std::string> coverage;
     for (const auto& [status, nodes] : report_.coverage) {

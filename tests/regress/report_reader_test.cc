@@ -34,7 +34,7 @@ TEST(ReportReader, ReadsWhatTheReportWrites) {
       const Report read = ReadReportFromText(RenderJson(report), "report.json");
       const ReportDiff diff = DiffReports(report, read);
       EXPECT_TRUE(diff.changes.empty());
-      EXPECT_TRUE(diff.notes.empty());
+      EXPECT_TRUE(diff.Notes().empty());
       for (const TotalRow& row : TotalRows(diff)) EXPECT_FALSE(row.Differs()) << row.metric->name;
       EXPECT_EQ(read.kernels.size() > 0, true);
       EXPECT_EQ(read.nodes.size(), report.nodes.size());

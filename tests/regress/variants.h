@@ -20,13 +20,28 @@ inline onnx::ModelProto Network(const std::string& name, const NetworkOptions& o
   return model;
 }
 
+// As the command line makes it, but for what is given. "" is no device.
 inline Report ReportOf(const onnx::ModelProto& model, const std::string& gpu = "a100",
-                       const Bindings& bindings = {}) {
+                       const Bindings& bindings = {}, Fusion fusion = Fusion::kDefault) {
   const DeviceDatabase database({std::string(DLCOST_SOURCE_DIR) + "/hw_specs"});
   std::optional<Device> device;
   if (!gpu.empty()) device = database.Find(gpu);
+  ReportOptions options;
+  options.plan.fusion = fusion;
   return BuildReport(Infer(ReadModelFromBytes(model.SerializeAsString(), "model.onnx"), {bindings}),
-                     device, {});
+                     device, options);
+}
+
+// A size for every dimension of the inputs that the model leaves open; 1 for batches.
+inline Bindings Sizes(const onnx::ModelProto& model, std::int64_t size) {
+  Bindings bindings;
+  for (const auto& input : model.graph().input()) {
+    for (const auto& dim : input.type().tensor_type().shape().dim()) {
+      const bool batch = dim.dim_param().find("batch") != std::string::npos;
+      if (!dim.dim_param().empty()) bindings.dims[dim.dim_param()] = batch ? 1 : size;
+    }
+  }
+  return bindings;
 }
 
 inline onnx::NodeProto& FindNode(onnx::ModelProto& model, const std::string& name) {

@@ -27,7 +27,7 @@ Device FindDevice(const std::string& name) {
 }
 
 TEST(Html, HasEveryKernelAndEveryRoof) {
-  const Report report = ReportOf(Network("resnet50"));
+  const Report report = ReportOf(Network("resnet50"), "a100", {}, Fusion::kNone);
   const Device device = FindDevice("a100");
   const nlohmann::json page = DataOf(RenderHtml({{&report, &device}}, "title"))["reports"][0];
   EXPECT_EQ(page["kernel_table"]["rows"].size(), 121u);  // the Flatten is a view
@@ -68,8 +68,8 @@ TEST(Html, IsTheSameEveryTime) {
 }
 
 TEST(Html, FiveThousandKernelsStaySmall) {
-  const Report report =
-      ReportOf(Network("bert-base", {{"layers", "200"}}), "a100", {.dims = {{"sequence", 8}}});
+  const Report report = ReportOf(Network("bert-base", {{"layers", "200"}}), "a100",
+                                 {.dims = {{"sequence", 8}}}, Fusion::kNone);
   const Device device = FindDevice("a100");
   ASSERT_GE(report.kernels.size(), 5000u);
   EXPECT_LT(RenderHtml({{&report, &device}}, "large").size(), 5'000'000u);

@@ -77,6 +77,7 @@ function kernelRows(kernel, total) {
     ['operators', kernel.ops], kernel.algorithm && ['algorithm', kernel.algorithm],
     ['limited by', kernel.limiter || '–'],
     ['work', si(kernel.flops, 'FLOP')],
+    kernel.least !== kernel.flops && ['needed by its algorithm', si(kernel.least, 'FLOP')],
     kernel.executed !== null && kernel.executed !== kernel.flops && ['executed', si(kernel.executed, 'FLOP')],
     ['traffic', si(kernel.bytes, 'B')], kernel.flops > 0 && ['intensity', ratio(kernel.intensity) + ' FLOP/B'],
     ['bound', seconds(kernel.bound)], ['expected', seconds(kernel.expected)],

@@ -8,6 +8,9 @@ const kTotals = [
   ['parameters', t => t.parameters, v => si(v, '')],
   ['weights', t => t.weight_bytes, v => si(v, 'B')],
   ['peak activations', t => t.peak_activation_bytes, v => si(v, 'B')],
+  ['memory needed', t => t.needed_bytes, (v, t) => !t.memory_bytes ? si(v, 'B')
+      : [si(v, 'B'), html('small', {class: v <= t.memory_bytes ? '' : 'worse'},
+          v <= t.memory_bytes ? ` ${percent(v, t.memory_bytes)} of ${si(t.memory_bytes, 'B')}` : ` does not fit into ${si(t.memory_bytes, 'B')}`)]],
   ['bound', t => t.bound_s, v => seconds(v)],
   ['expected time', t => t.expected_s, v => seconds(v)],
   ['measured time', t => t.measured_s, v => seconds(v)],
@@ -15,7 +18,7 @@ const kTotals = [
 
 function drawTiles(report) {
   const tiles = kTotals.filter(([, get]) => get(report.totals) !== null && get(report.totals) !== undefined)
-      .map(([name, get, print]) => html('div', {class: 'tile'}, html('dt', {}, name), html('dd', {}, print(get(report.totals)))));
+      .map(([name, get, print]) => html('div', {class: 'tile'}, html('dt', {}, name), html('dd', {}, print(get(report.totals), report.totals))));
   return html('section', {id: 'summary'}, html('h2', {}, report.title),
       html('p', {class: 'hint'}, report.subtitle), html('dl', {class: 'tiles'}, tiles),
       report.notes.map(note => html('p', {class: 'hint'}, note)));
@@ -32,7 +35,7 @@ function drawComparison(reports) {
   const head = html('tr', {}, html('th', {class: 'plain'}, ''),
       reports.map(r => html('th', {class: 'plain num'}, r.title)));
   const totals = kTotals.filter(([, get]) => reports.some(r => get(r.totals) != null)).map(([name, get, print]) =>
-      html('tr', {}, html('td', {}, name), reports.map((r, i) => html('td', {class: 'num'}, print(get(r.totals)),
+      html('tr', {}, html('td', {}, name), reports.map((r, i) => html('td', {class: 'num'}, print(get(r.totals), r.totals),
           i ? change(get(r.totals), get(reports[0].totals)) : ''))));
   const ops = new Map();
   reports.forEach((r, i) => {

@@ -1,9 +1,10 @@
 'use strict';
 // The roofline: attained FLOP/s over intensity, both logarithmic. A dot is a kernel; its area is
-// its share of the time.
+// its share of the time. Its work is what its algorithm cannot do without, so that no dot is above
+// its roof: Winograd needs fewer multiplications than the mathematics as written.
 
 function drawRoofline(report) {
-  const shown = report.kernels.filter(k => k.flops > 0 && k.bytes > 0 && timeOf(k) > 0);
+  const shown = report.kernels.filter(k => k.least > 0 && k.bytes > 0 && timeOf(k) > 0);
   const hidden = report.kernels.length - shown.length;
   const total = report.kernels.reduce((sum, k) => sum + timeOf(k), 0);
   const section = html('section', {id: 'roofline'}, html('h2', {}, 'Roofline'));
@@ -15,14 +16,16 @@ function drawRoofline(report) {
   section.append(html('p', {class: 'hint'},
       `Work over ${timeName(report)} against intensity; area is time. ` +
       (timeName(report) === 'bound' ? '' : 'A thin line leads from a kernel up to its bound.') +
+      (report.roofs.compute.some(c => !c.used) ? ' Grey roofs are of types that the model does not compute in.' : '') +
+      reducedText(shown) +
       (hidden ? ` Not drawn: ${integer(hidden)} kernels without arithmetic, ${percent(hiddenTime, total)} of the time.` : '')));
   section.append(limiterLegend(report, shown));
 
   const width = 1200, height = 560, left = 66, right = 24, top = 14, bottom = 46;
-  const rate = (k, time) => k.flops / time;
+  const rate = (k, time) => k.least / time;
   const slopes = report.roofs.memory.map(m => m.rate);
   const peaks = report.roofs.compute.map(c => c.peak);
-  const xs = shown.map(k => k.intensity).concat(Math.max(...peaks) / Math.min(...slopes));
+  const xs = shown.map(k => k.least / k.bytes).concat(Math.max(...peaks) / Math.min(...slopes));
   const ys = shown.map(k => rate(k, Math.max(timeOf(k), k.measured ?? 0))).concat(peaks);
   const decade = (values, pick, round) => round(Math.log10(values.reduce((a, b) => pick(a, b))) + (pick === Math.min ? -0.05 : 0.05));
   const x0 = decade(xs, Math.min, Math.floor), x1 = decade(xs, Math.max, Math.ceil);
@@ -44,12 +47,15 @@ function drawRoofline(report) {
       svg('text', {transform: `translate(14 ${(top + height - bottom) / 2}) rotate(-90)`, 'text-anchor': 'middle'}, 'FLOP/s'));
   drawRoofs(chart, report.roofs, {x, y, x0, x1, y0, y1, width, right, top});
 
-  const largest = Math.max(...shown.map(timeOf));
-  const radius = k => 2.5 + 19 * Math.sqrt(timeOf(k) / largest);
+  // All dots together cover a twentieth of the chart, so that many of them stay apart.
+  const largest = shown.reduce((most, k) => Math.max(most, timeOf(k)), 0);
+  const areas = shown.reduce((sum, k) => sum + timeOf(k) / largest, 0);
+  const widest = Math.min(19, Math.max(5, Math.sqrt(width * height / 20 / Math.PI / areas)));
+  const radius = k => 2 + widest * Math.sqrt(timeOf(k) / largest);
   const dots = new Map();
   const marks = svg('g', {});
   for (const k of [...shown].sort((a, b) => timeOf(b) - timeOf(a))) {
-    const cx = x(k.intensity), cy = y(rate(k, timeOf(k)));
+    const cx = x(k.least / k.bytes), cy = y(rate(k, timeOf(k)));
     if (k.bound > 0 && k.bound < timeOf(k)) {
       marks.append(svg('line', {class: 'gap', x1: cx, x2: cx, y1: cy, y2: Math.max(top, y(rate(k, k.bound)))}));
     }
@@ -73,24 +79,36 @@ function drawRoofline(report) {
   return section;
 }
 
+// Which kernels stand lower than the mathematics as written would have them.
+function reducedText(kernels) {
+  const reduced = kernels.filter(k => k.least < k.flops);
+  if (!reduced.length) return '';
+  const names = [...new Set(reduced.map(k => k.algorithm).filter(name => name))].sort().join(', ');
+  return ` ${integer(reduced.length)} of ${integer(kernels.length)} kernels need less work than the mathematics as written` +
+      `${names ? ' (' + names + ')' : ''}: they stand at what their algorithm needs.`;
+}
+
 function drawRoofs(chart, roofs, {x, y, x0, x1, y0, y1, width, right, top}) {
   const highest = Math.max(...roofs.compute.map(c => c.peak));
   const steepest = Math.max(...roofs.memory.map(m => m.rate));
   // Equal peaks share a line and a label; a label too close to the one above it moves left.
   const lines = new Map();
   for (const roof of [...roofs.compute].sort((a, b) => b.peak - a.peak)) {
-    const line = lines.get(roof.peak) || {names: [], unit: roof.unit};
-    line.names.push(roof.name);
+    const line = lines.get(roof.peak) || {pipes: new Map(), unit: roof.unit, used: false};
+    line.pipes.set(roof.pipe, [...(line.pipes.get(roof.pipe) || []), roof.name]);
+    line.used = line.used || roof.used;
     lines.set(roof.peak, line);
   }
+  const labels = [];  // above all lines
   let last = -99, shift = 0;
-  for (const [peak, {names, unit}] of lines) {
+  for (const [peak, {pipes, unit, used}] of lines) {
     const from = Math.max(10 ** x0, peak / steepest);
-    const text = `${names.join(', ')} ${si(peak, unit)}`;
+    const names = [...pipes].map(([pipe, types]) => `${pipe} ${types.join(', ')}`).join('; ');
+    const text = `${names} ${si(peak, unit)}`;
     const at = y(peak);
     shift = at - last < 15 ? shift : 0;
-    chart.append(svg('line', {class: 'roof', x1: x(from), x2: width - right, y1: at, y2: at}),
-        svg('text', {class: 'strong halo', x: width - right - shift, y: at - 5, 'text-anchor': 'end'}, text));
+    chart.append(svg('line', {class: used ? 'roof' : 'roof unused', x1: x(from), x2: width - right, y1: at, y2: at}));
+    labels.push(svg('text', {class: used ? 'strong halo' : 'halo', x: width - right - shift, y: at - 5, 'text-anchor': 'end'}, text));
     shift += 7 * text.length + 14;
     last = at;
   }
@@ -100,11 +118,12 @@ function drawRoofs(chart, roofs, {x, y, x0, x1, y0, y1, width, right, top}) {
     if (from >= to) continue;
     const [ax, ay, bx, by] = [x(from), y(from * roof.rate), x(to), y(to * roof.rate)];
     const angle = Math.atan2(by - ay, bx - ax) * 180 / Math.PI;
-    const [tx, ty] = [ax + (bx - ax) * 0.12, ay + (by - ay) * 0.12];
-    chart.append(svg('line', {class: roof.cache ? 'roof cache' : 'roof', x1: ax, y1: ay, x2: bx, y2: by}),
-        svg('text', {class: 'strong halo', transform: `translate(${tx.toFixed(1)} ${Math.max(ty, top + 10).toFixed(1)}) rotate(${angle.toFixed(1)}) translate(0 -6)`},
-            `${roof.name} ${si(roof.rate, 'B/s')}`));
+    const [tx, ty] = [ax + (bx - ax) * 0.06, ay + (by - ay) * 0.06];
+    chart.append(svg('line', {class: roof.cache ? 'roof cache' : 'roof', x1: ax, y1: ay, x2: bx, y2: by}));
+    labels.push(svg('text', {class: 'strong halo', transform: `translate(${tx.toFixed(1)} ${Math.max(ty, top + 10).toFixed(1)}) rotate(${angle.toFixed(1)}) translate(0 -6)`},
+        `${roof.name} ${si(roof.rate, 'B/s')}`));
   }
+  chart.append(...labels);
 }
 
 function limiterLegend(report, kernels) {
