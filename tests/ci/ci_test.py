@@ -1,7 +1,7 @@
 """The gate of docs/ci.md, in a small repository: ci_test.py DLCOST SOURCE.
 
 Writes a baseline, passes, fails on a planted regression with the right node first, and passes after
-the change is accepted; runs the script of the GitHub action; validates what the commands write
+the change is accepted; runs the steps of the GitHub action; validates what the commands write
 against the JSON Schema files (skipped where there is no jsonschema).
 """
 
@@ -19,14 +19,13 @@ PROGRAM, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 EXAMPLE = os.path.join(SOURCE, "docs", "examples", "ci")
 OFFENDER = "/layer2/0/conv1/Conv and /layer2/0/downsample/0/Conv: strides 2,2 -> 1,1"
 
+sys.path.insert(0, os.path.join(SOURCE, "tests", "cli"))
+import json_schema  # noqa: E402  (it also finds Debian's packages)
+
 try:
-    import jsonschema
+    import yaml
 except ImportError:
-    sys.path.append("/usr/lib/python3/dist-packages")  # Debian's, under another interpreter
-    try:
-        import jsonschema
-    except ImportError:
-        jsonschema = None
+    yaml = None
 
 
 class Repository(unittest.TestCase):
@@ -49,6 +48,7 @@ class Repository(unittest.TestCase):
     def dlcost(self, *arguments):
         result = subprocess.run([PROGRAM, *arguments], cwd=self.folder, capture_output=True, text=True,
                                 timeout=60, check=False)
+        self.assertEqual(json_schema.violations_of_command(arguments, result.stdout), [])
         return result.returncode, result.stdout + result.stderr
 
     def update(self):
@@ -131,44 +131,141 @@ class Gate(Repository):
         self.assertIn("schema dlcost.report/2", text)
 
 
+@unittest.skipIf(yaml is None, "no YAML reader here (Debian: python3-yaml)")
 class Action(Repository):
-    def script(self):
-        with open(os.path.join(SOURCE, "action.yml")) as file:
-            text = file.read()
-        return re.sub(r"^ {8}", "", text.split("run: |\n")[1], flags=re.M)
+    """The steps of action.yml, run as GitHub's runner runs them, in a workspace of their own."""
 
-    def run_action(self, budget):
-        summary = os.path.join(self.folder, "summary.md")
-        environment = dict(os.environ, MODEL="model.onnx", BASELINE="baseline.json", BUDGET=budget,
-                           DLCOST=PROGRAM, GITHUB_STEP_SUMMARY=summary)
-        # As GitHub runs a step whose shell is bash.
-        result = subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", self.script()],
-                                cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
-        return result.returncode, result.stdout, self.read("summary.md")
+    def expand(self, text, inputs):
+        """`text` with its ${{ }} expressions replaced; anything that the runner would not know is an error."""
+        def value(match):
+            context, name = match.group(1).split(".", 1)
+            self.assertEqual(context, "inputs", match.group())
+            return inputs[name]
+        return re.sub(r"\$\{\{ *([\w.-]+) *\}\}", value, text)
 
-    def test_runs(self):
+    def run_action(self, **given):
+        with open(os.path.join(SOURCE, "action.yml"), encoding="utf-8") as file:
+            action = yaml.safe_load(file)
+        self.assertEqual(action["runs"]["using"], "composite")
+        inputs = {name: given.get(name, facts.get("default")) for name, facts in action["inputs"].items()}
+        for name, facts in action["inputs"].items():
+            self.assertFalse(facts.get("required") and inputs[name] is None, name)
+        # The program stands where scripts/dlcost builds it: that script is what the action calls.
+        runner = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, runner)
+        scripts = os.path.join(runner, "action", "scripts")
+        os.makedirs(scripts)
+        with open(os.path.join(scripts, "dlcost"), "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\nexec "{PROGRAM}" "$@"\n')
+        os.chmod(os.path.join(scripts, "dlcost"), 0o755)
+        files = {name: os.path.join(runner, name.lower()) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+        for path in files.values():
+            open(path, "w", encoding="utf-8").close()
+        # Nothing of this process's environment but what every machine has.
+        environment = {"PATH": os.environ["PATH"], "HOME": runner, "CI": "true", "GITHUB_ACTIONS": "true",
+                       "GITHUB_WORKSPACE": self.folder, "GITHUB_ACTION_PATH": os.path.join(runner, "action"),
+                       "RUNNER_TEMP": runner, **files}
+        code, out, outputs = 0, "", {}
+        for step in action["runs"]["steps"]:
+            self.assertEqual(step["shell"], "bash")
+            script = os.path.join(runner, "step.sh")
+            with open(script, "w", encoding="utf-8") as file:
+                file.write(self.expand(step["run"], inputs))
+            own = {name: self.expand(text, inputs) for name, text in step.get("env", {}).items()}
+            result = subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", script], cwd=self.folder,
+                                    env={**environment, **own}, capture_output=True, text=True, check=False)
+            code, out = result.returncode, out + result.stdout + result.stderr
+            if code:
+                break
+        with open(files["GITHUB_OUTPUT"], encoding="utf-8") as file:
+            step_outputs = dict(line.rstrip("\n").split("=", 1) for line in file)
+        for name, facts in action["outputs"].items():
+            step, output = re.fullmatch(r"\$\{\{ steps\.(\w+)\.outputs\.(\w+) \}\}", facts["value"]).groups()
+            self.assertIn(step, [s.get("id") for s in action["runs"]["steps"]])
+            outputs[name] = step_outputs.get(output)
+        with open(files["GITHUB_STEP_SUMMARY"], encoding="utf-8") as file:
+            summary = file.read()
+        if outputs["comment"]:
+            with open(outputs["comment"], encoding="utf-8") as file:
+                self.assertEqual(file.read(), summary)
+        return code, out, summary, outputs["passed"]
+
+    def test_passes_and_fails(self):
         self.update()
-        code, out, summary = self.run_action("")
-        self.assertEqual((code, out), (0, ""))
+        code, out, summary, passed = self.run_action(model="model.onnx", baseline="baseline.json")
+        self.assertEqual((code, passed), (0, "true"), out)
+        self.assertNotIn("::error", out)
         self.assertIn("no difference", summary)
         self.regress()
-        code, out, summary = self.run_action("budget.yaml")
-        self.assertEqual(code, 1)
+        code, out, summary, passed = self.run_action(model="model.onnx", baseline="baseline.json",
+                                                     budget="budget.yaml")
+        self.assertEqual((code, passed), (1, "false"), out)
         self.assertIn("::error file=model.onnx", out)
+        self.assertIn("### dlcost: failed", summary)
         self.assertIn("1 change", summary)
 
+    def test_several_baselines(self):
+        with open(os.path.join(self.folder, "two.yaml"), "w", encoding="utf-8") as file:
+            file.write("on: [{gpu: a100}, {gpu: l4, batch: 4}]\nbudgets: [{metric: macs, max: +0}]\n")
+        self.update()
+        code, _ = self.dlcost("report", "model.onnx", "--gpu", "l4", "--batch", "4", "--format", "json", "-o", "l4.json")
+        self.assertEqual(code, 0)
+        two = {"model": "model.onnx", "baseline": "baseline.json\nl4.json\n", "budget": "two.yaml"}
+        self.assertEqual(self.run_action(**two)[0], 0)
+        self.regress()
+        code, out, summary, _ = self.run_action(**two)
+        self.assertEqual(code, 1, out)
+        self.assertEqual(out.count("::error"), 2)
+        self.assertEqual(summary.count("1 change"), 2)
 
-@unittest.skipIf(jsonschema is None, "no jsonschema here (Debian: python3-jsonschema)")
+    def test_names_with_blanks_and_quotes(self):
+        self.update()
+        name = "it's a \"model\" $(touch planted).onnx"
+        os.rename(os.path.join(self.folder, "model.onnx"), os.path.join(self.folder, name))
+        code, out, _, _ = self.run_action(model=name, baseline="baseline.json")
+        self.assertEqual(code, 0, out)
+        self.assertNotIn("planted", os.listdir(self.folder))
+
+    def test_wrong_input_stops_with_its_reason(self):
+        code, out, summary, passed = self.run_action(model="model.onnx", baseline="absent.json")
+        self.assertEqual((code, summary, passed), (2, "", None))
+        self.assertIn("no baseline 'absent.json'; write it with --update", out)
+
+
+@unittest.skipIf(not json_schema.AVAILABLE, "no jsonschema here (Debian: python3-jsonschema)")
 class Schema(Repository):
-    def validate(self, text, name):
-        with open(os.path.join(SOURCE, "docs", "schema", name + ".schema.json")) as file:
-            schema = json.load(file)
-        validator = getattr(jsonschema, "Draft202012Validator", jsonschema.Draft7Validator)
-        validator.check_schema(schema)
-        errors = [f"{list(e.absolute_path)}: {e.message}" for e in validator(schema).iter_errors(json.loads(text))]
-        self.assertEqual(errors[:3], [])
+    """Every schema file describes what its command writes; `dlcost` above validates each JSON as it comes."""
 
-    def test_reports(self):
+    def written(self, *arguments):
+        code, text = self.dlcost(*arguments, "--format", "json")
+        self.assertIn(code, (0, 1), text)
+        return json.loads(text)["schema"][len("dlcost."):-len("/1")]
+
+    def test_every_command(self):
+        fixtures = os.path.join(SOURCE, "tests", "measured", "fixtures")
+        alexnet = os.path.join(SOURCE, "models", "networks", "alexnet.onnx")
+        self.update()
+        seen = {
+            self.written("report", "model.onnx"),
+            self.written("report", "model.onnx", "--gpu", "a100", "--dtype", "f16", "--launch", "eager"),
+            self.written("report", "model.onnx", "--gpu", "a100,t4,m1-cpu"),
+            self.written("check", "model.onnx", "--baseline", "baseline.json"),
+            self.written("diff", "model.onnx", os.path.join(EXAMPLE, "regressed.onnx")),
+            self.written("diff", "model.onnx", os.path.join(EXAMPLE, "regressed.onnx"), "--gpu", "a100"),
+            self.written("diff", "model.onnx", "--gpu", "a100", "--after-gpu", "t4"),
+            self.written("compare", alexnet, "--gpu", "p4", "--batch", "1", "--measured",
+                         os.path.join(fixtures, "alexnet_p4_nvprof_metrics.csv")),
+            self.written("fit", os.path.join(fixtures, "lstm_runs_executed.csv"), "--x", "layers", "--y", "flops",
+                         "--expect", "16777216"),
+            self.written("gpus"),
+            self.written("gpus", "a100"),
+            self.written("gpus", "epyc-9654"),
+        }
+        self.regress()
+        seen.add(self.written("check", "model.onnx", "--baseline", "baseline.json"))
+        self.assertEqual(sorted(seen), json_schema.names())
+
+    def test_every_network(self):
         folder = os.path.join(SOURCE, "models", "networks")
         sizes = {"bert-base.onnx": "sequence=16", "gpt2.onnx": "sequence=16", "llama3-8b.onnx": "sequence=16",
                  "lstm.onnx": "sequence=16"}
@@ -177,20 +274,15 @@ class Schema(Repository):
                 continue
             dims = ["--dim", sizes[name]] if name in sizes else []
             for gpu in ([], ["--gpu", "a100"]):
-                code, text = self.dlcost("report", os.path.join(folder, name), "--format", "json", *dims, *gpu)
-                self.assertEqual(code, 0, text)
                 with self.subTest(model=name, gpu=gpu):
-                    self.validate(text, "report")
+                    self.assertEqual(self.written("report", os.path.join(folder, name), *dims, *gpu), "report")
 
-    def test_diff_and_check(self):
+    def test_a_field_that_no_schema_names_is_noticed(self):
         self.update()
-        self.regress()
-        for gpu in ([], ["--gpu", "a100"]):
-            code, text = self.dlcost("diff", "model.onnx", os.path.join(EXAMPLE, "model.onnx"), "--format", "json",
-                                     *gpu)
-            self.assertEqual(code, 0, text)
-            self.validate(text, "diff")
-        self.validate(self.check("--format", "json")[1], "check")
+        report = json.loads(self.read("baseline.json"))
+        self.assertEqual(json_schema.violations(json.dumps(report)), [])
+        report["kernels"][0]["surprise"] = 1
+        self.assertIn("surprise", json_schema.violations(json.dumps(report))[0])
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ import sys
 import tempfile
 import unittest
 
+import json_schema  # beside this file
+
 PROGRAM, SOURCE = sys.argv[1], sys.argv[2]
 NETWORKS = os.path.join(SOURCE, "models", "networks")
 ALEXNET = os.path.join(NETWORKS, "alexnet.onnx")
@@ -18,7 +20,11 @@ BERT = os.path.join(NETWORKS, "bert-base.onnx")
 
 
 def run(*arguments, timeout=60):
-    return subprocess.run([PROGRAM, *arguments], capture_output=True, timeout=timeout, check=False)
+    result = subprocess.run([PROGRAM, *arguments], capture_output=True, timeout=timeout, check=False)
+    wrong = json_schema.violations_of_command(arguments, result.stdout)
+    if wrong:
+        raise AssertionError((arguments, wrong))
+    return result
 
 
 class Rejects(unittest.TestCase):
