@@ -136,7 +136,7 @@ class Checker {
     if (options_.format == "junit") return RenderCheckJunit(runs);
     if (options_.format == "github") return RenderCheckGithub(runs);
     if (options_.format == "json") return RenderCheckJson(runs);
-    return RenderCheckText(runs);
+    return RenderCheckText(runs, options_.output.empty() ? TerminalWidth() : 0);
   }
 
   const Options& options_;

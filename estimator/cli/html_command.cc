@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <unordered_map>
@@ -8,6 +9,7 @@
 #include "estimator/measured/compare.h"
 #include "estimator/measured/reader.h"
 #include "estimator/regress/render_diff.h"
+#include "estimator/regress/wording.h"
 #include "estimator/report/html.h"
 
 namespace dlcost {
@@ -80,6 +82,20 @@ std::vector<std::optional<Seconds>> MeasuredTimes(const Options& options, const 
   return measured;
 }
 
+// "dlcost: resnet50.onnx on a100-sxm4-80gb and h100-sxm5", "dlcost: old.onnx and new.onnx on t4".
+std::string TitleOf(const std::deque<Report>& reports) {
+  std::vector<std::string> models, devices;
+  const auto add = [](std::vector<std::string>& names, const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  for (const Report& report : reports) {
+    add(models, FileTitle(report));
+    if (report.device) add(devices, report.device->id);
+  }
+  const std::string on = devices.empty() ? "" : " on " + ListNames(devices);
+  return "dlcost: " + ListNames(models) + on;
+}
+
 int Run(const Options& options) {
   std::vector<std::string> files = {options.source.model.path};
   files.insert(files.end(), options.more.begin(), options.more.end());
@@ -103,8 +119,7 @@ int Run(const Options& options) {
     if (page.size() != 1) throw Error("--measured is for one model on one device");
     page[0].measured = MeasuredTimes(options, reports.front(), devices.front());
   }
-  const std::string title =
-      options.title.empty() ? "dlcost: " + Title(reports.front()) : options.title;
+  const std::string title = options.title.empty() ? TitleOf(reports) : options.title;
   WriteOutput(options.output, RenderHtml(page, title));
   return 0;
 }

@@ -66,10 +66,14 @@ std::optional<Cost> CostWithin(const Change& change, const Subset& subset) {
   return cost;
 }
 
-// The changes that cost most of the metric; without a baseline, the nodes that do.
-std::vector<std::string> Offenders(const Report& report, const ReportDiff* diff,
-                                   const Budget& budget) {
-  std::vector<std::pair<double, std::string>> parts;
+// Adds the changes that cost most of the metric; without a baseline, the nodes that do.
+void AddOffenders(const Report& report, const ReportDiff* diff, const Budget& budget,
+                  CheckItem& item) {
+  struct Part {
+    double size;
+    std::string reason;
+  };
+  std::vector<Part> parts;
   const TotalMetric& metric = *budget.metric;
   if (diff != nullptr) {
     for (const Change& change : diff->changes) {
@@ -77,29 +81,28 @@ std::vector<std::string> Offenders(const Report& report, const ReportDiff* diff,
       if (!cost) continue;
       const double part = metric.node == nullptr ? 0 : metric.node(*cost);
       if (metric.node != nullptr && part <= 0) continue;
-      std::string text = change.where + ": " + change.what;
-      if (part != 0) text += ": " + FormatChange(part, metric.unit);
-      parts.push_back({part, text});
+      parts.push_back({part, change.where + ": " + change.what});
     }
   } else if (metric.node != nullptr) {
     const std::vector<Cost> costs = NodeCosts(report);
     for (std::size_t i = 0; i < costs.size(); ++i) {
       const double part = metric.node(costs[i]);
       if (part <= 0 || !budget.subset.Contains(report.nodes[i])) continue;
-      parts.push_back(
-          {part, Printable(report.nodes[i].name) + ": " + FormatMetric(part, metric.unit)});
+      parts.push_back({part, Printable(report.nodes[i].name)});
     }
   }
   std::stable_sort(parts.begin(), parts.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<std::string> texts;
+                   [](const Part& a, const Part& b) { return a.size > b.size; });
   for (std::size_t i = 0; i < std::min(parts.size(), kMostOffenders); ++i) {
-    texts.push_back(parts[i].second);
+    const auto& [size, reason] = parts[i];
+    const std::string amount =
+        diff == nullptr ? FormatMetric(size, metric.unit) : FormatChange(size, metric.unit);
+    item.offenders.push_back(size == 0 ? reason : reason + ": " + amount);
+    item.reasons.push_back(reason);
   }
   if (parts.size() > kMostOffenders) {
-    texts.push_back(fmt::format("... {} more", parts.size() - kMostOffenders));
+    item.offenders.push_back(fmt::format("... {} more", parts.size() - kMostOffenders));
   }
-  return texts;
 }
 
 // "10.60 GMAC, was 4.089 GMAC (+159.3 %); at most +2 % (4.171 GMAC)".
@@ -143,7 +146,7 @@ CheckItem CheckBudget(const Report& report, const Report* baseline, const Report
   // A part that no node has (a peak, a count of launches) is put down to the changes if it grew.
   const bool blame =
       diff == nullptr || budget.metric->node != nullptr || value > Value(*baseline, budget);
-  if (blame) item.offenders = Offenders(report, diff, budget);
+  if (blame) AddOffenders(report, diff, budget, item);
   return item;
 }
 

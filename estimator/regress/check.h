@@ -20,6 +20,7 @@ struct CheckItem {
   // What made it fail, the largest part first: "/layer3/0/conv2/Conv: strides 2,2 -> 1,1: +6.2
   // GMAC"
   std::vector<std::string> offenders;
+  std::vector<std::string> reasons;  // the same without what each one costs
 };
 
 // All requirements under one set of conditions.

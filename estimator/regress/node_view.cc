@@ -114,6 +114,11 @@ GraphView::GraphView(const Report& report) {
   std::unordered_map<std::string_view, std::int32_t> made_by;
   std::set<std::string_view> seen;
   const std::vector<Cost> all_costs = NodeCosts(report);
+  made_by.reserve(report.nodes.size());
+  nodes.reserve(report.nodes.size());
+  rows.reserve(report.nodes.size());
+  costs.reserve(report.nodes.size());
+  consumers.reserve(report.nodes.size());
   for (const NodeRow& row : report.nodes) {
     // Shape arithmetic and the making of weights belong to the exporter, not to the model.
     if (row.status == NodeStatus::kMetadata) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "estimator/core/error.h"
+#include "estimator/regress/wording.h"
 
 namespace dlcost {
 namespace {
@@ -64,19 +65,24 @@ bool AllPassed(const std::vector<CheckRun>& runs) {
   return std::all_of(runs.begin(), runs.end(), [](const CheckRun& run) { return run.Passed(); });
 }
 
-std::string RenderCheckText(const std::vector<CheckRun>& runs) {
+std::string RenderCheckText(const std::vector<CheckRun>& runs, std::size_t max_width) {
   std::string text;
   for (const CheckRun& run : runs) {
     text += fmt::format(
         "{}: {}\n", run.title,
         run.Passed() ? "passed"
                      : fmt::format("{} of {} failed", CountOf(run.items, false), run.items.size()));
-    for (const std::string& note : run.notes) text += "  note  " + note + "\n";
+    const auto line = [&](const std::string& content, std::size_t indent) {
+      text += Wrap(content, max_width, indent) + "\n";
+    };
+    for (const std::string& note : run.notes) line("  note  " + note, 8);
     for (const bool passed : {false, true}) {
       for (const CheckItem& item : run.items) {
         if (item.passed != passed) continue;
-        text += fmt::format("  {}  {}: {}\n", passed ? "ok  " : "FAIL", item.name, item.detail);
-        text += Lines(item.offenders, "          ");
+        line(fmt::format("  {}  {}: {}", passed ? "ok  " : "FAIL", item.name, item.detail), 8);
+        for (const std::string& offender : item.offenders) {
+          line(std::string(10, ' ') + offender, 12);
+        }
       }
     }
   }
@@ -86,15 +92,21 @@ std::string RenderCheckText(const std::vector<CheckRun>& runs) {
 std::string RenderCheckMarkdown(const std::vector<CheckRun>& runs) {
   std::string text = fmt::format("### dlcost: {}\n", AllPassed(runs) ? "passed" : "failed");
   for (const CheckRun& run : runs) {
-    text += fmt::format("\n**{}**\n\n", run.title);
+    const std::int64_t passed = CountOf(run.items, true), failed = CountOf(run.items, false);
+    text += fmt::format("\n**{}**", run.title);
+    if (failed > 0) text += fmt::format(": {} of {} failed", failed, run.items.size());
+    text += "\n\n";
     for (const std::string& note : run.notes) text += fmt::format("> {}\n\n", note);
+    const std::vector<std::string>* told = nullptr;
     for (const CheckItem& item : run.items) {
       if (item.passed) continue;
       text += fmt::format("- ❌ **{}**: {}\n", item.name, item.detail);
+      // Several limits fail for the same reasons, which are told once.
+      if (told != nullptr && *told == item.reasons) continue;
+      told = &item.reasons;
       for (const std::string& offender : item.offenders)
         text += fmt::format("  - `{}`\n", offender);
     }
-    const std::int64_t passed = CountOf(run.items, true);
     if (passed == 0) continue;
     text += fmt::format("\n<details><summary>{} passed</summary>\n\n", passed);
     for (const CheckItem& item : run.items) {

@@ -9,8 +9,9 @@ namespace dlcost {
 
 bool AllPassed(const std::vector<CheckRun>& runs);
 
-// For a terminal: what failed and why, then what passed.
-std::string RenderCheckText(const std::vector<CheckRun>& runs);
+// For a terminal: what failed and why, then what passed. Lines fit into `max_width` columns; 0: any
+// number.
+std::string RenderCheckText(const std::vector<CheckRun>& runs, std::size_t max_width = 0);
 // For a pull request: failures open, the rest folded.
 std::string RenderCheckMarkdown(const std::vector<CheckRun>& runs);
 // JUnit XML: a suite per run, a case per requirement.

@@ -145,8 +145,12 @@ bool TotalRow::Differs() const {
   return !Same(*before, *after, metric->unit);
 }
 
+std::string FileTitle(const Report& report) {
+  return Printable(report.model.path.substr(report.model.path.rfind('/') + 1));
+}
+
 std::string Title(const Report& report) {
-  const std::string name = Printable(report.model.path.substr(report.model.path.rfind('/') + 1));
+  const std::string name = FileTitle(report);
   return report.device ? name + " on " + report.device->id : name;
 }
 

@@ -20,6 +20,8 @@ std::string RenderDiffJson(const ReportDiff& diff);
 
 // "no difference", or "3 changes".
 std::string Headline(const ReportDiff& diff);
+// "resnet50.onnx": the model's file without folders.
+std::string FileTitle(const Report& report);
 // "resnet50.onnx on a100-sxm4-80gb"
 std::string Title(const Report& report);
 

@@ -5,6 +5,16 @@
 #include "estimator/core/error.h"
 
 namespace dlcost {
+namespace {
+
+// With two blanks between columns.
+std::size_t LineWidth(const std::vector<std::size_t>& widths) {
+  std::size_t total = 0;
+  for (const std::size_t width : widths) total += width == 0 ? 0 : width + 2;
+  return total < 2 ? 0 : total - 2;
+}
+
+}  // namespace
 
 std::size_t DisplayWidth(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
@@ -25,8 +35,16 @@ void Table::Add(std::vector<std::string> row) {
 
 void Table::AddRule() { rows_.emplace_back(); }
 
-std::string Table::Render(std::size_t max_width) const {
-  constexpr std::size_t kLeastFirst = 16;
+void Table::MayDrop(const std::vector<std::string>& heads) {
+  for (const std::string& head : heads) {
+    const auto found = std::find(head_.begin(), head_.end(), head);
+    if (found != head_.end()) droppable_.push_back(static_cast<std::size_t>(found - head_.begin()));
+  }
+}
+
+// Of each column; 0 of one that is dropped.
+std::vector<std::size_t> Table::Widths(std::size_t max_width) const {
+  constexpr std::size_t kLeastText = 16;  // of a text that is cut
   std::vector<std::size_t> widths;
   for (const std::string& cell : head_) widths.push_back(DisplayWidth(cell));
   for (const auto& row : rows_) {
@@ -34,19 +52,40 @@ std::string Table::Render(std::size_t max_width) const {
       widths[c] = std::max(widths[c], DisplayWidth(row[c]));
     }
   }
-  std::size_t total = 2 * (widths.size() - 1);
-  for (const std::size_t width : widths) total += width;
-  if (max_width != 0 && total > max_width) {
-    const std::size_t excess = total - max_width;
-    widths[0] =
-        widths[0] > kLeastFirst + excess ? widths[0] - excess : std::min(widths[0], kLeastFirst);
-    total = 2 * (widths.size() - 1);
-    for (const std::size_t width : widths) total += width;
+  const auto excess = [&]() -> std::size_t {
+    const std::size_t total = LineWidth(widths);
+    return max_width != 0 && total > max_width ? total - max_width : 0;
+  };
+  const auto cut = [&](std::size_t column) {
+    const std::size_t least = std::min(widths[column], kLeastText);
+    widths[column] = std::max(least, widths[column] - std::min(widths[column], excess()));
+  };
+  const std::vector<std::size_t> whole = widths;
+  const auto cut_texts = [&] {  // the first column says most
+    for (std::size_t c = widths.size(); c-- > 0;) {
+      if (left_[c] && widths[c] > 0) cut(c);
+    }
+  };
+  cut_texts();
+  for (const std::size_t column : droppable_) {
+    if (excess() == 0) break;
+    widths[column] = 0;
+    // What that made room for goes back to the texts.
+    for (std::size_t c = 0; c < widths.size(); ++c) {
+      if (left_[c] && widths[c] > 0) widths[c] = whole[c];
+    }
+    cut_texts();
   }
+  return widths;
+}
+
+std::string Table::Render(std::size_t max_width) const {
+  const std::vector<std::size_t> widths = Widths(max_width);
   std::string out;
   const auto line = [&](const std::vector<std::string>& row) {
     std::string text;
     for (std::size_t c = 0; c < row.size(); ++c) {
+      if (widths[c] == 0) continue;
       const std::string cell =
           DisplayWidth(row[c]) > widths[c] ? Printable(row[c], widths[c]) : row[c];
       const std::size_t shown = DisplayWidth(cell);
@@ -57,7 +96,7 @@ std::string Table::Render(std::size_t max_width) const {
     text.erase(text.find_last_not_of(' ') + 1);
     out += text + "\n";
   };
-  const std::string rule(total, '-');
+  const std::string rule(LineWidth(widths), '-');
   line(head_);
   out += rule + "\n";
   for (const auto& row : rows_) {

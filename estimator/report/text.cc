@@ -176,6 +176,7 @@ class TextRenderer {
     }
     table.AddRule();
     table.Add(Cells("total", "", "", report_.totals));
+    table.MayDrop({"FLOP/B", "FLOPs", "share", "nodes", "limited by"});
     return table.Render(options_.max_width);
   }
 

@@ -28,6 +28,8 @@ function si(value, unit) {
   const whole = Number.isInteger(value) && scale === 1;
   return (whole ? String(value) : scaled.toPrecision(3).replace(/e.*/, '')) + ' ' + prefix + unit;
 }
+// Memories come in powers of two.
+const gibibytes = value => parseFloat((value / 2 ** 30).toPrecision(4)) + ' GiB';
 // A power of ten on an axis: 1e10 is "10 G".
 function tick(exponent) {
   if (exponent < 0) return String(10 ** exponent);

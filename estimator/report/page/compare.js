@@ -10,7 +10,7 @@ const kTotals = [
   ['peak activations', t => t.peak_activation_bytes, v => si(v, 'B')],
   ['memory needed', t => t.needed_bytes, (v, t) => !t.memory_bytes ? si(v, 'B')
       : [si(v, 'B'), html('small', {class: v <= t.memory_bytes ? '' : 'worse'},
-          v <= t.memory_bytes ? ` ${percent(v, t.memory_bytes)} of ${si(t.memory_bytes, 'B')}` : ` does not fit into ${si(t.memory_bytes, 'B')}`)]],
+          v <= t.memory_bytes ? ` ${percent(v, t.memory_bytes)} of ${gibibytes(t.memory_bytes)}` : ` does not fit into ${gibibytes(t.memory_bytes)}`)]],
   ['bound', t => t.bound_s, v => seconds(v)],
   ['expected time', t => t.expected_s, v => seconds(v)],
   ['measured time', t => t.measured_s, v => seconds(v)],

@@ -15,10 +15,11 @@ function drawRoofline(report) {
   const hiddenTime = total - shown.reduce((sum, k) => sum + timeOf(k), 0);
   section.append(html('p', {class: 'hint'},
       `Work over ${timeName(report)} against intensity; area is time. ` +
-      (timeName(report) === 'bound' ? '' : 'A thin line leads from a kernel up to its bound.') +
+      (timeName(report) === 'bound' ? '' : 'A thin line leads from a kernel up to its bound' +
+          (shown.some(k => k.measured > 0) ? ', and to what was measured.' : '.')) +
       (report.roofs.compute.some(c => !c.used) ? ' Grey roofs are of types that the model does not compute in.' : '') +
       reducedText(shown) +
-      (hidden ? ` Not drawn: ${integer(hidden)} kernels without arithmetic, ${percent(hiddenTime, total)} of the time.` : '')));
+      (hidden ? ` Not drawn: ${integer(hidden)} ${hidden === 1 ? 'kernel' : 'kernels'} without arithmetic, ${percent(hiddenTime, total)} of the time.` : '')));
   section.append(limiterLegend(report, shown));
 
   const width = 1200, height = 560, left = 66, right = 24, top = 14, bottom = 46;
@@ -45,7 +46,7 @@ function drawRoofline(report) {
   }
   chart.append(svg('text', {x: (left + width - right) / 2, y: height - 8, 'text-anchor': 'middle'}, 'arithmetic intensity, FLOP/byte'),
       svg('text', {transform: `translate(14 ${(top + height - bottom) / 2}) rotate(-90)`, 'text-anchor': 'middle'}, 'FLOP/s'));
-  drawRoofs(chart, report.roofs, {x, y, x0, x1, y0, y1, width, right, top});
+  const labels = drawRoofs(chart, report.roofs, {x, y, x0, x1, y0, y1, width, right, top});
 
   // All dots together cover a twentieth of the chart, so that many of them stay apart.
   const largest = shown.reduce((most, k) => Math.max(most, timeOf(k)), 0);
@@ -66,11 +67,12 @@ function drawRoofline(report) {
     dots.set(k, dot);
     marks.append(dot);
     if (k.measured > 0) {
+      marks.prepend(svg('line', {class: 'gap', x1: cx, x2: cx, y1: cy, y2: y(rate(k, k.measured))}));
       marks.append(svg('circle', {class: 'ring', cx, cy: y(rate(k, k.measured)), r: 4,
         onmousemove: event => showTip(event, k.label + ' (measured)', kernelRows(k, total)), onmouseleave: hideTip}));
     }
   }
-  chart.append(marks);
+  chart.append(marks, labels);
   picked.listeners.push(kernel => {
     for (const [k, dot] of dots) dot.classList.toggle('picked', k === kernel);
     if (dots.has(kernel)) marks.append(dots.get(kernel));
@@ -88,6 +90,7 @@ function reducedText(kernels) {
       `${names ? ' (' + names + ')' : ''}: they stand at what their algorithm needs.`;
 }
 
+// Draws the lines and returns their labels.
 function drawRoofs(chart, roofs, {x, y, x0, x1, y0, y1, width, right, top}) {
   const highest = Math.max(...roofs.compute.map(c => c.peak));
   const steepest = Math.max(...roofs.memory.map(m => m.rate));
@@ -99,7 +102,7 @@ function drawRoofs(chart, roofs, {x, y, x0, x1, y0, y1, width, right, top}) {
     line.used = line.used || roof.used;
     lines.set(roof.peak, line);
   }
-  const labels = [];  // above all lines
+  const labels = svg('g', {class: 'labels'});  // above all lines and dots
   let last = -99, shift = 0;
   for (const [peak, {pipes, unit, used}] of lines) {
     const from = Math.max(10 ** x0, peak / steepest);
@@ -108,7 +111,7 @@ function drawRoofs(chart, roofs, {x, y, x0, x1, y0, y1, width, right, top}) {
     const at = y(peak);
     shift = at - last < 15 ? shift : 0;
     chart.append(svg('line', {class: used ? 'roof' : 'roof unused', x1: x(from), x2: width - right, y1: at, y2: at}));
-    labels.push(svg('text', {class: used ? 'strong halo' : 'halo', x: width - right - shift, y: at - 5, 'text-anchor': 'end'}, text));
+    labels.append(svg('text', {class: used ? 'strong halo' : 'halo', x: width - right - shift, y: at - 5, 'text-anchor': 'end'}, text));
     shift += 7 * text.length + 14;
     last = at;
   }
@@ -120,10 +123,10 @@ function drawRoofs(chart, roofs, {x, y, x0, x1, y0, y1, width, right, top}) {
     const angle = Math.atan2(by - ay, bx - ax) * 180 / Math.PI;
     const [tx, ty] = [ax + (bx - ax) * 0.06, ay + (by - ay) * 0.06];
     chart.append(svg('line', {class: roof.cache ? 'roof cache' : 'roof', x1: ax, y1: ay, x2: bx, y2: by}));
-    labels.push(svg('text', {class: 'strong halo', transform: `translate(${tx.toFixed(1)} ${Math.max(ty, top + 10).toFixed(1)}) rotate(${angle.toFixed(1)}) translate(0 -6)`},
+    labels.append(svg('text', {class: 'strong halo', transform: `translate(${tx.toFixed(1)} ${Math.max(ty, top + 10).toFixed(1)}) rotate(${angle.toFixed(1)}) translate(0 -6)`},
         `${roof.name} ${si(roof.rate, 'B/s')}`));
   }
-  chart.append(...labels);
+  return labels;
 }
 
 function limiterLegend(report, kernels) {
