@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <map>
 
 #include "estimator/regress/compose.h"
@@ -149,7 +150,10 @@ std::vector<std::string> ReportDiff::Notes() const {
 }
 
 ReportDiff DiffReports(const Report& before, const Report& after) {
-  GraphView a(before), b(after);
+  // Two large graphs take as long as everything that follows.
+  std::future<GraphView> view = std::async(std::launch::async, [&] { return GraphView(after); });
+  GraphView a(before);
+  GraphView b = view.get();
   if (!KnowsWeightsOfNodes(a, before) || !KnowsWeightsOfNodes(b, after)) {
     ForgetWeights(a);
     ForgetWeights(b);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <compare>
+#include <numeric>
+#include <span>
 #include <utility>
 
 #include "estimator/regress/hash.h"
@@ -21,24 +23,25 @@ struct Use {
 // What one side knows of its graph.
 struct Side {
   const Nodes& nodes;
-  std::vector<std::vector<Use>> uses;
+  // Of node i: all_uses[first_use[i]] up to all_uses[first_use[i + 1]], in order of execution.
+  std::vector<Use> all_uses;
+  std::vector<std::size_t> first_use;
   std::vector<Key> up;    // of the node and everything that leads to it
   std::vector<Key> down;  // of the node and everything that follows from it
   std::vector<std::int32_t> match;
 
   explicit Side(const Nodes& all)
       : nodes(all),
-        uses(all.size()),
+        first_use(all.size() + 1),
         up(all.size()),
         down(all.size()),
         match(all.size(), kNoMatch) {
+    CollectUses();
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       Key key = nodes[i].detail;
       for (std::size_t slot = 0; slot < nodes[i].producers.size(); ++slot) {
         const std::int32_t producer = nodes[i].producers[slot];
         if (producer == kNoMatch) continue;
-        uses[Index(producer)].push_back(
-            {static_cast<std::int32_t>(i), static_cast<std::int32_t>(slot)});
         key = Combine(Combine(key, slot), up[Index(producer)]);
       }
       up[i] = key;
@@ -46,11 +49,33 @@ struct Side {
     for (std::size_t i = nodes.size(); i-- > 0;) {
       // The order of consumers means nothing, so their keys are added up.
       Key sum = nodes[i].is_output ? 1 : 0;
-      for (const Use& use : uses[i]) {
+      for (const Use& use : Uses(static_cast<std::int32_t>(i))) {
         sum += Combine(static_cast<Key>(use.slot), down[Index(use.node)]);
       }
       down[i] = Combine(nodes[i].detail, sum);
     }
+  }
+
+  void CollectUses() {
+    for (const MatchNode& node : nodes) {
+      for (const std::int32_t producer : node.producers) {
+        if (producer != kNoMatch) ++first_use[Index(producer) + 1];
+      }
+    }
+    std::partial_sum(first_use.begin(), first_use.end(), first_use.begin());
+    all_uses.resize(first_use.back());
+    std::vector<std::size_t> next = first_use;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      for (std::size_t slot = 0; slot < nodes[i].producers.size(); ++slot) {
+        const std::int32_t producer = nodes[i].producers[slot];
+        if (producer == kNoMatch) continue;
+        all_uses[next[Index(producer)]++] = {static_cast<std::int32_t>(i),
+                                             static_cast<std::int32_t>(slot)};
+      }
+    }
+  }
+  std::span<const Use> Uses(std::int32_t i) const {
+    return {all_uses.data() + first_use[Index(i)], all_uses.data() + first_use[Index(i) + 1]};
   }
 
   static std::size_t Index(std::int32_t i) { return static_cast<std::size_t>(i); }
@@ -174,9 +199,9 @@ class Matcher {
 
   void SpreadToUses(std::int32_t a, std::int32_t b, bool strict) {
     // Each user of b is looked at once: a tensor with thousands of readers stays linear.
-    const std::vector<Use>& theirs = after_.uses[Side::Index(b)];
+    const std::span<const Use> theirs = after_.Uses(b);
     std::size_t from = 0;
-    for (const Use& ours : before_.uses[Side::Index(a)]) {
+    for (const Use& ours : before_.Uses(a)) {
       if (!before_.Free(ours.node)) continue;
       for (std::size_t k = from; k < theirs.size() && k < from + kLookAhead; ++k) {
         if (after_.Free(theirs[k].node) && theirs[k].slot == ours.slot &&

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace dlcost {
@@ -10,7 +10,7 @@ inline constexpr std::int32_t kNoMatch = -1;
 
 // A node as matching sees it.
 struct MatchNode {
-  std::string name;
+  std::string_view name;     // of somebody who outlives this
   std::uint64_t op = 0;      // the operator
   std::uint64_t detail = 0;  // the operator, its attributes and the shapes of its weights
   // Producers of the inputs that other nodes make, by input position; kNoMatch for graph inputs,
