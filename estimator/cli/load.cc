@@ -7,23 +7,38 @@
 #include <set>
 
 #include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
 #include "estimator/onnx/reader.h"
 #include "estimator/regress/report_reader.h"
 
 namespace dlcost {
 namespace {
 
-// Names of the model's symbolic dimensions.
+void AddSymbols(const Tensor& tensor, std::set<std::string>& symbols) {
+  if (!tensor.declared || !tensor.declared->dims) return;
+  for (const Dim& dim : *tensor.declared->dims) {
+    if (dim.size < 0 && !dim.symbol.empty()) symbols.insert(dim.symbol);
+  }
+}
+
+// Names of the symbolic dimensions of the model's inputs.
 std::set<std::string> Symbols(const Model& model) {
   std::set<std::string> symbols;
   for (const TensorId id : model.graph.inputs) {
-    const auto& declared = model.graph.tensors[static_cast<std::size_t>(id)].declared;
-    if (!declared || !declared->dims) continue;
-    for (const Dim& dim : *declared->dims) {
-      if (dim.size < 0 && !dim.symbol.empty()) symbols.insert(dim.symbol);
-    }
+    AddSymbols(model.graph.tensors[static_cast<std::size_t>(id)], symbols);
   }
   return symbols;
+}
+
+// Moves the dimensions that the model has nowhere out of the bindings.
+void TakeForeignDims(const Model& model, Bindings& bindings, std::set<std::string>& foreign) {
+  std::set<std::string> own;
+  for (const Tensor& tensor : model.graph.tensors) AddSymbols(tensor, own);
+  std::erase_if(bindings.dims, [&](const auto& dim) {
+    const bool is_foreign = own.count(dim.first) == 0;
+    if (is_foreign) foreign.insert(dim.first);
+    return is_foreign;
+  });
 }
 
 // The sizes that `like` was made with, for dimensions that the options do not mention.
@@ -70,6 +85,11 @@ Report LoadReport(const Source& source, const Report* like) {
   const std::string& path = source.model.path;
   if (IsJsonFile(path)) {
     Report report = ReadReport(path);
+    if (source.foreign_dims != nullptr) {
+      for (const auto& [name, size] : BindingsOf(source.model).dims) {
+        if (report.model.dims.count(name) == 0) source.foreign_dims->insert(name);
+      }
+    }
     if (!source.device.gpu.empty()) {
       const Device device = *FindDevice(source.device);
       if (!report.device || report.device->id != device.id) {
@@ -104,11 +124,16 @@ Report LoadReport(const Source& source, const Report* like) {
   options.dtype = model_options.dtype;
   Bindings bindings = BindingsOf(source.model);
   Model model = ReadModelOrExplain(path);
+  if (source.foreign_dims != nullptr && !bindings.dims.empty()) {
+    TakeForeignDims(model, bindings, *source.foreign_dims);
+  }
   if (like != nullptr) BindLike(*like, model, bindings);
   return BuildReport(Keep(InferModel(std::move(model), model_options, bindings)), device, options);
 }
 
-std::pair<Report, Report> LoadReports(const Source& before, const Source& after, bool alike) {
+namespace {
+
+std::pair<Report, Report> LoadBoth(const Source& before, const Source& after, bool alike) {
   const bool before_is_model = !IsJsonFile(before.model.path);
   const bool after_is_model = !IsJsonFile(after.model.path);
   if (alike && before_is_model != after_is_model) {
@@ -121,6 +146,27 @@ std::pair<Report, Report> LoadReports(const Source& before, const Source& after,
       std::async(std::launch::async, [&after] { return LoadReport(after); });
   Report first = LoadReport(before);  // if it throws, the future waits for the other one
   return {std::move(first), second.get()};
+}
+
+}  // namespace
+
+std::pair<Report, Report> LoadReports(const Source& before, const Source& after, bool alike) {
+  std::set<std::string> not_before, not_after;
+  Source first = before, second = after;
+  first.foreign_dims = &not_before;
+  second.foreign_dims = &not_after;
+  std::pair<Report, Report> reports = LoadBoth(first, second, alike);
+  // A dimension that neither has was mistyped.
+  for (const std::string& name : not_before) {
+    if (not_after.count(name) == 0) continue;
+    std::vector<std::string> known;
+    for (const Report* report : {&reports.first, &reports.second}) {
+      for (const auto& [symbol, size] : report->model.dims) known.push_back(symbol);
+    }
+    throw Error("--dim {}: neither model has a dimension of that name{}", Printable(name),
+                DidYouMean(name, known));
+  }
+  return reports;
 }
 
 }  // namespace dlcost

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,9 @@ struct Source {
   ModelOptions model;
   DeviceOptions device;
   CountOptions count;
+  // Takes the given dimensions that this model does not have: they may be another's. Null: they are
+  // an error.
+  std::set<std::string>* foreign_dims = nullptr;
 };
 
 // The report of `source.model.path`: read, when the file is a report in JSON; else the model's.
@@ -22,7 +26,8 @@ struct Source {
 Report LoadReport(const Source& source, const Report* like = nullptr);
 
 // Both reports, at the same time where neither needs the other: two models under options that are
-// given. Where one is a report and `alike`, the model beside it is measured by the same.
+// given. Where one is a report and `alike`, the model beside it is measured by the same. A given
+// dimension may be of one of them alone.
 std::pair<Report, Report> LoadReports(const Source& before, const Source& after, bool alike);
 
 }  // namespace dlcost

@@ -59,10 +59,20 @@ class Finder {
 
   void FindInputs() {
     const auto &a = c_.before.inputs, &b = c_.after.inputs;
-    if (a.size() != b.size()) return;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      if (a[i]->shape == b[i]->shape) continue;
-      input_causes_[b[i]->name] = {sets_.Add(), {a[i], b[i]}};
+    const auto compare = [&](const Operand* before, const Operand* after) {
+      if (before->shape != after->shape) {
+        input_causes_[after->name] = {sets_.Add(), {before, after}};
+      }
+    };
+    if (a.size() == b.size()) {
+      for (std::size_t i = 0; i < a.size(); ++i) compare(a[i], b[i]);
+    } else {  // those that are new or gone show in the nodes that read them
+      std::map<std::string_view, const Operand*> by_name;
+      for (const Operand* input : a) by_name[input->name] = input;
+      for (const Operand* input : b) {
+        const auto found = by_name.find(input->name);
+        if (found != by_name.end()) compare(found->second, input);
+      }
     }
     // A new batch or sequence length changes every input at once: one act.
     for (const auto& [name, input] : input_causes_) sets_.Join(0, input.cause);

@@ -121,12 +121,13 @@ bool SameOperands(const std::vector<Operand>& before, const std::vector<Operand>
 
 NodeDelta CompareNodes(const NodeRow& before, const NodeRow& after) {
   NodeDelta delta;
+  delta.fusion =
+      before.op != after.op && (before.op.starts_with("Fused") || after.op.starts_with("Fused"));
   // Nearly all pairs of two large models: nothing to put into words.
-  if (before.op == after.op && before.attributes == after.attributes &&
+  if (!delta.fusion && before.attributes == after.attributes &&
       SameOperands(before.inputs, after.inputs) && SameOperands(before.outputs, after.outputs)) {
     return delta;
   }
-  delta.fusion = before.op != after.op;
   CompareAttributes(before, after, delta);
   CompareWeights(before, after, delta);
   CompareOperands(before.inputs, after.inputs, false, delta);

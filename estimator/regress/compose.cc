@@ -272,6 +272,7 @@ std::vector<Change> ComposePrecision(const GraphComparison& c) {
   }
   std::vector<Change> changes;
   for (auto& [types, change] : by_type) {
+    change.told_elsewhere = change.shares.empty();
     change.kind = ChangeKind::kPrecision;
     change.where = change.after.size() == 1 ? Printable(change.after.front()) : "precision";
     const bool all = change.after.size() == c.deltas.size();
@@ -301,6 +302,7 @@ void MergeAlike(std::vector<Change>& changes) {
     into.after.insert(into.after.end(), change.after.begin(), change.after.end());
     into.shares.insert(into.shares.end(), change.shares.begin(), change.shares.end());
     into.cost += change.cost;
+    into.told_elsewhere &= change.told_elsewhere;
     into.followers += change.followers;
     into.lost += change.lost;
     into.follower_cost += change.follower_cost;

@@ -28,8 +28,9 @@ struct Change {
   Cost cost;                               // difference over these nodes
   std::int64_t followers = 0;              // nodes that only see other shapes because of it
   std::int64_t lost = 0;                   // followers whose cost is not known any more
-  Cost follower_cost;                      // of these, and of nodes that are fused otherwise now
-  std::vector<NodeShare> shares;           // of both costs
+  bool told_elsewhere = false;  // the nodes changed otherwise, too: their cost is with that change
+  Cost follower_cost;           // of these, and of nodes that are fused otherwise now
+  std::vector<NodeShare> shares;  // of both costs
 };
 
 // A row of the table by operator; none on the side that does not have the operator.

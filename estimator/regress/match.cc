@@ -103,6 +103,8 @@ class Matcher {
     Spread(/*strict=*/false);
     PairByKey([](const Side& side, std::size_t i) { return side.nodes[i].detail; });
     Spread(/*strict=*/false);
+    PairByKey([](const Side& side, std::size_t i) { return side.nodes[i].core; });
+    Spread(/*strict=*/false);
     return {std::move(before_.match), std::move(after_.match)};
   }
 

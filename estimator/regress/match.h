@@ -13,6 +13,7 @@ struct MatchNode {
   std::string_view name;     // of somebody who outlives this
   std::uint64_t op = 0;      // the operator
   std::uint64_t detail = 0;  // the operator, its attributes and the shapes of its weights
+  std::uint64_t core = 0;    // the operator and the shape of its main weight alone
   // Producers of the inputs that other nodes make, by input position; kNoMatch for graph inputs,
   // weights and omitted inputs.
   std::vector<std::int32_t> producers;

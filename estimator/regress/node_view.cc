@@ -64,8 +64,10 @@ bool IsDefault(const std::string& name, const std::string& text) {
 
 bool IsConvolution(const NodeRow& row) { return row.op.find("Conv") != std::string::npos; }
 
-// ONNX Runtime's operators that carry the activation behind them: the partner of what they were.
-std::string_view WithoutFusion(const NodeRow& row) {
+// Operators that do the same go by one name: those of ONNX Runtime that carry the activation behind
+// them are what they were without it, and a sum of two is an addition.
+std::string_view PlainName(const NodeRow& row) {
+  if (row.op == "Sum" && row.inputs.size() == 2) return "Add";
   if (row.domain != "com.microsoft") return row.op;
   if (row.op == "FusedConv") return "Conv";
   if (row.op == "FusedGemm") return "Gemm";
@@ -127,7 +129,7 @@ GraphView::GraphView(const Report& report) {
     }
     MatchNode node;
     node.name = row.name;
-    const std::string_view op = WithoutFusion(row);
+    const std::string_view op = PlainName(row);
     node.op = Combine(HashText(op == row.op ? std::string_view(row.domain) : ""), HashText(op));
     node.detail = Combine(node.op, HashAttributes(row));
     const auto index = static_cast<std::int32_t>(nodes.size());
@@ -149,6 +151,8 @@ GraphView::GraphView(const Report& report) {
     for (const Operand& output : row.outputs) {
       if (!output.name.empty()) made_by[output.name] = index;
     }
+    const Operand* weight = MainWeight(row);
+    node.core = weight == nullptr ? node.detail : Combine(node.op, HashShape(*weight->shape));
     nodes.push_back(std::move(node));
     rows.push_back(&row);
     costs.push_back(all_costs[static_cast<std::size_t>(&row - report.nodes.data())]);

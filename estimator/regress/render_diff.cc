@@ -162,8 +162,11 @@ std::string Headline(const ReportDiff& diff) {
   const std::vector<TotalRow> rows = TotalRows(diff);
   const bool totals =
       std::any_of(rows.begin(), rows.end(), [](const TotalRow& row) { return row.Differs(); });
-  if (!diff.Notes().empty() && totals) return "the same model under other conditions";
-  return totals ? "no change in the nodes that run" : "no difference";
+  if (!totals) return "no difference";
+  if (!diff.conditions.empty()) return "the same model under other conditions";
+  return diff.rest.parameters == 0
+             ? "no change in the nodes that run"
+             : "no change in the nodes that run; they share weights otherwise";
 }
 
 std::vector<TotalRow> TotalRows(const ReportDiff& diff) {

@@ -116,6 +116,7 @@ std::string Sentence(const Change& change, const Report& whole) {
   if (known > 0) text += fmt::format("; {} downstream with other shapes", nodes(known));
   if (change.lost > 0)
     text += fmt::format("; {} downstream now of unknown cost", nodes(change.lost));
+  if (change.told_elsewhere) return text + ": counted with what else changed at these nodes";
   return text + ": " + CostText(all, whole);
 }
 

@@ -85,6 +85,26 @@ class Gate(Repository):
         self.assertEqual(code, 1, text)
         self.assertIn("1 of 6 failed", text)
 
+    def test_diff_takes_the_dimensions_of_either_model(self):
+        for phase in ("prefill", "decode"):
+            self.assertEqual(self.dlcost("network", "gpt2", "layers=1", "phase=" + phase, "-o", phase + ".onnx")[0], 0)
+        sizes = ("--dim", "sequence=64", "--dim", "past=63")
+        code, text = self.dlcost("diff", "prefill.onnx", "decode.onnx", *sizes)
+        self.assertEqual(code, 0, text)
+        self.assertIn("1x64 -> 1x1", text)
+        code, text = self.dlcost("diff", "prefill.onnx", "decode.onnx", *sizes, "--dim", "pasd=1")
+        self.assertEqual((code, text), (2, "dlcost: --dim pasd: neither model has a dimension of that name "
+                                           "(did you mean 'past'?)\n"))
+
+    def test_a_text_file_is_neither_a_model_nor_a_report(self):
+        with open(os.path.join(self.folder, "notes.txt"), "w", encoding="utf-8") as file:
+            file.write("to do\n")
+        for arguments in (("check", "model.onnx", "--baseline", "notes.txt"), ("diff", "notes.txt", "model.onnx"),
+                          ("html", "notes.txt")):
+            code, text = self.dlcost(*arguments)
+            self.assertEqual(code, 2, arguments)
+            self.assertIn("expected an ONNX model, or a report that dlcost wrote", text)
+
     def test_several_conditions(self):
         with open(os.path.join(self.folder, "two.yaml"), "w") as file:
             file.write("on: [{gpu: a100}, {gpu: l4, batch: 4}]\nbudgets: [{metric: bound_s, max: +0}]\n")

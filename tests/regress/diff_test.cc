@@ -135,6 +135,27 @@ TEST(Diff, AnActivationFusedIntoItsConvolution) {
   ExpectExplained(diff);
 }
 
+// What exporters write differently and no run does.
+TEST(Diff, ASumOfTwoIsAnAddition) {
+  onnx::ModelProto model = Network("resnet18");
+  for (onnx::NodeProto& node : *model.mutable_graph()->mutable_node()) {
+    if (node.op_type() == "Add") node.set_op_type("Sum");
+  }
+  const Report before = ReportOf(Network("resnet18")), after = ReportOf(model);
+  EXPECT_THAT(Changes(DiffReports(before, after)), IsEmpty());
+}
+
+// Every name, the opset and the normalizations at once: one thing was done.
+TEST(Diff, AnotherExporterThatKeepsNormalizations) {
+  onnx::ModelProto model = Network("resnet50", {{"norm", "kept"}});
+  variants::RenameAll(model);
+  const Report before = ReportOf(model), after = ReportOf(Network("resnet50"));
+  const ReportDiff diff = DiffReports(before, after);
+  ASSERT_EQ(diff.changes.size(), 1u);
+  EXPECT_EQ(diff.changes[0].what, "BatchNormalization folded into the convolution, 53 times");
+  ExpectExplained(diff);
+}
+
 TEST(Diff, NormalizationsFolded) {
   const Report before = ReportOf(Network("resnet50", {{"norm", "kept"}}));
   const Report after = ReportOf(Network("resnet50"));
@@ -265,6 +286,16 @@ TEST(Diff, AnotherDeviceIsTheRest) {
   EXPECT_THAT(RenderDiffText(diff, {}), HasSubstr("the other conditions: +"));
   EXPECT_NEAR(CostOfAll(diff).bound + diff.rest.bound,
               after.totals.bound.value() - before.totals.bound.value(), 1e-15);
+}
+
+TEST(Diff, FromAPromptToOneToken) {
+  const onnx::ModelProto one = Network("gpt2", {{"layers", "2"}});
+  const onnx::ModelProto other = Network("gpt2", {{"layers", "2"}, {"phase", "decode"}});
+  const Report before = ReportOf(one, "a100", variants::Sizes(one, 64));
+  const Report after = ReportOf(other, "a100", variants::Sizes(other, 64));
+  const ReportDiff diff = DiffReports(before, after);
+  EXPECT_THAT(Changes(diff), ::testing::Contains("input input_ids: 1x64 -> 1x1"));
+  ExpectExplained(diff);
 }
 
 TEST(Diff, RenderingsAreTheSameEveryTime) {

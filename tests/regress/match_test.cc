@@ -10,7 +10,8 @@ namespace {
 // "op:detail name <- producers", in the order of the vector.
 MatchNode Node(std::uint64_t op, std::uint64_t detail, const char* name,
                std::vector<std::int32_t> producers = {}) {
-  return {.name = name, .op = op, .detail = detail, .producers = std::move(producers)};
+  return {
+      .name = name, .op = op, .detail = detail, .core = detail, .producers = std::move(producers)};
 }
 
 constexpr std::int32_t kNone = kNoMatch;
