@@ -88,6 +88,7 @@ int Run(const Options& options) {
   ReportOptions report_options = ReportOptionsOf(options.count, options.device);
   report_options.scope_depth = options.depth;
   report_options.dtype = options.model.dtype;
+  report_options.operands = options.format == "json" || options.format == "html";
   if (NamesSeveralDevices(options.device)) return RunComparison(options, report_options);
   const std::optional<Device> device = FindDevice(options.device);
   // Kept to the end of the process, which comes next: to free a large model piece by piece takes a

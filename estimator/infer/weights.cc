@@ -12,7 +12,9 @@ class WeightCounter {
       : model_(model), floats_as_(floats_as) {
     for (const CountedNode& counted : model.nodes) {
       for (const TensorId id : counted.node->outputs) {
-        if (id != kNoTensor) producers_[Of(*counted.graph, id)] = &counted;
+        // Only what is known before the run leads back to weights.
+        if (id == kNoTensor || !Of(*counted.graph, id)->foldable) continue;
+        producers_[Of(*counted.graph, id)] = &counted;
       }
     }
     for (const Subgraph& subgraph : model.subgraphs) {

@@ -58,17 +58,20 @@ GraphBuilder::GraphBuilder(const onnx::ModelProto& model) : model_(model) {
 
 Graph GraphBuilder::Build() {
   Graph graph;
-  Scope scope;
+  Scope scope(&memory_);
   scope.graph = &graph;
   scope.opset = OpsetImports(model_.opset_import());
   FillGraph(model_.graph(), scope, true);
   return graph;
 }
 
-TensorId GraphBuilder::AddTensor(Scope& scope, const std::string& name, const std::string& what) {
+TensorId GraphBuilder::AddTensor(Scope& scope, const std::string& name, std::string_view what,
+                                 const onnx::NodeProto* node) {
   const auto id = static_cast<TensorId>(scope.graph->tensors.size());
   if (!scope.names.emplace(name, id).second) {
-    throw Error("{}: the name '{}' is defined twice", what, Printable(name));
+    const std::string place =
+        node == nullptr ? std::string(what) : "node '" + Printable(node->name()) + "'";
+    throw Error("{}: the name '{}' is defined twice", place, Printable(name));
   }
   Tensor& tensor = scope.graph->tensors.emplace_back();
   tensor.name = scope.prefix + name;
@@ -127,7 +130,7 @@ void GraphBuilder::DeclareOutputs(const google::protobuf::RepeatedPtrField<onnx:
     for (const std::string& output : node.output()) {
       // A function's output has its tensor already: the caller's.
       if (output.empty() || (!scope.prefix.empty() && scope.names.count(output) != 0)) continue;
-      AddTensor(scope, output, "node '" + Printable(node.name()) + "'");
+      AddTensor(scope, output, "node", &node);
     }
   }
 }
@@ -174,6 +177,10 @@ void GraphBuilder::FillGraph(const onnx::GraphProto& proto, Scope& scope, bool i
 }
 
 std::string GraphBuilder::UniqueNodeName(const onnx::NodeProto& proto, const Scope& scope) {
+  // Without a prefix, a name of the file can stand in the table as it is.
+  if (scope.prefix.empty() && !proto.name().empty() && node_names_.insert(proto.name()).second) {
+    return proto.name();
+  }
   std::string name = scope.prefix + proto.name();
   if (proto.name().empty()) {
     // Unnamed nodes are told by what they produce, which is unique in its graph.
@@ -184,11 +191,9 @@ std::string GraphBuilder::UniqueNodeName(const onnx::NodeProto& proto, const Sco
       break;
     }
   }
-  if (node_names_.insert(name).second) return name;
-  std::string unique;
-  for (int i = 2; unique.empty() || !node_names_.insert(unique).second; ++i) {
-    unique = fmt::format("{}#{}", name, i);
-  }
+  std::string unique = name;
+  for (int i = 2; node_names_.count(unique) != 0; ++i) unique = fmt::format("{}#{}", name, i);
+  node_names_.insert(made_names_.emplace_back(unique));
   return unique;
 }
 
@@ -237,7 +242,7 @@ void GraphBuilder::AddPlainNode(const onnx::NodeProto& proto, const std::string&
     if (!id) {
       std::vector<std::string> names;
       if (scope.names.size() < 10'000) {
-        for (const auto& [known, unused] : scope.names) names.push_back(known);
+        for (const auto& [known, unused] : scope.names) names.emplace_back(known);
         std::sort(names.begin(), names.end());
       }
       throw Error("input '{}' is produced by no node{}", Printable(input),
@@ -280,7 +285,7 @@ void GraphBuilder::Inline(const onnx::NodeProto& call, const onnx::FunctionProto
       if (outer != scope.call_attributes->end()) attributes[attribute.name()] = outer->second;
     }
   }
-  Scope body;
+  Scope body(&memory_);
   body.graph = scope.graph;
   body.prefix = name + "/";
   body.opset = OpsetImports(function.opset_import());
@@ -317,7 +322,7 @@ void GraphBuilder::Inline(const onnx::NodeProto& call, const onnx::FunctionProto
 
 std::shared_ptr<Graph> GraphBuilder::Subgraph(const onnx::GraphProto& proto, Scope& scope) {
   auto graph = std::make_shared<Graph>();
-  Scope inner;
+  Scope inner(&memory_);
   inner.graph = graph.get();
   inner.parent = &scope;
   inner.prefix = scope.prefix;

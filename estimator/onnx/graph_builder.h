@@ -2,8 +2,10 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <deque>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,10 +30,12 @@ class GraphBuilder {
  private:
   // The names visible in one graph or one inlined function body.
   struct Scope {
+    explicit Scope(std::pmr::memory_resource* memory) : names(memory) {}
+
     Graph* graph = nullptr;
     Scope* parent =
         nullptr;  // of a subgraph: the scope around it; null for main graph and function bodies
-    std::unordered_map<std::string, TensorId> names;
+    std::pmr::unordered_map<std::string_view, TensorId> names;  // the file's own strings
     std::string prefix;  // of names inside an inlined function: "call/"
     std::map<std::string, int> opset;
     const std::unordered_map<std::string, const onnx::AttributeProto*>* call_attributes = nullptr;
@@ -50,7 +54,9 @@ class GraphBuilder {
   bool ToAttribute(const onnx::AttributeProto& proto, Scope& scope, Attribute& attribute);
   std::shared_ptr<Graph> Subgraph(const onnx::GraphProto& proto, Scope& scope);
 
-  TensorId AddTensor(Scope& scope, const std::string& name, const std::string& what);
+  // `node` makes the tensor, or is null; errors name it, or else `what` the tensor is.
+  TensorId AddTensor(Scope& scope, const std::string& name, std::string_view what,
+                     const onnx::NodeProto* node = nullptr);
   // The id of a visible name in `scope`'s graph, captured from outside where needed; nullopt when
   // nothing has that name, kNoTensor for a function's input that the call omits.
   std::optional<TensorId> Lookup(const std::string& name, Scope& scope);
@@ -61,7 +67,11 @@ class GraphBuilder {
   const onnx::ModelProto& model_;
   std::unordered_map<std::string, const onnx::FunctionProto*> functions_;
   std::vector<const onnx::FunctionProto*> call_stack_;
-  std::unordered_set<std::string> node_names_;
+  // Tables of names live as long as the builder and are only added to: side by side in memory,
+  // their entries are found in the order in which nodes ask for them.
+  std::pmr::monotonic_buffer_resource memory_;
+  std::deque<std::string> made_names_;  // of nodes whose name is not the file's own string
+  std::pmr::unordered_set<std::string_view> node_names_{&memory_};
   std::size_t node_count_ = 0;
 };
 

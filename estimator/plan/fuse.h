@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct Group {
   KernelKind kind = KernelKind::kOpaque;
   std::vector<std::string> parts;  // for the label, in order: "conv", "batch_normalization", "gelu"
   std::vector<std::size_t> folded;  // nodes that vanish into weights or stored types
-  std::optional<AttentionMatch> attention;
+  std::shared_ptr<const AttentionMatch> attention;  // null for everything else
 };
 
 struct Grouping {

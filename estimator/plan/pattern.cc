@@ -119,7 +119,7 @@ bool Pattern::MatchNode(const ValueGraph& values, const Term& term, std::size_t 
     if (known == state.bound.end()) state.bound.emplace_back(term.name, value);
   }
   state.nodes.push_back(node);
-  const State before = state;
+  const std::size_t nodes = state.nodes.size(), bound = state.bound.size();
   const bool swaps = Commutes(op) && term.arguments.size() == 2;
   for (int order = 0; order < (swaps ? 2 : 1); ++order) {
     bool matched = true;
@@ -128,7 +128,8 @@ bool Pattern::MatchNode(const ValueGraph& values, const Term& term, std::size_t 
       matched = MatchValue(values, terms_[term.arguments[a]], values.Input(node, operand), state);
     }
     if (matched) return true;
-    state = before;
+    state.nodes.resize(nodes);
+    state.bound.resize(bound);
   }
   return false;
 }

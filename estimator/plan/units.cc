@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <unordered_map>
 
 #include "estimator/plan/pattern.h"
@@ -107,7 +108,7 @@ class UnitFinder {
                      .name = match->nest.causal ? "causal_attention" : "attention",
                      .role = FusionRole::kOpaque,
                      .main = match->nodes.back()};
-      unit.attention = std::move(match);
+      unit.attention = std::make_shared<const AttentionMatch>(std::move(*match));
       Take(std::move(unit));
     }
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,8 +16,8 @@ struct FusedUnit {
   std::vector<std::size_t> nodes;  // in execution order; the last one makes the result
   std::string name;                // for the label
   FusionRole role = FusionRole::kOpaque;
-  std::size_t main = 0;  // the node whose loop nest stands for the unit
-  std::optional<AttentionMatch> attention;
+  std::size_t main = 0;                             // the node whose loop nest stands for the unit
+  std::shared_ptr<const AttentionMatch> attention;  // null for everything else
 
   std::size_t last() const { return nodes.back(); }
 };

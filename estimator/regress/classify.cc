@@ -92,8 +92,8 @@ std::string ShapeChange(const std::optional<Shape>& before, const std::optional<
   return fmt::format("{} -> {}", ShapeText(before), ShapeText(after));
 }
 
-void CompareOperands(const std::vector<Operand>& before, const std::vector<Operand>& after,
-                     bool outputs, NodeDelta& delta) {
+void CompareOperands(const Operands& before, const Operands& after, bool outputs,
+                     NodeDelta& delta) {
   for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
     const Operand &a = before[i], &b = after[i];
     if (a.name.empty() || b.name.empty() || a.weight != b.weight) continue;

@@ -70,8 +70,8 @@ Sums SumsOf(const Json& json) {
   return sums;
 }
 
-std::vector<Operand> OperandsOf(const Json& json) {
-  std::vector<Operand> operands;
+Operands OperandsOf(const Json& json) {
+  Operands operands;
   for (const Json& one : json) {
     Operand operand;
     operand.name = Get<std::string>(one, "name");
@@ -80,7 +80,7 @@ std::vector<Operand> OperandsOf(const Json& json) {
       operand.shape = Shape(Get<std::vector<std::int64_t>>(one, "shape"));
     }
     operand.weight = one.value("weight", false);
-    operands.push_back(std::move(operand));
+    operands.Add(std::move(operand));
   }
   return operands;
 }

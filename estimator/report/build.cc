@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_map>
 
 #include "estimator/plan/attention_share.h"
 #include "estimator/report/attribute_text.h"
@@ -13,19 +14,13 @@
 namespace dlcost {
 namespace {
 
-Operand OperandOf(const Graph& graph, TensorId id) {
-  if (id == kNoTensor) return {};
-  const Tensor& tensor = graph.tensors[static_cast<std::size_t>(id)];
-  return {tensor.name, tensor.type.dtype, tensor.type.shape, tensor.constant};
-}
-
 // The first `depth` components of a module path; "(no module)" for an empty one.
-std::string ScopeAtDepth(const std::string& scope, std::size_t depth) {
+std::string_view ScopeAtDepth(std::string_view scope, std::size_t depth) {
   if (scope.empty()) return "(no module)";
-  std::size_t end = std::string::npos;
+  std::size_t end = std::string_view::npos;
   for (std::size_t i = 0; i < depth; ++i) {
     end = scope.find('/', i == 0 ? 0 : end + 1);
-    if (end == std::string::npos) break;
+    if (end == std::string_view::npos) break;
   }
   return scope.substr(0, end);
 }
@@ -48,14 +43,14 @@ class Builder {
     PlanOptions plan_options = options_.plan;
     plan_options.device = device_ ? &*device_ : nullptr;
     plan_options.math = options_.bound.math;
-    const Plan plan = MakePlan(model_, plan_options);
+    Plan plan = MakePlan(model_, plan_options);
     report_.nodes.reserve(model_.nodes.size());
     for (const CountedNode& counted : model_.nodes) AddNode(counted);
     report_.kernels.reserve(plan.kernels.size());
-    for (const Kernel& kernel : plan.kernels) AddKernel(kernel);
     report_.attention = ShareOfAttention(plan);
+    for (Kernel& kernel : plan.kernels) AddKernel(kernel);
     for (std::size_t n = 0; n < report_.nodes.size(); ++n) {
-      report_.nodes[n].kernel = plan.kernels[plan.kernel_of[n]].id;
+      report_.nodes[n].kernel = report_.kernels[plan.kernel_of[n]].id;
     }
     SumUp();
     AddDevice();
@@ -75,13 +70,30 @@ class Builder {
                      .parameters = model_.parameters,
                      .weight_bytes = model_.weight_bytes,
                      .dims = model_.dims.symbols};
-    for (const TensorId id : model.graph.inputs) {
-      report_.model.inputs.push_back(OperandOf(model.graph, id));
-    }
-    for (const TensorId id : model.graph.outputs) {
-      report_.model.outputs.push_back(OperandOf(model.graph, id));
-    }
+    report_.model.inputs = OperandsOf(model.graph, model.graph.inputs);
+    report_.model.outputs = OperandsOf(model.graph, model.graph.outputs);
     report_.peak_activation_bytes = model_.peak_activation_bytes;
+  }
+
+  Operands OperandsOf(const Graph& graph, const std::vector<TensorId>& ids) {
+    std::vector<std::shared_ptr<const Operand>>& known = operands_[&graph];
+    known.resize(graph.tensors.size());
+    Operands operands;
+    operands.Reserve(ids.size());
+    for (const TensorId id : ids) {
+      if (id == kNoTensor) {
+        operands.Add(omitted_);
+        continue;
+      }
+      std::shared_ptr<const Operand>& operand = known[static_cast<std::size_t>(id)];
+      if (operand == nullptr) {
+        const Tensor& tensor = graph.tensors[static_cast<std::size_t>(id)];
+        operand = std::make_shared<const Operand>(
+            Operand{tensor.name, tensor.type.dtype, tensor.type.shape, tensor.constant});
+      }
+      operands.Add(operand);
+    }
+    return operands;
   }
 
   void AddNode(const CountedNode& counted) {
@@ -91,15 +103,13 @@ class Builder {
     row.domain = counted.node->domain;
     row.scope = counted.node->scope;
     row.note = counted.cost.note;
-    row.attributes = AttributeTexts(*counted.node);
     row.status = counted.status;
     row.repeat = counted.repeat;
     row.upper_bound = counted.upper_bound;
-    for (const TensorId id : counted.node->inputs) {
-      row.inputs.push_back(OperandOf(*counted.graph, id));
-    }
-    for (const TensorId id : counted.node->outputs) {
-      row.outputs.push_back(OperandOf(*counted.graph, id));
+    if (options_.operands) {
+      row.attributes = AttributeTexts(*counted.node);
+      row.inputs = OperandsOf(*counted.graph, counted.node->inputs);
+      row.outputs = OperandsOf(*counted.graph, counted.node->outputs);
     }
     row.sums.nodes = 1;
     SetWork(row.sums, counted.cost.work);
@@ -122,16 +132,12 @@ class Builder {
     sums.flops = CountFlops(work, convention_);
   }
 
-  void AddKernel(const Kernel& kernel) {
-    KernelRow row{.id = kernel.id,
-                  .op = report_.nodes[kernel.main].op,
-                  .label = kernel.label,
-                  .algorithm = kernel.algorithm,
-                  .runner_up = kernel.runner_up,
+  // Takes over what the kernel holds.
+  void AddKernel(Kernel& kernel) {
+    KernelRow row{.op = report_.nodes[kernel.main].op,
                   .main = kernel.main,
                   .math = kernel.math,
                   .launches = kernel.launches,
-                  .nest = kernel.nest,
                   .execution = kernel.execution};
     for (const std::size_t n : kernel.nodes) row.nodes.push_back(report_.nodes[n].name);
     row.sums.nodes = static_cast<std::int64_t>(kernel.nodes.size());
@@ -154,6 +160,11 @@ class Builder {
       AddExpected(kernel, bound, row);
       for (const std::string& note : bound.notes) AddNote(note);
     }
+    row.id = std::move(kernel.id);
+    row.label = std::move(kernel.label);
+    row.algorithm = std::move(kernel.algorithm);
+    row.runner_up = std::move(kernel.runner_up);
+    row.nest = std::move(kernel.nest);
     report_.kernels.push_back(std::move(row));
   }
 
@@ -176,7 +187,8 @@ class Builder {
   }
 
   void SumUp() {
-    report_.by_op = GroupNodes(report_, [](const NodeRow& node) { return node.op; });
+    report_.by_op =
+        GroupNodes(report_, [](const NodeRow& node) { return std::string_view(node.op); });
     report_.by_scope = GroupNodes(report_, [this](const NodeRow& node) {
       return ScopeAtDepth(node.scope, options_.scope_depth);
     });
@@ -216,6 +228,9 @@ class Builder {
   const ReportOptions& options_;
   const Convention& convention_;
   std::optional<TimingDevice> timing_;
+  // Per tensor of a graph, once some node has it.
+  std::unordered_map<const Graph*, std::vector<std::shared_ptr<const Operand>>> operands_;
+  const std::shared_ptr<const Operand> omitted_ = std::make_shared<const Operand>();
   Report report_;
 };
 

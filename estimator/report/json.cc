@@ -43,7 +43,7 @@ void AddTimes(Json& json, const Sums& sums, bool timed) {
   json["expected_s"] = sums.expected ? Json(sums.expected->value()) : Json();
 }
 
-Json OperandsJson(const std::vector<Operand>& operands) {
+Json OperandsJson(const Operands& operands) {
   Json json = Json::array();
   for (const Operand& operand : operands) {
     Json one = {{"name", operand.name}};

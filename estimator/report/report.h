@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,6 +26,9 @@ struct ReportOptions {
   PlanOptions plan;
   std::size_t scope_depth = 2;  // components of module paths that by_scope keeps; 0: all
   bool eager = false;           // every kernel is launched by a framework call of its own
+  // Tell the operands and attributes of every node. Tables do without; a large model is told in
+  // half the memory then.
+  bool operands = true;
 };
 
 struct Operand {
@@ -32,6 +36,42 @@ struct Operand {
   DType dtype = DType::kUndefined;
   std::optional<Shape> shape;
   bool weight = false;  // known before the run, from stored tensors alone
+};
+
+// The operands of a node, shared with the other nodes that have them: a tensor is told once.
+class Operands {
+ public:
+  class Iterator {
+   public:
+    using value_type = const Operand;
+    using reference = const Operand&;
+    using pointer = const Operand*;
+    using difference_type = std::ptrdiff_t;
+    using iterator_category = std::forward_iterator_tag;
+
+    Iterator() = default;
+    explicit Iterator(const std::shared_ptr<const Operand>* at) : at_(at) {}
+    reference operator*() const { return **at_; }
+    pointer operator->() const { return at_->get(); }
+    Iterator& operator++() { return ++at_, *this; }
+    Iterator operator++(int) { return Iterator(at_++); }
+    friend bool operator==(Iterator, Iterator) = default;
+
+   private:
+    const std::shared_ptr<const Operand>* at_ = nullptr;
+  };
+
+  void Reserve(std::size_t size) { items_.reserve(size); }
+  void Add(std::shared_ptr<const Operand> operand) { items_.push_back(std::move(operand)); }
+  void Add(Operand operand) { Add(std::make_shared<const Operand>(std::move(operand))); }
+  std::size_t size() const { return items_.size(); }
+  bool empty() const { return items_.empty(); }
+  const Operand& operator[](std::size_t i) const { return *items_[i]; }
+  Iterator begin() const { return Iterator(items_.data()); }
+  Iterator end() const { return Iterator(items_.data() + items_.size()); }
+
+ private:
+  std::vector<std::shared_ptr<const Operand>> items_;  // none is null
 };
 
 struct ModelFacts {
@@ -42,7 +82,7 @@ struct ModelFacts {
   Count parameters;
   Bytes weight_bytes;
   std::map<std::string, std::int64_t> dims;
-  std::vector<Operand> inputs, outputs;
+  Operands inputs, outputs;
 };
 
 struct DeviceFacts {
@@ -80,7 +120,7 @@ struct NodeRow {
   // By name, as text: "3,3", "0.5", "NOTSET"; subgraphs and type protos left out.
   std::vector<std::pair<std::string, std::string>> attributes;
   NodeStatus status = NodeStatus::kUnknown;
-  std::vector<Operand> inputs, outputs;
+  Operands inputs, outputs;
   Sums sums;  // of this node alone: unfused traffic; times are of the kernel if the node is its
               // main one
   Macs valid_macs;
@@ -146,9 +186,10 @@ struct Report {
 Report BuildReport(const InferredModel& model, const std::optional<Device>& device,
                    const ReportOptions& options);
 
-// Rows for the groups that `name_of` puts the nodes into.
+// Rows for the groups that `name_of` puts the nodes into; what it returns must live as long as the
+// report.
 std::vector<GroupRow> GroupNodes(const Report& report,
-                                 const std::function<std::string(const NodeRow&)>& name_of);
+                                 const std::function<std::string_view(const NodeRow&)>& name_of);
 
 // Adds `kernel` and `node` rows up by any name: the one place where sums are formed.
 void Accumulate(Sums& into, const Sums& what);

@@ -38,13 +38,13 @@ void SortGroups(std::vector<GroupRow>& groups, bool by_time) {
 }
 
 std::vector<GroupRow> GroupNodes(const Report& report,
-                                 const std::function<std::string(const NodeRow&)>& name_of) {
+                                 const std::function<std::string_view(const NodeRow&)>& name_of) {
   std::vector<GroupRow> groups;
-  std::unordered_map<std::string, std::size_t> index;
+  std::unordered_map<std::string_view, std::size_t> index;
   const auto group = [&](const NodeRow& node) -> Sums& {
-    std::string name = name_of(node);
+    const std::string_view name = name_of(node);
     const auto [at, fresh] = index.emplace(name, groups.size());
-    if (fresh) groups.push_back({std::move(name), {}});
+    if (fresh) groups.push_back({std::string(name), {}});
     return groups[at->second].sums;
   };
   for (const NodeRow& node : report.nodes) {

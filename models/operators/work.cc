@@ -1,5 +1,6 @@
 #include "models/operators/work.h"
 
+#include <algorithm>
 #include <string>
 
 #include "estimator/core/error.h"
@@ -22,6 +23,15 @@ DType RealPart(DType dtype) {
 
 std::string_view Name(OpClass op_class) { return kNames[Index(op_class)]; }
 
+std::span<Work::Entry> Work::Own(std::size_t more) {
+  if (more > 0 || entries_.use_count() > 1) {
+    std::shared_ptr<Entry[]> own = std::make_shared<Entry[]>(size_ + more);
+    std::copy_n(entries_.get(), size_, own.get());
+    entries_ = std::move(own);
+  }
+  return {entries_.get(), size_ + more};
+}
+
 void Work::Add(OpClass op_class, DType dtype, Count count) {
   if (count == Count(0)) return;
   if (IsComplex(dtype)) {
@@ -41,18 +51,23 @@ void Work::Add(OpClass op_class, DType dtype, Count count) {
   const bool typed =
       op_class == OpClass::kMac || op_class == OpClass::kCompare || op_class == OpClass::kConvert;
   if (!typed && !IsFloat(dtype)) op_class = OpClass::kInteger;
-  for (Entry& entry : entries_) {
-    if (entry.dtype == dtype) {
-      entry.counts[Index(op_class)] += count;
-      return;
-    }
+  for (std::size_t i = 0; i < size_; ++i) {
+    if (entries_[static_cast<std::ptrdiff_t>(i)].dtype != dtype) continue;
+    Own(0)[i].counts[Index(op_class)] += count;
+    return;
   }
-  entries_.push_back({dtype, {}});
-  entries_.back().counts[Index(op_class)] = count;
+  Entry& added = Own(1).back();
+  added.dtype = dtype;
+  added.counts[Index(op_class)] = count;
+  ++size_;
 }
 
 void Work::Add(const Work& other) {
-  for (const Entry& entry : other.entries_) {
+  if (empty()) {
+    *this = other;
+    return;
+  }
+  for (const Entry& entry : other.entries()) {
     for (int c = 0; c < kOpClassCount; ++c) {
       Add(static_cast<OpClass>(c), entry.dtype, entry.counts[static_cast<std::size_t>(c)]);
     }
@@ -60,20 +75,21 @@ void Work::Add(const Work& other) {
 }
 
 void Work::Scale(Count factor) {
-  if (factor == Count(0)) entries_.clear();
-  for (Entry& entry : entries_) {
+  if (factor == Count(0)) *this = Work();
+  if (empty() || factor == Count(1)) return;
+  for (Entry& entry : Own(0)) {
     for (Count& count : entry.counts) count *= factor;
   }
 }
 
 Count Work::Of(OpClass op_class) const {
   Count sum;
-  for (const Entry& entry : entries_) sum += entry.counts[Index(op_class)];
+  for (const Entry& entry : entries()) sum += entry.counts[Index(op_class)];
   return sum;
 }
 
 Count Work::Of(OpClass op_class, DType dtype) const {
-  for (const Entry& entry : entries_) {
+  for (const Entry& entry : entries()) {
     if (entry.dtype == dtype) return entry.counts[Index(op_class)];
   }
   return 0;

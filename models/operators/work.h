@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -49,12 +51,18 @@ class Work {
   Count Of(OpClass op_class) const;  // over all types
   Count Of(OpClass op_class, DType dtype) const;
   Macs macs() const { return Macs(Of(OpClass::kMac)); }
-  bool empty() const { return entries_.empty(); }
+  bool empty() const { return entries_ == nullptr; }
   // In the order in which types were first added.
-  const std::vector<Entry>& entries() const { return entries_; }
+  std::span<const Entry> entries() const { return {entries_.get(), empty() ? 0 : size_}; }
 
  private:
-  std::vector<Entry> entries_;
+  // This work's own entries, with room for `more` others behind them.
+  std::span<Entry> Own(std::size_t more);
+
+  // Shared between copies until one of them changes: a node's work is told again by its kernel and
+  // by the rows of both in the report. Null when there is none.
+  std::shared_ptr<Entry[]> entries_;
+  std::size_t size_ = 0;
 };
 
 // A counting convention is a table of weights over the classes.
