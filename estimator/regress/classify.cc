@@ -109,7 +109,7 @@ void CompareOperands(const Operands& before, const Operands& after, bool outputs
   }
 }
 
-bool SameOperands(const std::vector<Operand>& before, const std::vector<Operand>& after) {
+bool SameOperands(const Operands& before, const Operands& after) {
   return std::equal(before.begin(), before.end(), after.begin(), after.end(),
                     [](const Operand& a, const Operand& b) {
                       return a.weight == b.weight && a.dtype == b.dtype && a.shape == b.shape &&
