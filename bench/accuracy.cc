@@ -2,6 +2,7 @@
 //
 //   accuracy measured/gemm.csv measured/conv.csv          # one line per device, source and type
 //   accuracy --by type,size measured/attention.csv        # finer groups
+//   accuracy --leave-one-out measured/gemm.csv            # each device as if it had no rows
 //   accuracy --format json --hw my_devices/ table.csv
 
 #include "estimator/measured/accuracy.h"
@@ -28,6 +29,13 @@
 namespace dlcost {
 namespace {
 
+// How the common constants are fitted again when a device is left out: enough to tell, within
+// minutes for all devices.
+constexpr double kFitShare = 0.4;
+constexpr std::size_t kFitSample = 60;  // rows of each device, source, type and operator
+constexpr int kFitSteps = 10;
+constexpr std::size_t kFewestRows = 500;
+
 struct Options {
   std::vector<std::string> tables;
   std::vector<std::string> hardware;
@@ -36,6 +44,7 @@ struct Options {
   std::vector<std::string> set;
   double longer_than = 0;  // us
   double fit_share = 0;    // rows that a calibration fitted are left out
+  bool leave_one_out = false;
   bool rows = false;
 };
 
@@ -57,14 +66,16 @@ class Harness {
     for (const std::string& text : options.set) overrides_.push_back(ParseOverride(text));
   }
 
-  void Read(const std::string& path) {
-    const LatencyTable table = ReadLatencyTable(path);
-    for (const LatencyRow& row : table.rows) {
-      try {
-        Add(table, row);
-      } catch (const Error& error) {
-        throw error.At(table.Where(row));
-      }
+  void Read(const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) tables_.push_back(ReadLatencyTable(path));
+    if (!options_.leave_one_out) return AddRows("");
+    std::set<std::string> measured;
+    for (const LatencyTable& table : tables_) {
+      for (const LatencyRow& row : table.rows) measured.insert(row.Text("device"));
+    }
+    for (const std::string& id : measured) {
+      LeaveOut(id);
+      AddRows(id);
     }
   }
 
@@ -85,12 +96,60 @@ class Harness {
     return std::find(options_.by.begin(), options_.by.end(), what) != options_.by.end();
   }
 
+  // The rows of one device, or of all.
+  void AddRows(const std::string& only) {
+    for (const LatencyTable& table : tables_) {
+      for (const LatencyRow& row : table.rows) {
+        if (!only.empty() && row.Text("device") != only) continue;
+        try {
+          Add(table, row);
+        } catch (const Error& error) {
+          throw error.At(table.Where(row));
+        }
+      }
+    }
+  }
+
+  // Makes `id` a device that nobody has measured: what its rows gave is dropped, and the common
+  // constants are fitted again to the rows of the vendor's other devices.
+  void LeaveOut(const std::string& id) {
+    devices_.clear();
+    left_out_ = {id};
+    const Known* out = Find(id);
+    if (!out) return;
+    std::vector<CalibrationRow> rows;
+    for (const LatencyTable& table : tables_) {
+      if (table.kind == LatencyKind::kRecurrent) continue;
+      for (const LatencyRow& row : table.rows) {
+        const std::string& other = row.Text("device");
+        const Known* known = other == id || !IsFitRow(row, kFitShare) ? nullptr : Find(other);
+        if (!known || known->device.vendor != out->device.vendor) continue;
+        std::string why;
+        std::optional<LatencyCase> c = MakeCase(table.kind, row, known->device, &why);
+        // Libraries timed in a loop without a framework, years apart, belong to another population.
+        if (c && !c->conditions.eager && row.Text("source") == "deepbench") continue;
+        if (c) rows.push_back({std::move(*c), &known->timing});
+      }
+    }
+    if (rows.size() < kFewestRows) return;
+    std::vector<Constant> kept;
+    for (const ConstantDef& def : ConstantDefs()) {
+      if (IsTrait(def.id)) kept.push_back(def.id);
+    }
+    CalibrationOptions fit;
+    fit.iterations = kFitSteps;
+    fit.prior = 1e-4;
+    const Calibration common =
+        Calibrate(Sample(rows, kFitSample), {}, TimingConstants(), kept, fit);
+    devices_.at(id)->timing.constants = TimingConstants(common.values, out->device.timing);
+  }
+
   const Known* Find(const std::string& id) {
     const auto it = devices_.find(id);
     if (it != devices_.end()) return it->second.get();
     std::unique_ptr<Known> known;
     if (ids_.count(id)) {
-      Device device = database_->Find(id, overrides_);
+      Device device = database_->Find(id, overrides_, left_out_);
       if (device.memory.bandwidth) {
         TimingDevice timing = MakeTimingDevice(device);
         known = std::make_unique<Known>(Known{std::move(device), timing});
@@ -190,6 +249,8 @@ class Harness {
   std::unique_ptr<DeviceDatabase> database_;
   std::set<std::string> ids_;
   std::vector<std::pair<std::string, std::string>> overrides_;
+  std::vector<LatencyTable> tables_;
+  std::vector<std::string> left_out_;
   std::map<std::string, std::unique_ptr<Known>> devices_;
   std::map<GroupKey, std::vector<TimeComparison>> groups_;
   std::map<std::string, int> skipped_;
@@ -212,11 +273,14 @@ int Main(int argc, char** argv) {
   app.add_option("--longer-than", options.longer_than, "Only rows of at least so many us");
   app.add_option("--held-out", options.fit_share,
                  "Leave out the rows that `dlcost calibrate --fit-share` with this share fits");
+  app.add_flag("--leave-one-out", options.leave_one_out,
+               "Time each device as one that nobody has measured: without what its rows gave; the "
+               "common constants are fitted again to other devices' rows (takes minutes)");
   app.add_flag("--rows", options.rows,
                "Also print every row (us): measured, bound, expected, naive");
   CLI11_PARSE(app, argc, argv);
   Harness harness(options);
-  for (const std::string& table : options.tables) harness.Read(table);
+  harness.Read(options.tables);
   return harness.Print();
 }
 

@@ -17,6 +17,8 @@ struct Options {
   std::vector<std::string> devices, tables, fixed, sources, overrides;
   CalibrationOptions fit;
   double fit_share = 0.4;
+  std::size_t sample = 0;
+  bool common = false;
   std::string output;
 };
 
@@ -49,13 +51,17 @@ class Calibrator {
       TimingDevice timing = MakeTimingDevice(device);
       const std::string id = device.id;
       known_.emplace(id, Known{std::move(device), timing});
-      if (names_.empty()) start_ = timing.constants;
+      if (names_.empty() && !options.common) start_ = timing.constants;
       names_.push_back(id);
     }
     for (const std::string& name : options.fixed) {
       const std::optional<Constant> constant = FindConstant(name);
       if (!constant) throw Error("--keep: no constant is called '{}'", Printable(name));
       fixed_.push_back(*constant);
+    }
+    if (!options.common) return;
+    for (const ConstantDef& def : ConstantDefs()) {
+      if (IsTrait(def.id)) fixed_.push_back(def.id);
     }
   }
 
@@ -76,6 +82,7 @@ class Calibrator {
     if (fit_rows_.empty()) {
       throw Error("no row of the tables is of {}", fmt::join(names_, ", "));
     }
+    if (options_.sample > 0) fit_rows_ = Sample(fit_rows_, options_.sample);
     const Calibration result = Calibrate(fit_rows_, held_out_, start_, fixed_, options_.fit);
     std::string out = fmt::format(
         "# Time-model constants of {}, fitted by `dlcost calibrate` to {} of {} rows of {}\n"
@@ -160,6 +167,14 @@ void AddCalibrateCommand(Commands& commands) {
   app->add_option("--source", options->sources, "Only rows of these sources")
       ->delimiter(',')
       ->allow_extra_args(false);
+  app->add_option("--sample", options->sample,
+                  "Fit at most so many rows of each device, source, type and operator");
+  app->add_flag("--common", options->common,
+                "Fit the constants that architectures share to all the devices at once; each keeps "
+                "its own for the others");
+  app->add_option("--prior", options->fit.prior,
+                  "How strongly constants are held at where they start")
+      ->check(CLI::Range(0.0, 1.0));
   app->add_option("--keep", options->fixed, "Constants that are not fitted")
       ->delimiter(',')
       ->allow_extra_args(false);

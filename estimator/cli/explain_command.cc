@@ -105,15 +105,15 @@ class Explainer {
     }
     out += fmt::format("\n  limited by {}; the bound is {} ({})\n", expected.limiter,
                        ReadableTime(bound.time), bound.limiter);
-    if (HasDefaultTiming()) {
+    if (device_.calibrated_on.empty()) {
       out +=
-          "  no constants were measured for this architecture: those of all architectures hold\n";
+          fmt::format("  no row of this architecture was measured: the constants are those of {}\n",
+                      device_.timing_neighbours.empty() ? "all architectures"
+                                                        : device_.timing_neighbours.front());
     }
     for (const std::string& advice : expected.advice) out += "  - " + advice + "\n";
     return out;
   }
-
-  bool HasDefaultTiming() const { return device_.timing.empty(); }
 
   ReportOptions report_;
   const Device& device_;

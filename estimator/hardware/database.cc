@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "estimator/core/error.h"
@@ -81,7 +82,10 @@ std::vector<std::string> ScanAliases(const fs::path& path) {
 // Finds and reads files, each one once.
 class Loader {
  public:
-  explicit Loader(const std::vector<std::string>& directories) : directories_(directories) {}
+  // Constants that rows of the devices `left_out` gave are as if nobody had measured them.
+  explicit Loader(const std::vector<std::string>& directories,
+                  const std::vector<std::string>& left_out = {})
+      : directories_(directories), left_out_(left_out.begin(), left_out.end()) {}
 
   Device Load(const fs::path& path,
               const std::vector<std::pair<std::string, std::string>>& overrides) {
@@ -115,9 +119,10 @@ class Loader {
     if (files.size() >= kMaxExtends) throw Error("{}: 'extends' goes round in a circle", key);
     files.push_back(key);
     const auto cached = parsed_.find(key);
-    const Entry own = cached != parsed_.end() ? cached->second : LoadEntries(key);
+    const Entry own = cached != parsed_.end() ? cached->second : Read(key);
     parsed_.emplace(key, own);
     Entry root = own;
+    FillTiming(path, own, root);
     const Entry* extends = own.Find("extends");
     if (!extends) return root;
     std::erase_if(root.children, [](const Entry& child) { return child.key == "extends"; });
@@ -129,6 +134,54 @@ class Loader {
       return child.key == "name" || child.key == "aliases" || child.key == "sources";
     });
     return MergeEntries(base, root);
+  }
+
+  Entry Read(const std::string& path) const {
+    Entry root = LoadEntries(path);
+    const auto calibration =
+        std::find_if(root.children.begin(), root.children.end(),
+                     [](const Entry& child) { return child.key == "calibration"; });
+    if (left_out_.empty() || calibration == root.children.end()) return root;
+    const Entry* measured = calibration->Find("measured");
+    if (!measured) return root;
+    const bool drop =
+        std::any_of(measured->children.begin(), measured->children.end(),
+                    [&](const Entry& device) { return left_out_.count(device.value) > 0; });
+    if (!drop) return root;
+    std::erase_if(calibration->children,
+                  [](const Entry& child) { return child.key == "measured"; });
+    std::erase_if(root.children, [](const Entry& child) { return child.key == "timing"; });
+    return root;
+  }
+
+  // Time-model constants that no measured row gave are those that documents let one assume, or else
+  // those of a neighbour: each file of `calibration: {neighbours: ...}` in turn.
+  void FillTiming(const fs::path& path, const Entry& own, Entry& root) {
+    const Entry* calibration = own.Find("calibration");
+    if (!calibration) return;
+    if (const Entry* assumed = calibration->Find("assumed")) PutBelow(*assumed, root);
+    const Entry* neighbours = calibration->Find("neighbours");
+    if (!neighbours) return;
+    for (const Entry& name : neighbours->children) {
+      const std::string key = Base(path, name).lexically_normal().string();
+      const auto cached = parsed_.find(key);
+      const Entry neighbour = cached != parsed_.end() ? cached->second : Read(key);
+      parsed_.emplace(key, neighbour);
+      if (const Entry* timing = neighbour.Find("timing")) PutBelow(*timing, root);
+    }
+  }
+
+  // Adds the constants that root's timing section does not have.
+  static void PutBelow(const Entry& constants, Entry& root) {
+    const auto mine = std::find_if(root.children.begin(), root.children.end(),
+                                   [](const Entry& child) { return child.key == "timing"; });
+    Entry merged = mine == root.children.end() ? constants : MergeEntries(constants, *mine);
+    merged.key = "timing";
+    if (mine == root.children.end()) {
+      root.children.push_back(std::move(merged));
+    } else {
+      *mine = std::move(merged);
+    }
   }
 
   fs::path Base(const fs::path& from, const Entry& extends) {
@@ -146,6 +199,7 @@ class Loader {
   }
 
   const std::vector<std::string>& directories_;
+  const std::set<std::string> left_out_;
   std::map<std::string, Entry> parsed_;
 };
 
@@ -166,10 +220,10 @@ DeviceDatabase DeviceDatabase::FromEnvironment(const std::string& built_in) {
   return DeviceDatabase(std::move(directories));
 }
 
-Device DeviceDatabase::Find(
-    const std::string& name,
-    const std::vector<std::pair<std::string, std::string>>& overrides) const {
-  Loader loader(directories_);
+Device DeviceDatabase::Find(const std::string& name,
+                            const std::vector<std::pair<std::string, std::string>>& overrides,
+                            const std::vector<std::string>& left_out) const {
+  Loader loader(directories_, left_out);
   if (IsPath(name)) return loader.Load(name, overrides);
   if (const auto path = loader.Locate(name)) return loader.Load(*path, overrides);
   std::vector<std::string> known;

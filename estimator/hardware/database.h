@@ -19,9 +19,11 @@ class DeviceDatabase {
 
   // "a100" (an id or an alias, case ignored), or a path to a YAML file ("./my_chip.yaml").
   // `overrides` are what-if values as on the command line: {"memory.bandwidth", "8 TB/s"}. Throws
-  // Error for an unknown name (with the nearest one), and for a bad file (file:line).
+  // Error for an unknown name (with the nearest one), and for a bad file (file:line). Time-model
+  // constants that rows of the devices `left_out` (ids) gave count as never measured.
   Device Find(const std::string& name,
-              const std::vector<std::pair<std::string, std::string>>& overrides = {}) const;
+              const std::vector<std::pair<std::string, std::string>>& overrides = {},
+              const std::vector<std::string>& left_out = {}) const;
 
   // All devices, ordered by id.
   std::vector<Device> All() const;

@@ -111,11 +111,16 @@ struct Device {
   UnitLimits per_unit;
   std::vector<Link> links;
   std::optional<Watts> power;
+  std::optional<int> process;  // nm, by the name of the manufacturing process ("4N" counts as 5)
   std::vector<NumberFormat> sparsity;  // formats whose tensor rate doubles with 2:4 sparsity
   // Best matrix product that a benchmark reached, by input format: a hint, not a specification.
   std::map<NumberFormat, FlopRate> measured_matmul;
   // Named constants of the time model ("launch", in SI units), free to grow. See docs/timing.md.
   std::map<std::string, double> timing;
+  // Ids of the devices whose measured rows gave them; none: they are those of the neighbours,
+  // files of the nearest architectures, the first that gives a constant.
+  std::vector<std::string> calibrated_on;
+  std::vector<std::string> timing_neighbours;
 
   std::vector<std::string> notes;
   std::vector<Fact> facts;         // in the order of the schema

@@ -49,9 +49,18 @@ class DeviceReader {
                 {"caches", [this](const Entry& e, const std::string& p) { Caches(e, p); }},
                 {"per_unit", [this](const Entry& e, const std::string& p) { PerUnit(e, p); }},
                 {"links", [this](const Entry& e, const std::string& p) { Links(e, p); }},
+                {"process_nm", Number(&device_.process)},
                 {"power", Measured(&device_.power, Dimension::kPower)},
                 {"measured", [this](const Entry& e, const std::string& p) { MeasuredPeaks(e, p); }},
                 {"timing", [this](const Entry& e, const std::string& p) { Timing(e, p); }},
+                {"calibration",
+                 [this](const Entry& e, const std::string& p) {
+                   Section(e, p,
+                           {{"measured", Names(&Device::calibrated_on)},
+                            {"neighbours", Names(&Device::timing_neighbours)},
+                            // Merged below the measured constants when the files were read.
+                            {"assumed", [](const Entry&, const std::string&) {}}});
+                 }},
                 {"notes", [this](const Entry& e, const std::string&) { Notes(e); }},
                 {"sources", [](const Entry&, const std::string&) {}},
             });
@@ -150,6 +159,13 @@ class DeviceReader {
     return [this, field](const Entry& entry, const std::string& path) {
       const double size = Quantity(entry, path, Dimension::kByteSize);
       *field = Bytes(std::int64_t{std::llround(size)});
+    };
+  }
+
+  Setter Names(std::vector<std::string> Device::*field) {
+    return [this, field](const Entry& entry, const std::string&) {
+      WantList(entry);
+      for (const Entry& name : entry.children) (device_.*field).push_back(WantText(name));
     };
   }
 

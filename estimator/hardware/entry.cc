@@ -174,7 +174,8 @@ void OverrideEntry(Entry& root, const std::string& path, const std::string& valu
   while (!rest.empty()) {
     // Keys may hold dots ("PCIe 4.0 x16"): the longest key that exists wins.
     std::size_t length = rest.find('.');
-    if (length == std::string::npos) length = rest.size();
+    // Constants of the time model have dots in their names, listed or not.
+    if (length == std::string::npos || at->key == "timing") length = rest.size();
     Entry* next = nullptr;
     for (Entry& child : at->children) {
       if (rest.starts_with(child.key) && child.key.size() >= length && !child.key.empty() &&

@@ -2,6 +2,7 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -51,9 +52,12 @@ class Fit {
     for (const CalibrationRow& row : rows) devices_.emplace(row.device, *row.device);
   }
 
-  // log(expected / measured) of every row.
-  Eigen::VectorXd Errors(const TimingConstants& constants) {
-    for (auto& [key, device] : devices_) device.constants = constants;
+  // log(expected / measured) of every row. Constants outside `ids` are those of the row's device.
+  Eigen::VectorXd Errors(const TimingConstants& constants, const std::vector<Constant>& ids) {
+    for (auto& [key, device] : devices_) {
+      device.constants = key->constants;
+      for (const Constant id : ids) device.constants[id] = constants[id];
+    }
     Eigen::VectorXd errors(static_cast<Eigen::Index>(rows_.size()));
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const double expected = ExpectedSeconds(devices_.at(rows_[i].device), rows_[i].latency);
@@ -114,15 +118,20 @@ bool IsRange(Constant constant) { return Def(constant).name.substr(0, 6) == "ran
 
 Parameters Sensitive(Fit& fit, const TimingConstants& start, const std::vector<Constant>& fixed) {
   Parameters p;
-  const Eigen::VectorXd base = fit.Errors(start);
+  std::vector<Constant> free;
   for (const ConstantDef& def : ConstantDefs()) {
     if (IsRange(def.id) || std::find(fixed.begin(), fixed.end(), def.id) != fixed.end()) continue;
+    free.push_back(def.id);
+  }
+  const Eigen::VectorXd base = fit.Errors(start, free);
+  for (const Constant id : free) {
+    const ConstantDef& def = Def(id);
     double effect = 0;
     for (const double sign : {1.0, -1.0}) {
       TimingConstants moved = start;
       moved[def.id] = std::clamp(start[def.id] + sign * 5 * std::abs(StepOf(def, start[def.id])),
                                  def.low, def.high);
-      effect = std::max(effect, (fit.Errors(moved) - base).cwiseAbs().maxCoeff());
+      effect = std::max(effect, (fit.Errors(moved, free) - base).cwiseAbs().maxCoeff());
     }
     if (effect < kNoEffect) continue;
     p.ids.push_back(def.id);
@@ -149,7 +158,7 @@ Eigen::MatrixXd Jacobian(Fit& fit, const Parameters& p, const TimingConstants& s
     if (inside == 0) {
       jacobian.col(column).setZero();
     } else {
-      jacobian.col(column) = (fit.Errors(moved) - errors) / inside;
+      jacobian.col(column) = (fit.Errors(moved, p.ids) - errors) / inside;
     }
   }
   return jacobian;
@@ -158,7 +167,7 @@ Eigen::MatrixXd Jacobian(Fit& fit, const Parameters& p, const TimingConstants& s
 // Levenberg-Marquardt with reweighting; returns the number of steps taken.
 int Minimize(Fit& fit, Parameters& p, const TimingConstants& start,
              const CalibrationOptions& options, Eigen::VectorXd& standard_errors) {
-  Eigen::VectorXd errors = fit.Errors(p.Apply(start, p.now));
+  Eigen::VectorXd errors = fit.Errors(p.Apply(start, p.now), p.ids);
   double cost = fit.Cost(errors, p.now - p.start);
   double damping = 1e-2;
   int steps = 0;
@@ -178,7 +187,7 @@ int Minimize(Fit& fit, Parameters& p, const TimingConstants& start,
       Eigen::MatrixXd damped = normal;
       damped.diagonal() *= 1 + damping;
       const Eigen::VectorXd next = p.Clamp(p.now - damped.ldlt().solve(gradient));
-      const Eigen::VectorXd next_errors = fit.Errors(p.Apply(start, next));
+      const Eigen::VectorXd next_errors = fit.Errors(p.Apply(start, next), p.ids);
       const double next_cost = fit.Cost(next_errors, next - p.start);
       if (next_cost < cost) {
         gain = (cost - next_cost) / cost;
@@ -196,13 +205,19 @@ int Minimize(Fit& fit, Parameters& p, const TimingConstants& start,
   return steps;
 }
 
+// `ids` and the ranges as in `constants`, the others as each row's device has them.
 std::vector<TimeComparison> Compare(const std::vector<CalibrationRow>& rows,
-                                    const TimingConstants& constants) {
+                                    const TimingConstants& constants,
+                                    const std::vector<Constant>& ids) {
   std::map<const TimingDevice*, TimingDevice> devices;
   std::vector<TimeComparison> out;
   for (const CalibrationRow& row : rows) {
     TimingDevice& device = devices.emplace(row.device, *row.device).first->second;
-    device.constants = constants;
+    device.constants = row.device->constants;
+    for (const Constant id : ids) device.constants[id] = constants[id];
+    for (const ConstantDef& def : ConstantDefs()) {
+      if (IsRange(def.id)) device.constants[def.id] = constants[def.id];
+    }
     const TimeRange time = ExpectedRange(device, row.latency);
     out.push_back({row.latency.measured, row.latency.bound, row.latency.naive, time.expected,
                    time.low, time.high});
@@ -211,9 +226,10 @@ std::vector<TimeComparison> Compare(const std::vector<CalibrationRow>& rows,
 }
 
 // The range that holds four of five errors, per class of kernels.
-void SetRanges(const std::vector<CalibrationRow>& rows, TimingConstants& constants) {
+void SetRanges(const std::vector<CalibrationRow>& rows, const std::vector<Constant>& ids,
+               TimingConstants& constants) {
   std::map<Constant, std::vector<double>> errors;
-  const std::vector<TimeComparison> compared = Compare(rows, constants);
+  const std::vector<TimeComparison> compared = Compare(rows, constants, ids);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     errors[RangeOf(rows[i].latency)].push_back(
         std::abs(std::log(compared[i].expected / compared[i].measured)));
@@ -242,6 +258,23 @@ bool IsFitRow(const LatencyRow& row, double fit_share) {
   return static_cast<double>(hash >> 11) * 0x1.0p-53 < fit_share;
 }
 
+std::vector<CalibrationRow> Sample(const std::vector<CalibrationRow>& rows, std::size_t most) {
+  // Rows come in the random order of the tables, or in one that repeats: every n-th of a kind.
+  std::map<std::array<std::string, 4>, std::vector<std::size_t>> kinds;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const LatencyCase& c = rows[i].latency;
+    kinds[{c.device, c.source, c.dtype, c.type}].push_back(i);
+  }
+  std::vector<CalibrationRow> result;
+  for (const auto& [kind, members] : kinds) {
+    const std::size_t count = std::min(most, members.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      result.push_back(rows[members[i * members.size() / count]]);
+    }
+  }
+  return result;
+}
+
 Calibration Calibrate(const std::vector<CalibrationRow>& rows,
                       const std::vector<CalibrationRow>& held_out, const TimingConstants& start,
                       const std::vector<Constant>& fixed, const CalibrationOptions& options) {
@@ -249,21 +282,21 @@ Calibration Calibrate(const std::vector<CalibrationRow>& rows,
     throw Error("{} rows are too few to fit constants, {} are the least", rows.size(), kFewestRows);
   }
   Calibration result;
-  result.before = Summarize(Compare(held_out, start));
+  result.before = Summarize(Compare(held_out, start, {}));
   Fit fit(rows, options);
   Parameters parameters = Sensitive(fit, start, fixed);
   Eigen::VectorXd errors;
   result.iterations = Minimize(fit, parameters, start, options, errors);
   result.values = parameters.Apply(start, parameters.now);
-  SetRanges(rows, result.values);
+  SetRanges(rows, parameters.ids, result.values);
   for (std::size_t j = 0; j < parameters.ids.size(); ++j) {
     const Constant id = parameters.ids[j];
     const double error = errors[static_cast<Eigen::Index>(j)];
     result.constants.push_back({id, start[id], result.values[id],
                                 parameters.scales[j].Relative(error, result.values[id])});
   }
-  result.fitted = Summarize(Compare(rows, result.values));
-  result.held_out = Summarize(Compare(held_out, result.values));
+  result.fitted = Summarize(Compare(rows, result.values, parameters.ids));
+  result.held_out = Summarize(Compare(held_out, result.values, parameters.ids));
   return result;
 }
 

@@ -21,7 +21,7 @@ struct CalibrationOptions {
   // Errors (of the logarithm) beyond this count less and less: outliers do not steer the fit.
   double robust_scale = 0.07;
   // How strongly constants are held at where they start, for those that the rows say little about.
-  double prior = 1e-4;
+  double prior = 3e-4;
 };
 
 struct FittedConstant {
@@ -38,12 +38,17 @@ struct Calibration {
 };
 
 // Least squares on log(expected / measured) over the constants that change any prediction, within
-// their ranges. Starts from `start`; `fixed` constants stay. Also sets the range.* constants from
+// their ranges. Starts from `start`; `fixed` constants stay as each row's device has them, so that
+// rows of several architectures can be fitted together. Also sets the range.* constants from
 // the errors of the rows that were fitted. `held_out` rows are only scored. Throws Error for fewer
 // than 20 rows.
 Calibration Calibrate(const std::vector<CalibrationRow>& rows,
                       const std::vector<CalibrationRow>& held_out, const TimingConstants& start,
                       const std::vector<Constant>& fixed, const CalibrationOptions& options);
+
+// At most `most` rows of each device, source, type and operator, evenly spaced: tables with many
+// rows of one kind do not outvote the others.
+std::vector<CalibrationRow> Sample(const std::vector<CalibrationRow>& rows, std::size_t most);
 
 // Whether a row belongs to the share that is fitted, by a hash of what it describes: the same in
 // every run and on every machine.

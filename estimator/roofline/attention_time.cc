@@ -9,12 +9,20 @@ namespace {
 using C = Constant;
 
 constexpr double kKeyTile = 64;      // keys that a block takes at a time
+constexpr double kWideHead = 128;    // larger heads leave few registers for the other operand
 constexpr double kHeadGranule = 16;  // matrix instructions pad the head size
 // Queries that share a key-value head fit one block of the shared decode kernel up to here.
 constexpr double kMaxShared = 32;
 constexpr double kMinPart = 128;  // keys of one part when the key length is split
+// Rows of a shared decode kernel's tile: 16-bit caches use instructions of 16 rows, 8-bit of 8.
+constexpr double kWideRows = 16, kNarrowRows = 8;
+constexpr double kSingleResident = 3;  // blocks of one query head that a unit runs side by side
 
 double RoundUp(double value, double multiple) { return std::ceil(value / multiple) * multiple; }
+
+double PaddedHead(const AttentionProblem& p) {
+  return std::exp2(std::ceil(std::log2(std::max(p.head_size, kHeadGranule))));
+}
 
 struct Operands {
   double queries, keys_values, output;  // elements
@@ -32,13 +40,23 @@ void StreamMemory(const TimingDevice& d, const Conditions& conditions, double to
                       (miss / (d.memory_rate * d[C::kMemorySustained]) + (1 - miss) / CacheRate(d));
 }
 
+double Efficiency(const TimingDevice& d, const AttentionProblem& p) {
+  double efficiency = p.query_bytes <= 1 ? d[C::kAttentionEfficiency8] : d[C::kAttentionEfficiency];
+  if (p.phase == AttentionPhase::kPrefill) efficiency *= d[C::kAttentionPaged];
+  if (p.query_bytes <= 1 && p.head_size > kWideHead) efficiency *= d[C::kAttentionWide8];
+  return efficiency;
+}
+
 // One block holds a tile of queries of one head and walks along the keys.
 AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p, double tile) {
   AttentionTime t;
   t.block_queries = static_cast<int>(tile);
-  const double efficiency =
-      p.query_bytes <= 1 ? d[C::kAttentionEfficiency8] : d[C::kAttentionEfficiency];
-  const double flops_per_clock = p.peak / d.units / d.clock;
+  const double efficiency = Efficiency(d, p);
+  const double queries = p.batch * p.heads * p.query_length;
+  const double seen = p.causal ? p.key_length / 2 : p.key_length;
+  const double power = PowerShare(d, true, p.query_bytes, p.peak * efficiency,
+                                  4 * queries * seen * p.head_size / (p.peak * efficiency));
+  const double flops_per_clock = p.peak / d.units / d.clock * power;
   const double head = RoundUp(p.head_size, kHeadGranule);
   const double score_clocks =
       4 * head / (flops_per_clock * efficiency) + d[C::kAttentionScoreCycles];
@@ -66,7 +84,9 @@ AttentionTime PrefillTime(const TimingDevice& d, const AttentionProblem& p,
     // Reads the projections, rotates, writes queries and the cache.
     t.prepare_bytes = (elements.queries + elements.keys_values) * 2 +
                       elements.queries * p.query_bytes + elements.keys_values * p.key_value_bytes;
-    t.prepare_seconds = t.prepare_bytes / (d.memory_rate * d[C::kAttentionPrepare]);
+    const double miss = MissShare(d, conditions, t.prepare_bytes);
+    t.prepare_seconds = t.prepare_bytes * (miss / (d.memory_rate * d[C::kAttentionPrepare]) +
+                                           (1 - miss) / (CacheRate(d) * d[C::kAttentionPrepare]));
     t.launch_seconds += d[C::kLaunchPrefill];
   }
   StreamMemory(d, conditions, t.memory_bytes + t.prepare_bytes, &t);
@@ -76,6 +96,35 @@ AttentionTime PrefillTime(const TimingDevice& d, const AttentionProblem& p,
   return t;
 }
 
+// What one block of a decode kernel takes: `latency` seconds for a block alone on its unit, `rate`
+// seconds per block and unit when many follow each other, and bytes per second on top.
+struct DecodeBlock {
+  double latency, rate, fill;
+};
+
+DecodeBlock SharedBlock(const TimingDevice& d, const AttentionProblem& p, double group) {
+  const bool narrow = p.key_value_bytes <= 1;
+  // The tile holds the group's queries, padded; head sizes are padded to powers of two.
+  const double rows = std::max(group, narrow ? kNarrowRows : kWideRows);
+  const double overhead = d[narrow ? C::kDecodeBlockOverhead8 : C::kDecodeBlockOverhead] +
+                          rows * PaddedHead(p) * d[C::kDecodeRow] / d.clock;
+  return {overhead, overhead, d[narrow ? C::kDecodeFill8 : C::kDecodeFill] * d.clock};
+}
+
+DecodeBlock SingleBlock(const TimingDevice& d, const AttentionProblem& p) {
+  const bool narrow = p.key_value_bytes <= 1;
+  const double rate = d[narrow ? C::kDecodeHeadOverhead8 : C::kDecodeHeadOverhead];
+  return {kSingleResident * rate, rate,
+          d[narrow ? C::kDecodeFillSingle8 : C::kDecodeFillSingle] * d.clock};
+}
+
+// Pieces of the key length that run side by side: while units are idle, and no shorter than
+// kMinPart keys.
+double KeyParts(const TimingDevice& d, const AttentionProblem& p, bool shared, double serving) {
+  if (shared && p.key_value_bytes <= 1 && d[C::kDecodeSplit8] < 0.5) return 1;
+  return std::max(1.0, std::min(std::floor(d.units / serving), std::ceil(p.key_length / kMinPart)));
+}
+
 AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
                          const Conditions& conditions) {
   AttentionTime t;
@@ -83,16 +132,14 @@ AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
   const double group = p.heads / p.key_value_heads;
   t.shared = group > 1 && group <= kMaxShared;
   const double serving = t.shared ? p.batch * p.key_value_heads : p.batch * p.heads;
-  // Parts of the key length run side by side while units are idle.
-  t.parts = std::max(
-      1.0, std::min(std::floor(2 * d.units / serving), std::ceil(p.key_length / kMinPart)));
+  t.parts = KeyParts(d, p, t.shared, serving);
   t.blocks = serving * t.parts;
   t.waves = t.blocks / d.units;
-  const double block_bytes = 2 * p.key_length / t.parts * p.head_size * p.key_value_bytes;
-  const double fill = d[t.shared ? C::kDecodeFill : C::kDecodeFillSingle] * d.clock;
-  t.block_seconds =
-      d[t.shared ? C::kDecodeBlockOverhead : C::kDecodeHeadOverhead] + block_bytes / fill;
-  t.units_seconds = std::max(1.0, t.waves) * t.block_seconds;
+  const DecodeBlock block = t.shared ? SharedBlock(d, p, group) : SingleBlock(d, p);
+  const double part_bytes = 2 * p.key_length / t.parts * p.head_size * p.key_value_bytes;
+  t.block_seconds = block.latency + part_bytes / block.fill;
+  t.units_seconds =
+      t.block_seconds + std::max(0.0, t.waves - 1) * (block.rate + part_bytes / block.fill);
   const Operands elements = Elements(p);
   const double own = (elements.queries + elements.output) * 2;
   t.memory_bytes = own + elements.keys_values * p.key_value_bytes;
@@ -101,6 +148,7 @@ AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
   t.cache_seconds = cached / CacheRate(d);
   t.launch_seconds = d[C::kLaunchDecode];
   t.seconds = Overlap(d[C::kDecodeOverlap], t.units_seconds, t.memory_seconds, t.cache_seconds);
+  if (t.parts > 1) t.seconds += d[C::kDecodeSplit];
   return t;
 }
 

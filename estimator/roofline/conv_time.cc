@@ -10,6 +10,7 @@ namespace {
 
 using C = Constant;
 
+constexpr double kChannelStep = 8;
 constexpr double kDepthStep = 8;  // the main loop advances by eight elements of k
 
 // The products of a method, and what they read and write.
@@ -29,14 +30,17 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Products& w,
   t->n = w.n;
   t->k = w.k;
   const double depth = std::ceil(w.k / kDepthStep) * kDepthStep;
+  const double rate = p.peak * w.efficiency;
+  const double power =
+      PowerShare(d, p.tensor, p.element_bytes, rate, 2 * w.batch * w.m * w.n * w.k / rate);
   double best = 0;
   for (const Tile tile : ConvTiles()) {
     const double rows = tile.rows, columns = tile.columns;
     const double tiles = w.batch * std::ceil(w.m / rows) * std::ceil(w.n / columns);
     const double waves = std::ceil(tiles / d.units);
     const double busy = std::min(1.0, waves * rows * columns / d[C::kConvBusyArea]);
-    const double efficiency =
-        std::min(1.0, w.efficiency / (1 + d[C::kConvTilePenalty] * (1 / rows + 1 / columns)));
+    const double efficiency = std::min(
+        1.0, w.efficiency * power / (1 + d[C::kConvTilePenalty] * (1 / rows + 1 / columns)));
     const double arithmetic = 2 * rows * columns * depth / (p.peak / d.units * efficiency);
     const double drain = rows * columns * w.result_bytes / (d[C::kConvDrain] * d.clock);
     const double seconds = waves * (arithmetic / busy + drain + d[C::kConvTileOverhead]);
@@ -57,14 +61,18 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Products& w,
 // The implicit GEMM with the tiles and constants of matrix products.
 ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, double input_bytes,
                      const Conditions& conditions) {
+  // Matrix instructions take channels by eight: libraries pad what is no multiple.
+  const double group_channels = p.channels / p.groups;
+  const double channels =
+      p.tensor ? std::ceil(group_channels / kChannelStep) * kChannelStep : group_channels;
   GemmProblem gemm{.batch = p.groups,
                    .m = p.batch * p.out_height * p.out_width,
                    .n = p.filters / p.groups,
-                   .k = p.channels / p.groups * p.kernel_height * p.kernel_width,
+                   .k = channels * p.kernel_height * p.kernel_width,
                    .input_bytes = p.element_bytes,
                    .output_bytes = p.element_bytes,
                    .tensor = p.tensor,
-                   .peak = p.peak,
+                   .peak = p.tensor ? p.peak * d[C::kConvTensor] : p.peak,
                    .activation_bytes = input_bytes,
                    .extra_bytes = p.extra_bytes};
   const GemmTime g = ExpectedGemm(d, gemm, conditions);

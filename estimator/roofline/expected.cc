@@ -78,6 +78,13 @@ class Estimator {
     return nest_macs > 0 ? std::max(1.0, std::round(macs / nest_macs)) : 1;
   }
 
+  // Kernels that follow each other leave a power-limited board no pause to recover in: over all of
+  // them it does no more FLOP/s than its power carries.
+  double AtSustainedPower(double seconds, double launch, double flops) const {
+    if (options_.eager) return seconds;
+    return std::max(seconds, launch + flops / PowerLimit(timing_, tensor_, element_bytes_));
+  }
+
   void Finish(double seconds, double repeats, double launch, double log_range) {
     result_.launch = launch * repeats;
     result_.time = WithRange(seconds * repeats, log_range, bound_.time.value());
@@ -107,8 +114,8 @@ class Estimator {
     result_.units = t.units_seconds * repeats;
     result_.memory = t.memory_seconds * repeats;
     if (options_.explain) ExplainGemm(timing_, p, conditions_, t, result_);
-    Finish(t.seconds, repeats, t.launch_seconds,
-           timing_[p.batch > 1 ? Constant::kRangeBatched : Constant::kRangeGemm]);
+    Finish(AtSustainedPower(t.seconds, t.launch_seconds, 2 * p.batch * p.m * p.n * p.k), repeats,
+           t.launch_seconds, timing_[p.batch > 1 ? Constant::kRangeBatched : Constant::kRangeGemm]);
     return true;
   }
 
@@ -149,7 +156,8 @@ class Estimator {
     result_.units = t.units_seconds * repeats;
     result_.memory = (t.memory_seconds + t.transform_seconds) * repeats;
     if (options_.explain) ExplainConv(timing_, p, t, result_);
-    Finish(t.seconds, repeats, t.launch_seconds, timing_[Constant::kRangeConv]);
+    Finish(AtSustainedPower(t.seconds, t.launch_seconds, 2 * t.batch * t.m * t.n * t.k), repeats,
+           t.launch_seconds, timing_[Constant::kRangeConv]);
     return true;
   }
 

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace dlcost {
 namespace {
+
+constexpr double kWarpColumns = 8;  // columns of a vector kernel's tile that one warp computes
 
 // The constants of one kind of unit.
 struct UnitConstants {
@@ -48,7 +51,7 @@ struct Shared {
   UnitConstants c;
   double a, w, out;       // bytes of activations, weights, result
   double miss_a, miss_w;  // shares that come from device memory
-  double rate_gain;       // shape and burst
+  double rate_gain;       // shape and power limit
   double sustained;       // byte/s of device memory
   double cache_rate;      // byte/s
   double keep_a, keep_w;  // share of one matrix that the cache cannot keep for a second panel
@@ -62,11 +65,9 @@ Shared Prepare(const TimingDevice& d, const GemmProblem& p, const Conditions& co
   s.out = p.batch * p.m * p.n * p.output_bytes;
   s.miss_a = MissShare(d, conditions, s.a + s.w + s.out + p.extra_bytes);
   s.miss_w = MissShare(d, conditions, s.a + conditions.weight_copies * s.w + s.out);
-  // A power limit lets short kernels run at a higher clock than long ones.
-  const double work = 2 * p.batch * p.m * p.n * p.k / (p.peak * s.c.efficiency);
-  const double burst =
-      1 + (d[Constant::kBurstGain] - 1) * std::exp(-work / d[Constant::kBurstTime]);
-  s.rate_gain = burst * s.c.shape;
+  const double rate = p.peak * s.c.efficiency;
+  s.rate_gain = s.c.shape *
+                PowerShare(d, p.tensor, p.input_bytes, rate, 2 * p.batch * p.m * p.n * p.k / rate);
   s.sustained = d.memory_rate * d[Constant::kMemorySustained];
   s.cache_rate = CacheRate(d);
   const auto too_large = [&](double bytes) {
@@ -77,8 +78,17 @@ Shared Prepare(const TimingDevice& d, const GemmProblem& p, const Conditions& co
   return s;
 }
 
+// The 8-norm of two times that overlap almost completely.
+double AlmostLonger(double a, double b) {
+  const double longer = std::max(a, b);
+  double power = std::min(a, b) / longer;
+  for (int i = 0; i < 3; ++i) power *= power;
+  return longer * std::sqrt(std::sqrt(std::sqrt(1 + power)));
+}
+
+// Gives up, with an infinite time, as soon as it is clear that the tile is no faster than `best`.
 GemmTime WithTile(const TimingDevice& d, const GemmProblem& p, const Shared& s, Tile tile,
-                  int split) {
+                  int split, double best = std::numeric_limits<double>::infinity()) {
   GemmTime t;
   t.tile = tile;
   t.split = split;
@@ -94,12 +104,24 @@ GemmTime WithTile(const TimingDevice& d, const GemmProblem& p, const Shared& s, 
   t.efficiency = std::min(
       1.0, s.c.efficiency * s.rate_gain / (1 + s.c.tile_penalty * (1 / rows + 1 / columns)));
 
-  const double arithmetic = 2 * rows * columns * depth / (p.peak / d.units * t.efficiency);
+  // Warps whose columns lie beyond the matrix compute nothing.
+  const double used =
+      p.tensor ? columns
+               : std::min(columns, std::ceil(p.n / kWarpColumns) * kWarpColumns / tiles_n);
+  const double arithmetic = 2 * rows * used * depth / (p.peak / d.units * t.efficiency);
   const double fill = (rows + columns) * depth * p.input_bytes / (s.c.fill * d.clock);
   const double part_bytes = split > 1 ? 4 : p.output_bytes;
   const double drain = rows * columns * part_bytes / (s.c.drain * d.clock);
-  t.tile_seconds = Overlap(4, arithmetic, fill) / t.busy + drain + s.c.overhead;
-  t.units_seconds = t.waves * t.tile_seconds;
+  const double compute = AlmostLonger(arithmetic, fill) / t.busy;
+  if (p.tensor) {
+    // One block fills a unit: nothing computes while its tile drains.
+    t.tile_seconds = compute + drain + s.c.overhead;
+    t.units_seconds = t.waves * t.tile_seconds;
+  } else {
+    // While one block drains its tile another one computes; the last drain stands alone.
+    t.tile_seconds = AlmostLonger(compute, drain) + s.c.overhead;
+    t.units_seconds = t.waves * t.tile_seconds + std::min(compute, drain);
+  }
 
   // Blocks start along n first: those that run together cover `across` columns of tiles and
   // `down` rows of tiles; each group reads the panels of the other matrix again.
@@ -113,11 +135,18 @@ GemmTime WithTile(const TimingDevice& d, const GemmProblem& p, const Shared& s, 
   t.memory_bytes = first_bytes + t.reread_bytes;
   const double stream = (first_bytes + t.reread_bytes / d[Constant::kMemoryReread]) / s.sustained;
   t.memory_seconds = stream + std::min(d[Constant::kMemoryLatency], stream);
-  t.cache_bytes = t.tiles * (rows + columns) * depth * p.input_bytes;
+  // Blocks of a cluster load the operand that they share once.
+  const double shared =
+      p.tensor ? std::max(rows, columns) * (1 - 1 / d[Constant::kTensorCluster]) : 0;
+  t.cache_bytes = t.tiles * (rows + columns - shared) * depth * p.input_bytes;
   t.cache_seconds = t.cache_bytes / s.cache_rate;
   if (split > 1) {
     // Every part writes 4-byte sums; a last pass reads them and writes the result.
     t.split_seconds = s.c.split + p.batch * p.m * p.n * 4 * split * 1.5 / s.cache_rate;
+  }
+  if (std::max({t.units_seconds, t.memory_seconds, t.cache_seconds}) + t.split_seconds >= best) {
+    t.seconds = std::numeric_limits<double>::infinity();
+    return t;
   }
   t.seconds =
       Overlap(s.c.overlap, t.units_seconds, t.memory_seconds, t.cache_seconds) + t.split_seconds;
@@ -163,7 +192,9 @@ GemmTime ExpectedGemm(const TimingDevice& device, const GemmProblem& problem,
     if (!problem.tensor && batched && tile.rows < device[Constant::kVectorBatchedRows]) continue;
     for (const int split : KSplits()) {
       if (split > 1 && (batched || split > problem.k / 64)) break;
-      const GemmTime time = WithTile(device, problem, shared, tile, split);
+      const GemmTime time =
+          WithTile(device, problem, shared, tile, split,
+                   best.tiles == 0 ? std::numeric_limits<double>::infinity() : best.seconds);
       if (best.tiles == 0 || time.seconds < best.seconds) best = time;
     }
   }

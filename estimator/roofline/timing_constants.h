@@ -29,7 +29,8 @@ enum class Constant {
   kCacheRate,
   kCacheWarmUntil,
   kCacheColdAfter,
-  kBurstGain,
+  kPowerVector,
+  kPowerTensor,
   kBurstTime,
   kVectorEfficiency,
   kVectorRagged,
@@ -54,16 +55,26 @@ enum class Constant {
   kTensorSplit,
   kTensorOverlap,
   kTensorResident,
+  kTensorCluster,
   kAttentionEfficiency,
   kAttentionEfficiency8,
+  kAttentionWide8,
+  kAttentionPaged,
   kAttentionScoreCycles,
   kAttentionBlockOverhead,
   kAttentionPrepare,
   kAttentionOverlap,
   kDecodeBlockOverhead,
+  kDecodeBlockOverhead8,
+  kDecodeRow,
   kDecodeHeadOverhead,
+  kDecodeHeadOverhead8,
   kDecodeFill,
+  kDecodeFill8,
   kDecodeFillSingle,
+  kDecodeFillSingle8,
+  kDecodeSplit,
+  kDecodeSplit8,
   kDecodeOverlap,
   kConvEfficiency,
   kConvTilePenalty,
@@ -73,6 +84,7 @@ enum class Constant {
   kConvWinogradFused,
   kConvWinogradStaged,
   kConvOverlap,
+  kConvTensor,
   kStreamSustained,
   kSoftmaxOnePass,
   kSoftmaxTwoPass,
@@ -101,6 +113,9 @@ struct ConstantDef {
 std::span<const ConstantDef> ConstantDefs();
 const ConstantDef& Def(Constant constant);
 std::optional<Constant> FindConstant(std::string_view name);
+// Whether a constant says what an architecture, a board or the libraries written for it are like:
+// no value of it holds for all of them.
+bool IsTrait(Constant constant);
 
 // One value per constant.
 class TimingConstants {
@@ -109,6 +124,8 @@ class TimingConstants {
   // The values of ConstantDefs() with those of `timing` (Device::timing) on top. Throws Error for
   // an unknown name, with the nearest one, and for a value outside its range.
   explicit TimingConstants(const std::map<std::string, double>& timing);
+  // The values of `common` with those of `timing` on top.
+  TimingConstants(const TimingConstants& common, const std::map<std::string, double>& timing);
 
   double operator[](Constant constant) const { return values_[static_cast<std::size_t>(constant)]; }
   double& operator[](Constant constant) { return values_[static_cast<std::size_t>(constant)]; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "estimator/core/error.h"
 #include "estimator/hardware/device.h"
@@ -17,6 +18,8 @@ TimingDevice MakeTimingDevice(const Device& device) {
   result.clock = device.boost_clock ? device.boost_clock->value() : 1e9;
   result.memory_rate = device.memory.bandwidth->value();
   result.cache = device.WarmCapacity().AsDouble();
+  if (device.power) result.power = device.power->value();
+  if (device.process) result.process = *device.process;
   result.constants = TimingConstants(device.timing);
   return result;
 }
@@ -28,16 +31,33 @@ double MissShare(const TimingDevice& device, const Conditions& conditions, doubl
       (filled - device[Constant::kCacheWarmUntil]) / device[Constant::kCacheColdAfter], 0.0, 1.0);
 }
 
+double PowerLimit(const TimingDevice& device, bool tensor, double bytes) {
+  if (device.power <= 0 || device.process <= 0) return std::numeric_limits<double>::infinity();
+  const double width = tensor ? std::min(bytes, 4.0) / 2 : bytes / 4;
+  const double energy = device[tensor ? Constant::kPowerTensor : Constant::kPowerVector] * 1e-12 *
+                        device.process * width;
+  return device.power / energy;
+}
+
+double PowerShare(const TimingDevice& device, bool tensor, double bytes, double rate,
+                  double seconds) {
+  const double sustained = std::min(1.0, PowerLimit(device, tensor, bytes) / rate);
+  return sustained + (1 - sustained) * std::exp(-seconds / device[Constant::kBurstTime]);
+}
+
 double CacheRate(const TimingDevice& device) {
-  return device.memory_rate * device[Constant::kCacheRate];
+  return device.units * device.clock * device[Constant::kCacheRate];
 }
 
 double Overlap(double p, double a, double b, double c) {
   const double longest = std::max({a, b, c});
   if (longest <= 0) return 0;
-  // Scaled by the longest, so that no power underflows.
-  const double sum = std::pow(a / longest, p) + std::pow(b / longest, p) + std::pow(c / longest, p);
-  return longest * std::pow(sum, 1 / p);
+  // Scaled by the longest, so that no power underflows; powers of 0 and 1 cost a comparison.
+  const auto power = [&](double x) {
+    return x == longest ? 1 : x > 0 ? std::pow(x / longest, p) : 0;
+  };
+  const double sum = power(a) + power(b) + power(c);
+  return sum == 1 ? longest : longest * std::pow(sum, 1 / p);
 }
 
 TimeRange WithRange(double expected, double log_range, double bound) {

@@ -15,6 +15,8 @@ struct TimingDevice {
   double clock = 1e9;      // of the units, in Hz
   double memory_rate = 0;  // rated bandwidth of device memory, byte/s
   double cache = 0;        // bytes that can stay on the chip between kernels
+  double power = 0;        // of the board, in W; 0: not public, no limit
+  double process = 0;      // feature size by name ("4N", "4NP": 5), in nm; 0: not public, no limit
   TimingConstants constants;
 
   double operator[](Constant constant) const { return constants[constant]; }
@@ -34,6 +36,16 @@ struct Conditions {
 
 // Share (0 to 1) of `bytes` that has left the cache when `touched` bytes pass between two uses.
 double MissShare(const TimingDevice& device, const Conditions& conditions, double touched);
+
+// FLOP/s that the board's power carries; infinite where power or process are not public. `bytes` is
+// the width of the inputs.
+double PowerLimit(const TimingDevice& device, bool tensor, double bytes);
+
+// Share (0 to 1) of an arithmetic rate, in FLOP/s, that the board's power allows a kernel which
+// would take `seconds` at that rate. Boards start a kernel at full clock and come down to what
+// their power carries. `bytes` is the width of the inputs.
+double PowerShare(const TimingDevice& device, bool tensor, double bytes, double rate,
+                  double seconds);
 
 // Bytes per second that the last-level cache delivers to all units.
 double CacheRate(const TimingDevice& device);

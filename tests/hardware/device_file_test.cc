@@ -234,6 +234,41 @@ TEST_F(DeviceFileTest, EarlierDirectoriesWin) {
               ::testing::ThrowsMessage<Error>(HasSubstr("no device database at '/nowhere'")));
 }
 
+TEST_F(DeviceFileTest, ConstantsThatNobodyMeasuredAreAssumedOrANeighbours) {
+  Write("near.yaml", R"(calibration:
+  measured: [far-chip]
+timing: {launch: 7 us, speed: 3}
+)");
+  const std::string own = Replaced(kChip, "timing: {launch: 2.5 us, efficiency: 85 %}",
+                                   R"(calibration:
+  measured: [my_chip]
+  neighbours: [near]
+  assumed: {efficiency: 60 %, width: 2}
+timing: {launch: 2.5 us, efficiency: 85 %}
+process_nm: 7)");
+  const std::string path = Write("my_chip.yaml", own);
+  const DeviceDatabase database({dir_.string()});
+  const Device measured = database.Find(path);
+  EXPECT_DOUBLE_EQ(*measured.Timing("launch"), 2.5e-6);
+  EXPECT_DOUBLE_EQ(*measured.Timing("efficiency"), 0.85);
+  EXPECT_EQ(measured.Timing("width"), 2);
+  EXPECT_EQ(measured.Timing("speed"), 3);
+  EXPECT_EQ(measured.process, 7);
+  EXPECT_THAT(measured.calibrated_on, ::testing::ElementsAre("my_chip"));
+
+  const Device unmeasured = database.Find(path, {}, {"my_chip"});
+  EXPECT_DOUBLE_EQ(*unmeasured.Timing("launch"), 7e-6);
+  EXPECT_DOUBLE_EQ(*unmeasured.Timing("efficiency"), 0.6);
+  EXPECT_TRUE(unmeasured.calibrated_on.empty());
+
+  const Device alone = database.Find(path, {}, {"my_chip", "far-chip"});
+  EXPECT_FALSE(alone.Timing("launch").has_value());
+}
+
+TEST_F(DeviceFileTest, OverridesReachConstantsThatTheFileDoesNotList) {
+  EXPECT_DOUBLE_EQ(*Read(kChip, {{"timing.launch.graph", "3 us"}}).Timing("launch.graph"), 3e-6);
+}
+
 TEST_F(DeviceFileTest, TheDocumentedExampleIsADevice) {
   std::ifstream in(std::string(DLCOST_SOURCE_DIR) + "/docs/hardware.md");
   const std::string text(std::istreambuf_iterator<char>(in), {});

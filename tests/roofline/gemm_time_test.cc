@@ -20,7 +20,6 @@ TimingDevice PlainDevice() {
   c[Constant::kMemorySustained] = 1;
   c[Constant::kMemoryLatency] = 0;
   c[Constant::kMemoryReread] = 1;
-  c[Constant::kBurstGain] = 1;
   c[Constant::kTensorEfficiency] = 1;
   c[Constant::kTensorTilePenalty] = 0;
   c[Constant::kTensorFill] = 400;
@@ -48,8 +47,65 @@ TEST(GemmTime, TilesAndWavesByHand) {
   const double arithmetic = 2.0 * 128 * 128 * 1024 / 1e12;
   const double fill = 256.0 * 1024 * 2 / 400e9;
   const double drain = 128.0 * 128 * 2 / 400e9;
-  EXPECT_NEAR(t.tile_seconds, Overlap(4, arithmetic, fill) + drain, 1e-15);
+  EXPECT_NEAR(t.tile_seconds, Overlap(8, arithmetic, fill) + drain, 1e-15);
   EXPECT_EQ(t.launch_seconds, 2e-6);
+}
+
+TEST(GemmTime, OnVectorUnitsOneTileDrainsWhileTheNextComputes) {
+  TimingDevice d = PlainDevice();
+  d.constants[Constant::kVectorEfficiency] = 1;
+  d.constants[Constant::kVectorTilePenalty] = 0;
+  d.constants[Constant::kVectorTileOverhead] = 0;
+  d.constants[Constant::kVectorDrain] = 1;
+  GemmProblem p{.batch = 300,
+                .m = 128,
+                .n = 128,
+                .k = 16,
+                .input_bytes = 4,
+                .output_bytes = 4,
+                .tensor = false,
+                .peak = 100e12};
+  // 64 KiB per tile at 1 B/clk; the products take a hundredth of that.
+  const double drain = 128.0 * 128 * 4 / 1e9;
+  const GemmTime t = GemmWithTile(d, p, {}, {128, 128}, 1);
+  EXPECT_EQ(t.waves, 3);
+  EXPECT_NEAR(t.units_seconds, 3 * drain, 0.02 * drain);
+}
+
+TEST(GemmTime, ColumnsBeyondTheMatrixCostWarpsNotTiles) {
+  TimingDevice d = PlainDevice();
+  d.constants[Constant::kVectorDrain] = 400;
+  GemmProblem p{.m = 12800,
+                .n = 40,
+                .k = 4096,
+                .input_bytes = 4,
+                .output_bytes = 4,
+                .tensor = false,
+                .peak = 100e12};
+  const double ragged = GemmWithTile(d, p, {}, {128, 64}, 1).tile_seconds;
+  p.n = 64;
+  const double full = GemmWithTile(d, p, {}, {128, 64}, 1).tile_seconds;
+  EXPECT_NEAR(ragged / full, 40.0 / 64, 0.05);
+}
+
+TEST(GemmTime, BlocksOfAClusterShareAnOperand) {
+  TimingDevice d = PlainDevice();
+  const GemmProblem p = Square(4096, 4096, 4096);
+  const double alone = GemmWithTile(d, p, {}, {128, 256}, 1).cache_bytes;
+  d.constants[Constant::kTensorCluster] = 2;
+  EXPECT_NEAR(GemmWithTile(d, p, {}, {128, 256}, 1).cache_bytes, alone * 256 / 384, 1);
+}
+
+TEST(GemmTime, ABoardWithoutPowerForItsPeakSlowsDown) {
+  TimingDevice d = PlainDevice();
+  EXPECT_EQ(PowerShare(d, true, 2, 100e12, 1), 1);  // power not public: no limit
+  d.power = 100;
+  d.process = 10;
+  d.constants[Constant::kPowerTensor] = 0.2;  // 2 pJ per FLOP: 50 TFLOP/s
+  d.constants[Constant::kBurstTime] = 1e-3;
+  EXPECT_NEAR(PowerShare(d, true, 2, 100e12, 1), 0.5, 1e-9);
+  EXPECT_NEAR(PowerShare(d, true, 1, 100e12, 1), 1, 1e-9);     // half the energy in 8 bits
+  EXPECT_NEAR(PowerShare(d, true, 2, 100e12, 1e-6), 1, 1e-3);  // over before the clock comes down
 }
 
 TEST(GemmTime, TheLastWaveCostsAsMuchAsAFullOne) {

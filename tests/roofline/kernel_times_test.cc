@@ -103,7 +103,37 @@ TEST(AttentionTime, DecodeSplitsTheKeysWhileUnitsAreIdle) {
                            .key_value_heads = 1,
                            .head_size = 128,
                            .peak = 100e12};
-  EXPECT_EQ(ExpectedAttention(d, p, {}).parts, 200);
+  EXPECT_EQ(ExpectedAttention(d, p, {}).parts, 100);
+}
+
+TEST(AttentionTime, LibrariesThatDoNotSplitNarrowCachesLeaveUnitsIdle) {
+  TimingDevice d = PlainDevice();
+  AttentionProblem p{.phase = AttentionPhase::kDecode,
+                     .batch = 1,
+                     .key_length = 65536,
+                     .heads = 8,
+                     .key_value_heads = 1,
+                     .head_size = 128,
+                     .key_value_bytes = 1,
+                     .peak = 100e12};
+  const double split = ExpectedAttention(d, p, {}).seconds;
+  d.constants[Constant::kDecodeSplit8] = 0;
+  EXPECT_EQ(ExpectedAttention(d, p, {}).parts, 1);
+  EXPECT_GT(ExpectedAttention(d, p, {}).seconds, 5 * split);
+}
+
+TEST(AttentionTime, HeadSizesArePaddedToPowersOfTwo) {
+  const TimingDevice d = PlainDevice();
+  AttentionProblem p{.phase = AttentionPhase::kDecode,
+                     .batch = 2048,
+                     .key_length = 4,
+                     .heads = 8,
+                     .key_value_heads = 1,
+                     .head_size = 192,
+                     .peak = 100e12};
+  const double padded = ExpectedAttention(d, p, {}).block_seconds;
+  p.head_size = 256;
+  EXPECT_NEAR(ExpectedAttention(d, p, {}).block_seconds, padded, 0.1 * padded);
 }
 
 ConvProblem Conv3x3(double channels, double filters, double side) {
