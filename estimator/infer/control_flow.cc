@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "estimator/core/error.h"
+#include "models/operators/registry.h"
 
 namespace dlcost {
 namespace {
@@ -32,7 +33,7 @@ Graph& InferenceDriver::Instantiate(const Graph& original, const Graph& outer, c
     throw Unresolved("following its control flow takes more than a million steps");
   }
   Subgraph& subgraph = result_.subgraphs.emplace_back();
-  subgraph = {std::make_unique<Graph>(original), &original, &outer, &owner};
+  subgraph = {std::make_unique<Graph>(original), &original, &outer, &owner, /*taken=*/true};
   Graph& graph = *subgraph.graph;
   for (const Capture& capture : graph.captures) {
     const Tensor& from = outer.tensors[static_cast<std::size_t>(capture.outer)];
@@ -51,6 +52,13 @@ void InferenceDriver::Rollback(Mark mark) {
   result_.nodes.erase(result_.nodes.begin() + static_cast<std::ptrdiff_t>(mark.nodes),
                       result_.nodes.end());
   result_.subgraphs.resize(mark.subgraphs);
+  result_.last_iterations.erase(
+      result_.last_iterations.begin() + static_cast<std::ptrdiff_t>(mark.last_iterations),
+      result_.last_iterations.end());
+}
+
+bool InferenceDriver::CanFollow(Count nodes) const {
+  return nodes * 2 <= Count(static_cast<std::int64_t>(kMaxVisits - visits_));
 }
 
 bool ControlNode::HasInput(std::size_t i) {
@@ -74,6 +82,20 @@ void ControlNode::SetOutput(std::size_t i, const Known& known) {
   tensor.value = known.value;
   tensor.foldable = known.foldable;
   tensor.upper_bound = known.upper_bound;
+}
+
+void ControlNode::BindInput(std::size_t i, std::int64_t value) {
+  Tensor& tensor = graph_.tensors[static_cast<std::size_t>(node().inputs[i])];
+  tensor.value = std::make_shared<const Value>(std::vector<std::int64_t>{value});
+}
+
+OpContext ControlNode::Context() {
+  return OpContext(graph_, node(), SinceVersion(*counted().def, node().opset));
+}
+
+bool ControlNode::HasBody(const std::string& name) {
+  const AttributeValue* value = node().FindAttribute(name);
+  return value != nullptr && std::get_if<std::shared_ptr<Graph>>(value) != nullptr;
 }
 
 const Graph& ControlNode::Body(const std::string& name) {
@@ -173,8 +195,10 @@ void RunIf(ControlNode& control) {
       return std::nullopt;
     }
   };
+  std::deque<Subgraph>& subgraphs = driver.result().subgraphs;
+  const std::size_t first_subgraph = subgraphs.size();
   taken = attempt(true);
-  const std::size_t middle = nodes.size();
+  const std::size_t middle = nodes.size(), middle_subgraph = subgraphs.size();
   other = attempt(false);
   if (!taken && !other) throw Error("neither branch can run: {}", failure);
   bool then_branch = taken.has_value();
@@ -188,10 +212,11 @@ void RunIf(ControlNode& control) {
   } else {
     nodes.erase(at(first), at(middle));
   }
+  if (taken && other) subgraphs[then_branch ? middle_subgraph : first_subgraph].taken = false;
   adopt(then_branch ? *taken : *other, false);
-  control.MarkUpperBound({first, 0}, std::string("the condition is computed at run time; the ") +
-                                         (then_branch ? "then" : "else") +
-                                         " branch, which costs more, is counted");
+  control.MarkUpperBound({first, 0, 0}, std::string("the condition is computed at run time; the ") +
+                                            (then_branch ? "then" : "else") +
+                                            " branch, which costs more, is counted");
 }
 
 void RunControlFlow(InferenceDriver& driver, Graph& graph, CountedNode counted) {
@@ -208,6 +233,8 @@ void RunControlFlow(InferenceDriver& driver, Graph& graph, CountedNode counted) 
         return RunLoop(control);
       case ControlFlow::kScan:
         return RunScan(control);
+      case ControlFlow::kGeneration:
+        return RunGeneration(control);
       default:
         return RunSequenceMap(control);
     }

@@ -8,8 +8,9 @@
 
 namespace dlcost {
 
-// Infers the graphs of If, Loop, Scan or SequenceMap, sets the node's output types, and appends the
-// node and, after it, the inner nodes with their repetitions. `counted` is the control-flow node.
+// Infers the graphs of If, Loop, Scan, SequenceMap or a generation of text, sets the node's output
+// types, and appends the node and, after it, the inner nodes with their repetitions. `counted` is
+// the control-flow node.
 void RunControlFlow(InferenceDriver& driver, Graph& graph, CountedNode counted);
 
 // What is known of a value that goes into or comes out of a graph.
@@ -38,9 +39,14 @@ class ControlNode {
   std::size_t NumInputs() { return node().inputs.size(); }
   std::size_t NumOutputs() { return node().outputs.size(); }
   void SetOutput(std::size_t i, const Known& known);
+  // What the user chose for an integer input of one element, where nothing is known of it.
+  void BindInput(std::size_t i, std::int64_t value);
+  // What the operator itself sees.
+  OpContext Context();
 
   // The graph attribute `name`; throws Error when there is none.
   const Graph& Body(const std::string& name);
+  bool HasBody(const std::string& name);
   // Runs a copy of `body` with these inputs, `times` for each run of the node; the inner nodes get
   // `label` between the node's name and their own. Returns what is known of its outputs.
   std::vector<Known> Run(const Graph& body, const std::vector<Known>& inputs, Count times,
@@ -60,6 +66,7 @@ void RunIf(ControlNode& control);           // control_flow.cc
 void RunLoop(ControlNode& control);         // loop.cc
 void RunScan(ControlNode& control);         // scan.cc
 void RunSequenceMap(ControlNode& control);  // sequence_map.cc
+void RunGeneration(ControlNode& control);   // generation.cc
 
 // The known type without a value: of something that differs from run to run.
 inline Known TypeOnly(Known known) {

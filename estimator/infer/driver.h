@@ -23,12 +23,16 @@ class InferenceDriver {
   // A copy of a graph that `owner` holds, with what it captures from `outer` filled in. Throws
   // Unresolved when following control flow has taken too long.
   Graph& Instantiate(const Graph& original, const Graph& outer, const Node& owner);
+  // Whether so many nodes more can be followed before Instantiate throws, with room for others.
+  bool CanFollow(Count nodes) const;
 
   // To try something and take it back.
   struct Mark {
-    std::size_t nodes, subgraphs;
+    std::size_t nodes, subgraphs, last_iterations;
   };
-  Mark Here() const { return {result_.nodes.size(), result_.subgraphs.size()}; }
+  Mark Here() const {
+    return {result_.nodes.size(), result_.subgraphs.size(), result_.last_iterations.size()};
+  }
   void Rollback(Mark mark);
 
   InferredModel& result() { return result_; }

@@ -36,6 +36,7 @@ struct Subgraph {
   const Graph* original = nullptr;  // as the file has it
   const Graph* outer = nullptr;     // holds what the graph captures
   const Node* owner = nullptr;      // in `outer`
+  bool taken = true;                // false: a branch that does not run
 };
 
 // A model whose every shape that can be known is known, counted.
@@ -52,6 +53,10 @@ struct InferredModel {
   Bytes peak_activation_bytes;
   // Graphs re-inferred for control flow; `nodes` point into them.
   std::deque<Subgraph> subgraphs;
+  // Iterations of loops are one row per node in `nodes`, with the shapes of an iteration in the
+  // middle. These are the nodes of the last iterations, whose values may be the largest: for
+  // peak_activation_bytes alone.
+  std::vector<CountedNode> last_iterations;
   std::vector<std::string> notes;
 };
 

@@ -70,6 +70,10 @@ class Liveness {
     for (const TensorId id : graph_.inputs) live += SizeAt(static_cast<std::size_t>(id));
     peak = live;
     std::vector<bool> freed(root_.size(), false);
+    // What is captured lives in the graph around, which frees it.
+    for (const Capture& capture : graph_.captures) {
+      freed[static_cast<std::size_t>(capture.inner)] = true;
+    }
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       const Node& node = *nodes_[n]->node;
       for (const TensorId id : node.outputs) {
@@ -103,6 +107,9 @@ class Liveness {
 void MeasurePeakActivations(InferredModel& model) {
   std::unordered_map<const Graph*, std::vector<const CountedNode*>> nodes;
   for (const CountedNode& counted : model.nodes) nodes[counted.graph].push_back(&counted);
+  for (const CountedNode& counted : model.last_iterations) {
+    nodes[counted.graph].push_back(&counted);
+  }
   // A graph is made after the one around it: backwards, every inner graph comes before its owner.
   InnerPeaks inner;
   for (auto subgraph = model.subgraphs.rbegin(); subgraph != model.subgraphs.rend(); ++subgraph) {

@@ -2,7 +2,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/infer/control_flow.h"
-#include "estimator/infer/trip_series.h"
+#include "estimator/infer/iterations.h"
 
 namespace dlcost {
 namespace {
@@ -52,13 +52,12 @@ class Loop {
     driver_.Rollback(mark);
     const bool alike = resolved && Stable(any);
     FindTrips(any);
-    if (alike || (trips_ > kMaxUnrolled && Stable(any))) {
+    if (trips_ == 0) {
+      Finish(initial_, ScansOf(any));
+    } else if (alike || (trips_ > kMaxUnrolled && Stable(any))) {
       Finish(StatesOf(RunBody(AnyState(), std::nullopt, trips_)), ScansOf(any));
-    } else if (trips_ <= kMaxUnrolled) {
-      Unroll(any);
-    } else if (!SumSeries()) {
-      throw Unresolved("its state changes shape in every one of " + std::to_string(trips_) +
-                       " iterations");
+    } else {
+      FollowIterations(any);
     }
     if (at_most_) {
       control_.MarkUpperBound(mark, "may stop before its " + std::to_string(trips_) +
@@ -93,10 +92,10 @@ class Loop {
   }
 
   std::vector<Known> RunBody(const std::vector<Known>& state, std::optional<std::int64_t> iteration,
-                             Count times, const std::string& label = "") {
+                             Count times) {
     std::vector<Known> inputs = {Scalar(DType::kInt64, iteration), Scalar(DType::kBool, 1)};
     inputs.insert(inputs.end(), state.begin(), state.end());
-    return control_.Run(body_, inputs, times, label);
+    return control_.Run(body_, inputs, times);
   }
 
   std::vector<Known> StatesOf(const std::vector<Known>& outputs) const {
@@ -159,44 +158,24 @@ class Loop {
     return trips;
   }
 
-  void Unroll(const std::vector<Known>& any) {
-    std::vector<Known> state = initial_;
+  // Iterations that differ: each by itself, or as a series where they are too many.
+  void FollowIterations(const std::vector<Known>& any) {
     std::vector<Known> scans = ScansOf(any);
-    for (std::int64_t i = 0; i < trips_; ++i) {
-      const std::vector<Known> outputs = RunBody(state, i, 1, std::to_string(i) + "/");
-      state = StatesOf(outputs);
+    const Iteration iteration = [&](const std::vector<Known>& state, std::int64_t trip) {
+      const std::vector<Known> outputs = RunBody(state, trip, 1);
       scans = ScansOf(outputs);
+      return StatesOf(outputs);
+    };
+    const auto nodes = static_cast<std::int64_t>(body_.nodes.size());
+    if (trips_ <= kMaxUnrolled && driver_.CanFollow(Count(nodes) * trips_)) {
+      return Finish(FollowEach(driver_, iteration, initial_, trips_), scans);
     }
-    Finish(state, scans);
-  }
-
-  // Shapes that grow by the same amount in every iteration.
-  bool SumSeries() {
-    const InferenceDriver::Mark mark = driver_.Here();
-    TripSeries series;
-    std::vector<Known> state = initial_, outputs;
-    for (std::size_t i = 0; i < TripSeries::kTrips; ++i) {
-      driver_.Rollback(mark);
-      outputs = RunBody(state, static_cast<std::int64_t>(i), 1);
-      state = StatesOf(outputs);
-      std::vector<TensorType> types;
-      for (const Known& known : state) types.push_back(known.type);
-      series.Add(driver_.result().nodes, mark.nodes, std::move(types));
+    const auto last = SumInClosedForm(driver_, iteration, initial_, trips_);
+    if (!last) {
+      throw Unresolved("its state changes shape in every one of " + std::to_string(trips_) +
+                       " iterations");
     }
-    auto total = series.Sum(trips_);
-    if (!total) {
-      driver_.Rollback(mark);
-      return false;
-    }
-    std::vector<CountedNode>& nodes = driver_.result().nodes;
-    std::move(total->nodes.begin(), total->nodes.end(),
-              nodes.begin() + static_cast<std::ptrdiff_t>(mark.nodes));
-    for (std::size_t i = 0; i < states_; ++i) {
-      state[i] = TypeOnly(state[i]);
-      state[i].type = total->types[i];
-    }
-    Finish(state, ScansOf(outputs));
-    return true;
+    Finish(*last, scans);
   }
 
   void Finish(const std::vector<Known>& state, const std::vector<Known>& scans) {

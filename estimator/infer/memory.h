@@ -13,7 +13,9 @@ namespace dlcost {
 // the operands of nodes that run through nodes that are folded. It is a parameter when it holds
 // numbers to compute with: floating-point ones, and integers that a convolution or matrix product
 // consumes or a DequantizeLinear turns into reals. Scalars, indices, shapes and masks are none.
-// Bytes count at the stored width; with `floats_as`, floating-point ones as if stored in that type.
+// Numbers in attributes that an operator computes with (OpCost::held_parameters) are parameters
+// too. Bytes count at the stored width; with `floats_as`, floating-point ones as if stored in that
+// type.
 void CountWeights(InferredModel& model, std::optional<DType> floats_as = {});
 
 // Fills in peak_activation_bytes by liveness: a tensor lives from the node that makes it to its

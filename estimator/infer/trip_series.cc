@@ -128,29 +128,36 @@ std::optional<TripSeries::Total> TripSeries::Sum(std::int64_t trips) const {
       return std::nullopt;
     }
   }
-  const auto differences = [this](std::vector<std::int64_t> Trip::*numbers, std::size_t i) {
-    std::vector<std::int64_t> samples;
-    for (const Trip& trip : trips_) samples.push_back((trip.*numbers)[i]);
-    return Differences(std::move(samples));
-  };
   std::vector<Count> sums;
   for (std::size_t i = 0; i < last.costs.size(); ++i) {
-    const auto leading = differences(&Trip::costs, i);
+    const auto leading = DifferencesOf(&Trip::costs, i);
     if (!leading) return std::nullopt;
     sums.push_back(Newton(*leading, trips, 1));
   }
-  Total total{WithNumbers(last.nodes, sums), last.types};
+  for (std::size_t i = 0; i < last.dims.size(); ++i) {
+    if (!DifferencesOf(&Trip::dims, i)) return std::nullopt;
+  }
+  return Total{WithNumbers(last.nodes, sums), TypesAt(trips - 1)};
+}
+
+std::vector<TensorType> TripSeries::TypesAt(std::int64_t trip) const {
+  std::vector<TensorType> types = trips_.back().types;
   std::size_t next = 0;
-  for (TensorType& type : total.types) {
+  for (TensorType& type : types) {
     if (!type.shape) continue;
     for (std::size_t axis = 0; axis < type.shape->rank(); ++axis) {
-      const auto leading = differences(&Trip::dims, next++);
-      if (!leading) return std::nullopt;
-      (*type.shape)[axis] = Newton(*leading, trips - 1, 0).value();
+      (*type.shape)[axis] = Newton(*DifferencesOf(&Trip::dims, next++), trip, 0).value();
     }
     type.shape->Elements();  // throws when the element count overflows
   }
-  return total;
+  return types;
+}
+
+std::optional<std::vector<Count>> TripSeries::DifferencesOf(
+    std::vector<std::int64_t> Trip::*numbers, std::size_t i) const {
+  std::vector<std::int64_t> samples;
+  for (const Trip& trip : trips_) samples.push_back((trip.*numbers)[i]);
+  return Differences(std::move(samples));
 }
 
 }  // namespace dlcost

@@ -24,6 +24,8 @@ class TripSeries {
   // All of `trips` iterations, or nullopt when the first kTrips do not follow a polynomial of
   // degree 4 or less. Throws OverflowError where a count does not fit.
   std::optional<Total> Sum(std::int64_t trips) const;
+  // What iteration `trip` hands on, when Sum found a polynomial.
+  std::vector<TensorType> TypesAt(std::int64_t trip) const;
 
  private:
   struct Trip {
@@ -31,6 +33,9 @@ class TripSeries {
     std::vector<TensorType> types;
     std::vector<std::int64_t> costs, dims;
   };
+  std::optional<std::vector<Count>> DifferencesOf(std::vector<std::int64_t> Trip::*numbers,
+                                                  std::size_t i) const;
+
   std::vector<Trip> trips_;
 };
 

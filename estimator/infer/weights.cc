@@ -22,6 +22,7 @@ class WeightCounter {
       for (const Capture& capture : subgraph.graph->captures) {
         captured_[Of(*subgraph.graph, capture.inner)] = {subgraph.outer, capture.outer};
       }
+      if (subgraph.taken) NoteResults(subgraph);
     }
   }
 
@@ -31,6 +32,9 @@ class WeightCounter {
       counted.weight_bytes = Bytes();
       if (counted.status == NodeStatus::kMetadata) continue;
       reader_ = &counted;
+      if (held_.insert(counted.node->name).second) {
+        AddToTotals(counted.cost.held_parameters, counted.cost.held_bytes);
+      }
       const bool anchor = counted.def != nullptr && counted.def->role == FusionRole::kAnchor;
       for (const TensorId id : counted.node->inputs) {
         if (id != kNoTensor) Visit(*counted.graph, id, anchor);
@@ -47,6 +51,18 @@ class WeightCounter {
     const Graph* graph;
     TensorId id;
   };
+
+  // A graph inside may hand out a weight of its own: a branch that chooses between two of them.
+  void NoteResults(const Subgraph& subgraph) {
+    // A loop's body tells first whether to go on.
+    const std::size_t skip = subgraph.owner->op == "Loop" ? 1 : 0;
+    for (std::size_t i = 0; i < subgraph.owner->outputs.size(); ++i) {
+      const TensorId outer = subgraph.owner->outputs[i];
+      if (outer == kNoTensor || i + skip >= subgraph.graph->outputs.size()) continue;
+      results_[Of(*subgraph.outer, outer)] = {subgraph.graph.get(),
+                                              subgraph.graph->outputs[i + skip]};
+    }
+  }
 
   // A value that inner graphs capture is the outer graph's.
   Place Resolve(Place place) const {
@@ -75,6 +91,12 @@ class WeightCounter {
       stack.pop_back();
       const Place place = Resolve(item.place);
       const Tensor* tensor = Of(*place.graph, place.id);
+      if (const auto inside = results_.find(tensor); inside != results_.end()) {
+        if (visited_.insert(Identity(place)).second) {
+          stack.push_back({inside->second, item.computes});
+        }
+        continue;
+      }
       // A weight that is expanded to the batch is known before the run without being constant.
       if (!tensor->foldable || !visited_.insert(Identity(place)).second) continue;
       const auto found = producers_.find(tensor);
@@ -115,9 +137,13 @@ class WeightCounter {
     } else if (tensor.is_initializer && tensor.stored > Bytes(0)) {
       bytes = tensor.stored;
     }
-    model_.parameters += elements;
+    AddToTotals(elements, bytes);
+  }
+
+  void AddToTotals(Count parameters, Bytes bytes) {
+    model_.parameters += parameters;
     model_.weight_bytes += bytes;
-    reader_->parameters += elements;
+    reader_->parameters += parameters;
     reader_->weight_bytes += bytes;
   }
 
@@ -126,8 +152,10 @@ class WeightCounter {
   std::optional<DType> floats_as_;
   std::unordered_map<const Tensor*, const CountedNode*> producers_;
   std::unordered_map<const Tensor*, Place> captured_;         // inner tensor -> outer place
+  std::unordered_map<const Tensor*, Place> results_;          // outer tensor -> inner place
   std::unordered_map<const Graph*, const Graph*> originals_;  // copy -> graph of the file
   std::unordered_set<const Tensor*> visited_;                 // by identity
+  std::unordered_set<std::string> held_;  // nodes whose attributes are counted, in whatever copy
 };
 
 }  // namespace

@@ -147,8 +147,21 @@ Bytes TrafficCounter::LiveOut(std::size_t g, bool only_outputs) const {
   return sum;
 }
 
+// Parameters in attributes belong to one node: nothing shares or makes them.
+Bytes TrafficCounter::HeldReads(std::size_t g) const {
+  Bytes bytes;
+  for (const std::size_t n : grouping_.groups[g].nodes) {
+    if (!values_.Runs(n)) continue;
+    for (const Access& access : values_.node(n).cost.accesses) {
+      if (access.operand == Access::kAttributes) bytes += access.bytes;
+    }
+  }
+  return bytes;
+}
+
 Traffic TrafficCounter::Fused(std::size_t g) const {
   Traffic traffic;
+  traffic.read = HeldReads(g);
   for (const Read& read : LiveIn(g)) traffic.read += read.bytes;
   traffic.written = LiveOut(g, false);
   return traffic;
@@ -156,6 +169,7 @@ Traffic TrafficCounter::Fused(std::size_t g) const {
 
 Traffic TrafficCounter::Compulsory(std::size_t g) {
   Traffic traffic;
+  traffic.read = HeldReads(g);
   for (const Read& read : LiveIn(g)) {
     const auto producer = values_.Producer(read.value);
     const bool made =

@@ -41,6 +41,7 @@ class TrafficCounter {
   Bytes LiveOut(std::size_t g, bool only_outputs) const;
   bool IsReadOutside(ValueId value, std::size_t g) const;
   Bytes AppendedBytes(std::size_t n) const;
+  Bytes HeldReads(std::size_t g) const;
   std::size_t GroupOfProducer(ValueId value) const;
   Bytes StoredSize(ValueId value) const;
 

@@ -18,6 +18,12 @@ void AddPartialRead(OpCost& cost, const OpContext& ctx, int i, Count elements, A
   }
 }
 
+void AddHeld(OpCost& cost, Count numbers, Bytes bytes, Bytes read) {
+  cost.held_parameters += numbers;
+  cost.held_bytes += bytes;
+  cost.accesses.push_back({false, Access::kAttributes, AccessKind::kStream, read});
+}
+
 OpCost StreamAll(const OpContext& ctx) {
   OpCost cost;
   for (int i = 0; i < ctx.NumInputs(); ++i) AddRead(cost, ctx, i);

@@ -21,6 +21,8 @@ void AddRead(OpCost& cost, const OpContext& ctx, int i, AccessKind kind = Access
 void AddWrite(OpCost& cost, const OpContext& ctx, int i, AccessKind kind = AccessKind::kStream);
 // Adds a read of only `elements` elements of input i.
 void AddPartialRead(OpCost& cost, const OpContext& ctx, int i, Count elements, AccessKind kind);
+// Parameters in attributes: `numbers` of them in `bytes`, of which a run reads `read`.
+void AddHeld(OpCost& cost, Count numbers, Bytes bytes, Bytes read);
 
 // For operators without arithmetic: an explicit zero.
 OpCost CostView(const OpContext& ctx);      // output aliases the input, nothing moves

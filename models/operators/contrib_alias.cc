@@ -14,6 +14,7 @@ struct Alias {
   int version;
   std::string_view domain;
   std::string_view name;
+  int removed_in = 0;
 };
 
 constexpr std::string_view kOrt = "com.microsoft";
@@ -33,6 +34,11 @@ constexpr Alias kAliases[] = {
     {ViewOps, "Unsqueeze", 13, kOrt, "ExpandDims"},
     {ViewOps, "Identity", 13, kOrt, "SampleOp"},
     {SamplingOps, "GridSample", 16, kOrt, "GridSample"},
+    // With channels last its sizes and scales are in that order too.
+    {ResizeOps, "Resize", 19, "com.ms.internal.nhwc", "Resize"},
+    {ReductionOps, "ReduceSum", 13, kOrt, "ReduceSumTraining"},
+    // Experimental in the first opsets: a slice along axes given as inputs, as Slice came to be.
+    {SliceOps, "Slice", 10, "", "DynamicSlice", 10},
 };
 
 const OpDef& Original(const Alias& alias) {
@@ -51,8 +57,8 @@ std::span<const OpDef> ContribAliasOps() {
       OpDef def = Original(alias);
       def.name = alias.name;
       def.domain = alias.domain;
-      def.since = {alias.version};
-      def.removed_in = 0;
+      def.since = {alias.removed_in > 0 ? 1 : alias.version};
+      def.removed_in = alias.removed_in;
       def.cases = def.cases.first(1);
       made.push_back(def);
     }

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "estimator/core/error.h"
 #include "models/operators/attention_core.h"
@@ -12,8 +14,10 @@ namespace {
 // Attention of ONNX Runtime over windows and selected keys, and its decoder with projections
 // inside. Counting: attention_core.h over the keys that a query can see at most; projections are
 // matrix products of every token, a bias 1 addition per projected element. Longformer: a token sees
-// `window` keys on either side and itself; a second projection serves tokens with global attention.
-// Which those are is data; they are counted as local ones.
+// `window` keys on either side and itself, and every global token; a global token sees all, with a
+// projection of its own (queries of the global tokens, keys and values of all). Which tokens are
+// global is an input: exact where its value is known, else all are counted as local, and the second
+// projection for every token.
 
 bool Quantized(const OpContext& ctx) { return ctx.op() == "QOrderedLongformerAttention"; }
 
@@ -23,14 +27,36 @@ void InferLongformer(OpContext& ctx) {
   ctx.SetOutput(0, ctx.InputType(0), ctx.InputShape(0));
 }
 
+// Global tokens of each sample, where the flags [batch, length] are known.
+std::optional<std::vector<std::int64_t>> GlobalTokens(const OpContext& ctx) {
+  const int input = Quantized(ctx) ? 12 : 6;
+  const Value* flags = ctx.InputValue(input);
+  const Shape& x = ctx.InputShape(0);
+  if (flags == nullptr || Count(static_cast<std::int64_t>(flags->size())) != Count(x[0]) * x[1]) {
+    return std::nullopt;
+  }
+  std::vector<std::int64_t> tokens(static_cast<std::size_t>(x[0]), 0);
+  for (std::size_t i = 0; i < flags->size(); ++i) {
+    if (flags->Real(i) != 0) ++tokens[i / static_cast<std::size_t>(x[1])];
+  }
+  return tokens;
+}
+
+void AddProjection(OpCost& cost, const OpContext& ctx, int weight, Count tokens, Count thirds) {
+  const Shape& w = ctx.InputShape(weight);
+  const Count projected = tokens * thirds * (w.At(-1) / 3);
+  cost.work.Add(OpClass::kMac, ctx.InputType(0), projected * w[0]);
+  cost.work.Add(OpClass::kAdd, DType::kFloat32, projected);
+  if (Quantized(ctx)) AddRequantize(cost.work, projected);
+}
+
 OpCost CostLongformer(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
   const Shape& x = ctx.InputShape(0);
-  const DType type = ctx.InputType(0);
-  const int weight = Quantized(ctx) ? 2 : 1, global = Quantized(ctx) ? 8 : 4;
+  const int weight = Quantized(ctx) ? 2 : 1, global_weight = Quantized(ctx) ? 8 : 4;
   AttentionCore core;
-  core.type = type;
-  core.softmax_type = Quantized(ctx) ? DType::kFloat32 : type;
+  core.type = ctx.InputType(0);
+  core.softmax_type = Quantized(ctx) ? DType::kFloat32 : core.type;
   core.batch = x[0];
   core.q_heads = core.kv_heads = ctx.RequiredInt("num_heads");
   core.q_len = x[1];
@@ -38,14 +64,28 @@ OpCost CostLongformer(const OpContext& ctx) {
   core.qk_dim = core.v_dim = HeadSize(x[2], core.q_heads);
   core.added_masks = 1;
   const Count tokens = Count(x[0]) * x[1];
-  for (const int projection : {weight, global}) {
-    const Shape& w = ctx.InputShape(projection);
-    cost.work.Add(OpClass::kMac, type, tokens * w.Elements());
-    cost.work.Add(OpClass::kAdd, DType::kFloat32, tokens * w.At(-1));
-    if (Quantized(ctx)) AddRequantize(cost.work, tokens * w.At(-1));
-  }
+  AddProjection(cost, ctx, weight, tokens, 3);
   AddAttention(cost, core);
-  cost.note = "tokens with global attention are counted as local ones";
+  const auto global_tokens = GlobalTokens(ctx);
+  if (!global_tokens) {
+    AddProjection(cost, ctx, global_weight, tokens, 3);
+    cost.note =
+        "which tokens have global attention is in the data: counted as local ones; --value " +
+        Printable(ctx.Input(Quantized(ctx) ? 12 : 6).name) + "=... tells";
+    return cost;
+  }
+  for (const std::int64_t count : *global_tokens) {
+    if (count == 0) continue;
+    AddProjection(cost, ctx, global_weight, count, 1);
+    AddProjection(cost, ctx, global_weight, x[1], 2);
+    // Local queries see the global keys, global queries what is outside their window.
+    const Count more =
+        ((Count(x[1]) - Count(count)) * count + Count(count) * (Count(x[1]) - Count(core.kv_len))) *
+        core.q_heads;
+    cost.work.Add(OpClass::kMac, core.type, more * (Count(core.qk_dim) + Count(core.v_dim)));
+    cost.work.Add(OpClass::kMul, core.type, more);
+    AddSoftmax(cost.work, core.softmax_type, more, 0);
+  }
   return cost;
 }
 
@@ -175,6 +215,17 @@ constexpr OpCase kLongformerCases[] = {
      .flops = 2 * 2592 + 288 + 36 + 36 + 4 * 36 - 24,
      .bytes_read = 4 * (48 + 2 * (192 + 24) + 6 + 6),
      .bytes_written = 192},
+    // Token 0 is global: its query and all keys and values, (8 + 6 * 16) elements of 8 MACs; 5
+    // local queries see it, it sees 3 more: 2 heads * 8 scores of 8 MACs, scale, 4 for softmax.
+    {.what = "one key on either side, one global token",
+     .attributes = "num_heads=2 window=1",
+     .inputs =
+         "f32[1,6,8] w:f32[8,24] w:f32[24] f32[1,6] w:f32[8,24] w:f32[24] i32[1,6]{1,0,0,0,0,0}",
+     .outputs = "f32[1,6,8]",
+     .macs = 1152 + 36 * 8 + 104 * 8 + 16 * 8,
+     .flops = 2 * 2400 + 144 + 104 + 36 + 36 + 4 * 36 - 24 + 16 * 5,
+     .bytes_read = 4 * (48 + 2 * (192 + 24) + 6 + 6),
+     .bytes_written = 192},
 };
 
 // 2 new tokens behind a cache of 3: 2 * 3 * 8 projected elements of 8 MACs; 2 * 2 * 5 scores.
@@ -241,7 +292,9 @@ constexpr OpDef Make(std::string_view name, std::string_view formula, void (*inf
 
 constexpr OpDef kOps[] = {
     Make("LongformerAttention",
-         "MACs = tokens * (6 width^2 + heads * min(2 window + 1, length) * 2 head_size)",
+         "MACs = tokens * (3 width^2 + heads * min(2 window + 1, length) * 2 head_size) and those "
+         "of "
+         "global tokens",
          InferLongformer, CostLongformer, kLongformerCases),
     Make("QOrderedLongformerAttention", "MACs as LongformerAttention, in i8", InferLongformer,
          CostLongformer, kQOrderedLongformerCases),

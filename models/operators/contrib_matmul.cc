@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <utility>
+
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
 #include "models/operators/counting.h"
@@ -117,6 +120,48 @@ OpCost CostGatedBias(const OpContext& ctx) {
   return cost;
 }
 
+// A sparse [M, K], B dense: one product per stored element of A and column of B. How many A stores
+// is known of an initializer (its bytes hold the elements and at least one 64-bit index each).
+void InferSparseMatMul(OpContext& ctx) {
+  const DType type = ctx.InputType(1);
+  ctx.SetOutputType(0, type);
+  Shape a = ctx.InputShape(0), b = ctx.InputShape(1);
+  if (ctx.Int("transA", 0) != 0 && a.rank() == 2) std::swap(a[0], a[1]);
+  if (ctx.Int("transB", 0) != 0 && b.rank() == 2) std::swap(b[0], b[1]);
+  ctx.SetOutput(0, type, MatrixProduct(a, b).out);
+}
+
+OpCost CostSparseMatMul(const OpContext& ctx) {
+  OpCost cost;
+  const DType type = ctx.InputType(1);
+  const Tensor& a = ctx.Input(0);
+  Count elements = ctx.InputShape(0).Elements();
+  if (a.is_initializer && a.stored > Bytes(0)) {
+    elements = std::min(elements, a.stored.count() / (Count(8) + SizeOf(a.type.dtype, 1).count()));
+    cost.accesses.push_back({false, 0, AccessKind::kStream, a.stored});
+  } else {
+    AddRead(cost, ctx, 0);
+  }
+  AddRead(cost, ctx, 1);
+  AddWrite(cost, ctx, 0);
+  const Count columns = ctx.OutputShape(0).At(-1);
+  cost.work.Add(OpClass::kMac, type, elements * columns);
+  const double alpha = ctx.Float("alpha", 1);
+  if (alpha != 1) cost.work.Add(OpClass::kMul, type, ctx.OutputShape(0).Elements());
+  cost.note = "how many elements the sparse operand stores is counted at most";
+  return cost;
+}
+
+constexpr OpCase kSparseMatMulCases[] = {
+    {.what = "a sparse operand that is computed: at most dense",
+     .inputs = "f32[3,4] f32[4,5]",
+     .outputs = "f32[3,5]",
+     .macs = 60,
+     .flops = 120,
+     .bytes_read = 4 * (12 + 20),
+     .bytes_written = 60},
+};
+
 constexpr OpCase kFusedMatMulCases[] = {
     {.what = "B transposed and scaled",
      .attributes = "transB=1 alpha=0.125",
@@ -222,6 +267,8 @@ constexpr OpDef kOps[] = {
          kFusedMatMulActivationCases),
     Make("TransposeMatMul", kMatMulFormula, InferFusedMatMul, CostFusedMatMul,
          kTransposeMatMulCases),
+    Make("SparseToDenseMatMul", "MACs <= stored elements of A * N", InferSparseMatMul,
+         CostSparseMatMul, kSparseMatMulCases),
     Make("FusedGemm", "MACs = M * N * K; C adds M * N; the activation", InferFusedGemm,
          CostFusedGemm, kFusedGemmCases),
     Make("GemmFloat8", "MACs = M * N * K in the type of A; 1 mul per output and scale",

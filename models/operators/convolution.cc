@@ -61,11 +61,21 @@ OpCost CostQLinearConv(const OpContext& ctx) {
   return cost;
 }
 
-ConvShape TransposedConv(const OpContext& ctx) {
+// Where the forms of ConvTranspose have their inputs; pads -1: an attribute.
+struct TransposedInputs {
+  int weight, bias, pads;
+};
+constexpr TransposedInputs kTransposed = {1, 2, -1};
+constexpr TransposedInputs kDynamicPads = {1, 3, 2};
+constexpr TransposedInputs kQuantizedTransposed = {3, 8, -1};
+
+ConvShape TransposedConv(const OpContext& ctx, const TransposedInputs& at) {
   const Shape& x = ctx.InputShape(0);
-  const Shape& w = ctx.InputShape(1);
+  const Shape& w = ctx.InputShape(at.weight);
   ConvShape conv;
-  conv.window = TransposedWindow(ctx, KernelOf(ctx, 1));
+  std::vector<std::int64_t> pads;
+  if (at.pads >= 0 && ctx.HasInput(at.pads)) pads = ctx.InputInts(at.pads);
+  conv.window = TransposedWindow(ctx, KernelOf(ctx, at.weight), pads.empty() ? nullptr : &pads);
   conv.groups = GroupsOf(ctx);
   if (x[1] != w[0]) {
     throw Error("input {} has {} channels, the weight {} wants {}", ToString(x), x[1], ToString(w),
@@ -86,21 +96,21 @@ ConvShape TransposedConv(const OpContext& ctx) {
 
 void InferConvTranspose(OpContext& ctx) {
   ctx.SetOutputType(0, ctx.InputType(0));
-  ctx.SetOutput(0, ctx.InputType(0), TransposedConv(ctx).out);
+  ctx.SetOutput(0, ctx.InputType(0), TransposedConv(ctx, kTransposed).out);
 }
 
 // Every input element meets every tap of its output channels; taps that fall outside the output are
 // not valid.
-OpCost CostConvTranspose(const OpContext& ctx) {
+OpCost CostTransposed(const OpContext& ctx, const TransposedInputs& at) {
   OpCost cost = StreamAll(ctx);
-  const ConvShape conv = TransposedConv(ctx);
+  const ConvShape conv = TransposedConv(ctx, at);
   const Window& window = conv.window;
   const DType type = ctx.InputType(0);
   cost.work.Add(OpClass::kMac, type,
                 ctx.InputShape(0).Elements() * conv.group_channels * window.KernelElements());
   cost.valid_macs =
       Macs(Count(conv.batch) * conv.in_channels * conv.group_channels * window.ValidTaps());
-  if (ctx.HasInput(2)) cost.work.Add(OpClass::kAdd, type, conv.out.Elements());
+  if (ctx.HasInput(at.bias)) cost.work.Add(OpClass::kAdd, type, conv.out.Elements());
   cost.nest = ConvNest{.batch = conv.batch,
                        .groups = conv.groups,
                        .in_channels = conv.in_channels,
@@ -113,6 +123,28 @@ OpCost CostConvTranspose(const OpContext& ctx) {
                        .pad_begin = window.pad_begin,
                        .pad_end = window.pad_end,
                        .transposed = true};
+  return cost;
+}
+
+OpCost CostConvTranspose(const OpContext& ctx) { return CostTransposed(ctx, kTransposed); }
+
+// Inputs: X, W, pads, B.
+void InferDynamicTranspose(OpContext& ctx) {
+  ctx.SetOutputType(0, ctx.InputType(0));
+  ctx.SetOutput(0, ctx.InputType(0), TransposedConv(ctx, kDynamicPads).out);
+}
+OpCost CostDynamicTranspose(const OpContext& ctx) { return CostTransposed(ctx, kDynamicPads); }
+
+// Inputs as QLinearConv.
+void InferQuantizedTranspose(OpContext& ctx) {
+  ctx.SetOutputType(0, ctx.InputType(7));
+  ctx.SetOutput(0, ctx.InputType(7), TransposedConv(ctx, kQuantizedTransposed).out);
+}
+OpCost CostQuantizedTranspose(const OpContext& ctx) {
+  OpCost cost = CostTransposed(ctx, kQuantizedTransposed);
+  AddZeroPoint(cost.work, ctx, 0, 2);
+  AddZeroPoint(cost.work, ctx, 3, 5);
+  AddRequantize(cost.work, ctx.OutputShape(0).Elements());
   return cost;
 }
 
@@ -205,6 +237,30 @@ constexpr OpCase kConvTransposeCases[] = {
      .bytes_written = 80},
 };
 
+// 4 * 3 inputs, each times 1 channel and 3 taps.
+constexpr OpCase kDynamicTransposeCases[] = {
+    {.what = "pads as an input",
+     .attributes = "strides=[3] group=2",
+     .inputs = "f32[1,4,3] w:f32[4,1,3] i64[2]{1,1} w:f32[2]",
+     .outputs = "f32[1,2,7]",
+     .macs = 36,
+     .flops = 72 + 14,
+     .bytes_read = 4 * (12 + 12 + 2) + 16,
+     .bytes_written = 56},
+};
+
+// 12 inputs of 4 taps; 16 outputs, requantized.
+constexpr OpCase kQuantizedTransposeCases[] = {
+    {.what = "doubles the extent",
+     .attributes = "strides=[2,2]",
+     .inputs = "u8[1,3,2,2] f32[] u8[] w:i8[3,1,2,2] f32[] i8[] f32[] u8[]",
+     .outputs = "u8[1,1,4,4]",
+     .macs = 48,
+     .flops = 96 + 16,
+     .bytes_read = 12 + 12 + 12 + 3,
+     .bytes_written = 16},
+};
+
 constexpr OpDef kOps[] = {
     {.name = "Conv",
      .since = {1, 11, 22},
@@ -220,6 +276,20 @@ constexpr OpDef kOps[] = {
      .cost = CostConvTranspose,
      .role = FusionRole::kAnchor,
      .cases = kConvTransposeCases},
+    {.name = "ConvTransposeWithDynamicPads",
+     .domain = "com.microsoft",
+     .formula = "MACs as ConvTranspose",
+     .infer = InferDynamicTranspose,
+     .cost = CostDynamicTranspose,
+     .role = FusionRole::kAnchor,
+     .cases = kDynamicTransposeCases},
+    {.name = "QLinearConvTranspose",
+     .domain = "com.microsoft",
+     .formula = "MACs as ConvTranspose, in the type of x; 1 mul, 1 convert per output",
+     .infer = InferQuantizedTranspose,
+     .cost = CostQuantizedTranspose,
+     .role = FusionRole::kAnchor,
+     .cases = kQuantizedTransposeCases},
     {.name = "ConvInteger",
      .since = {10},
      .formula = "MACs as Conv, in the type of x",

@@ -172,6 +172,20 @@ OpCost CostUnique(const OpContext& ctx) {
   return cost;
 }
 
+// ONNX Runtime's first one: numbers of a vector to those that differ, where each went, and how
+// often each came.
+void InferVectorUnique(OpContext& ctx) {
+  ctx.SetOutputType(0, ctx.InputType(0));
+  for (const int i : {1, 2}) ctx.SetOutputType(i, DType::kInt64);
+  RequireRank(ctx, 0, 1);
+  const std::int64_t extent = ctx.InputDim(0, 0);
+  ctx.SetOutput(0, ctx.InputType(0), Shape{extent});
+  ctx.SetOutput(1, DType::kInt64, Shape{extent});
+  ctx.SetOutput(2, DType::kInt64, Shape{extent});
+  if (extent <= 1) return;
+  for (const int i : {0, 2}) ctx.MarkUpperBound(i);
+}
+
 // A new axis of `depth` with values[1] at the index and values[0] elsewhere.
 void InferOneHot(OpContext& ctx) {
   ctx.SetOutputType(0, ctx.InputType(2));
@@ -256,6 +270,12 @@ constexpr OpCase kUniqueCases[] = {
      .bytes_read = 48,
      .bytes_written = 48},
 };
+constexpr OpCase kVectorUniqueCases[] = {{.what = "at most all 8: 8 * 3 comparisons",
+                                          .inputs = "f32[8]",
+                                          .outputs = "f32[8] i64[8] i64[8]",
+                                          .flops = 24,
+                                          .bytes_read = 32,
+                                          .bytes_written = 32 + 128}};
 constexpr OpCase kOneHotCases[] = {{.what = "a known value",
                                     .inputs = "i64[2]{1,-1} i64[]{3} i64[2]{0,1}",
                                     .outputs = "i64[2,3]{0,1,0,0,0,1}",
@@ -286,6 +306,12 @@ constexpr OpDef kOps[] = {
      .values = UniqueValues,
      .cost = CostUnique,
      .cases = kUniqueCases},
+    {.name = "Unique",
+     .domain = "com.microsoft",
+     .formula = "compares = n * ceil(log2 n) to sort; output at most n",
+     .infer = InferVectorUnique,
+     .cost = CostUnique,
+     .cases = kVectorUniqueCases},
     {.name = "OneHot",
      .since = {9, 11, 28},
      .formula = "compares = outputs",

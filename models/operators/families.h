@@ -54,6 +54,7 @@ std::span<const OpDef> SignalOps();
 std::span<const OpDef> TextOps();
 std::span<const OpDef> LegacyTableOps();
 std::span<const OpDef> LegacyOps();
+std::span<const OpDef> OpaqueOps();
 // Classical machine learning.
 std::span<const OpDef> MlFeatureOps();
 std::span<const OpDef> MlLinearOps();
@@ -77,6 +78,14 @@ std::span<const OpDef> ContribGenerationOps();
 std::span<const OpDef> ContribMiscOps();
 std::span<const OpDef> ContribNumericOps();
 std::span<const OpDef> ContribGradientOps();
+std::span<const OpDef> ContribOrderedOps();
+std::span<const OpDef> ContribBlockFloatOps();
+std::span<const OpDef> ContribTextOps();
+std::span<const OpDef> ContribSparseIndexerOps();
+std::span<const OpDef> ContribAttentionLstmOps();
+std::span<const OpDef> ContribOptimizerOps();
+std::span<const OpDef> ContribScatterGradientOps();
+std::span<const OpDef> ContribNhwcOps();
 std::span<const OpDef> ContribAliasOps();
 
 }  // namespace dlcost

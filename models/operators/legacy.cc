@@ -1,4 +1,5 @@
 #include "estimator/core/error.h"
+#include "models/operators/counting.h"
 #include "models/operators/elementwise.h"
 #include "models/operators/families.h"
 
@@ -90,6 +91,31 @@ OpCost CostFill(const OpContext& ctx) {
   return cost;
 }
 
+// Inputs: hidden [..., d], gates [..., 3 d] before their activation, sequence lengths, step. New
+// hidden: u * h + (1 - u) * tanh(o), u a sigmoid; the reset gate was applied to what came before.
+OpCost CostGruUnit(const OpContext& ctx) {
+  OpCost cost;
+  const DType type = ctx.InputType(0);
+  const Count units = ctx.OutputShape(0).Elements();
+  AddRead(cost, ctx, 0);
+  AddPartialRead(cost, ctx, 1, units * 2, AccessKind::kStrided);
+  AddRead(cost, ctx, 2);
+  AddRead(cost, ctx, 3);
+  AddWrite(cost, ctx, 0);
+  AddActivation(cost.work, type, "sigmoid", units);
+  AddActivation(cost.work, type, "tanh", units);
+  cost.work.Add(OpClass::kMul, type, units * 2);
+  cost.work.Add(OpClass::kAdd, type, units * 2);
+  cost.nest = ElementwiseNest{units};
+  return cost;
+}
+
+constexpr OpCase kGruUnitCases[] = {{.what = "8 units: a sigmoid of 2 FLOPs, 2 mul, 2 add each",
+                                     .inputs = "f32[1,2,4] f32[1,2,12] i32[2] i32[]",
+                                     .outputs = "f32[1,2,4]",
+                                     .flops = 48,
+                                     .bytes_read = 32 + 64 + 8 + 4,
+                                     .bytes_written = 32}};
 constexpr OpCase kCropCases[] = {{.what = "a border of 1 and 2",
                                   .attributes = "border=[1,2,1,2]",
                                   .inputs = "f32[1,3,8,8]",
@@ -103,6 +129,14 @@ constexpr OpCase kFillCases[] = {{.what = "a shape as an attribute",
                                   .bytes_written = 24}};
 
 constexpr OpDef kOtherOps[] = {
+    {.name = "GRUUnit",
+     .since = {1},
+     .formula = "1 sigmoid, 1 tanh, 2 mul, 2 add per unit",
+     .infer = InferSameAsInput,
+     .cost = CostGruUnit,
+     .role = FusionRole::kElementwise,
+     .cases = kGruUnitCases,
+     .removed_in = 10},
     {.name = "Crop",
      .since = {1},
      .formula = "no arithmetic; reads the elements that it takes",

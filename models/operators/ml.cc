@@ -18,6 +18,16 @@ std::int64_t InferLabels(OpContext& ctx, std::int64_t rows, std::string_view int
   return strings > 0 ? strings : ints;
 }
 
+void AddHeldFloats(OpCost& cost, const OpContext& ctx,
+                   std::initializer_list<std::string_view> attributes) {
+  Count numbers;
+  for (const std::string_view attribute : attributes) {
+    numbers += Count(static_cast<std::int64_t>(ctx.Floats(attribute).size()));
+  }
+  const Bytes bytes = SizeOf(DType::kFloat32, numbers);
+  AddHeld(cost, numbers, bytes, bytes);
+}
+
 void AddPostTransform(OpCost& cost, std::string_view transform, Count scores) {
   PerElement operations;
   if (transform == "SOFTMAX" || transform == "SOFTMAX_ZERO") {

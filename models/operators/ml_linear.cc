@@ -7,7 +7,8 @@
 namespace dlcost {
 namespace {
 
-// Linear models and support vector machines. Parameters are attributes; work is done in float32.
+// Linear models and support vector machines. Parameters are attributes, float32, each read once per
+// run; work is done in float32.
 
 void InferLinearClassifier(OpContext& ctx) {
   const MlRows x = RowsOf(ctx);
@@ -27,6 +28,7 @@ OpCost CostLinearClassifier(const OpContext& ctx) {
   const MlRows x = RowsOf(ctx);
   const Count rows = x.rows;
   const auto coefficients = static_cast<std::int64_t>(ctx.Floats("coefficients").size());
+  AddHeldFloats(cost, ctx, {"coefficients", "intercepts"});
   cost.work.Add(OpClass::kMac, DType::kFloat32, rows * coefficients);
   cost.work.Add(OpClass::kAdd, DType::kFloat32,
                 rows * static_cast<std::int64_t>(ctx.Floats("intercepts").size()));
@@ -46,6 +48,7 @@ OpCost CostLinearRegressor(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
   const Count rows = RowsOf(ctx).rows;
   const std::int64_t targets = ctx.Int("targets", 1);
+  AddHeldFloats(cost, ctx, {"coefficients", "intercepts"});
   cost.work.Add(OpClass::kMac, DType::kFloat32, rows * targets * RowsOf(ctx).features);
   cost.work.Add(OpClass::kAdd, DType::kFloat32,
                 rows * static_cast<std::int64_t>(ctx.Floats("intercepts").size()));
@@ -92,6 +95,7 @@ OpCost CostSvmRegressor(const OpContext& ctx) {
   const MlRows x = RowsOf(ctx);
   const Count rows = x.rows;
   const std::int64_t supports = ctx.Int("n_supports", 0);
+  AddHeldFloats(cost, ctx, {"coefficients", "support_vectors", "rho"});
   if (supports > 0) {
     AddKernel(cost, ctx.String("kernel_type", "LINEAR"), rows * supports, x.features);
     cost.work.Add(OpClass::kMac, DType::kFloat32, rows * supports);
@@ -125,6 +129,7 @@ OpCost CostSvmClassifier(const OpContext& ctx) {
   const auto coefficients = static_cast<std::int64_t>(ctx.Floats("coefficients").size());
   const std::vector<std::int64_t> per_class = ctx.Ints("vectors_per_class");
   const std::string kernel = ctx.String("kernel_type", "LINEAR");
+  AddHeldFloats(cost, ctx, {"coefficients", "support_vectors", "rho", "prob_a", "prob_b"});
   if (per_class.empty()) {
     // A linear machine per class: its coefficients are the support vectors.
     AddKernel(cost, kernel, rows * (Count(coefficients) / std::max<std::int64_t>(1, x.features)),
@@ -154,7 +159,7 @@ constexpr OpCase kLinearClassifierCases[] = {
      .outputs = "i64[4] f32[4,3]",
      .macs = 24,
      .flops = 68,
-     .bytes_read = 32,
+     .bytes_read = 32 + 4 * 9,
      .bytes_written = 80}};
 constexpr OpCase kLinearRegressorCases[] = {
     {.what = "2 targets of 2 features",
@@ -163,28 +168,29 @@ constexpr OpCase kLinearRegressorCases[] = {
      .outputs = "f32[4,2]",
      .macs = 16,
      .flops = 40,
-     .bytes_read = 32,
+     .bytes_read = 32 + 4 * 6,
      .bytes_written = 32}};
 // 3 vectors of 2 features: 6 add, 6 MACs, 3 mul, 3 exp; sum 3 MACs; rho 1 add.
 constexpr OpCase kSvmRegressorCases[] = {
     {.what = "3 support vectors, RBF",
-     .attributes = "n_supports=3 kernel_type='RBF' coefficients=[1.0,2.0,3.0] rho=[1.0]",
+     .attributes = "n_supports=3 kernel_type='RBF' coefficients=[1.0,2.0,3.0] rho=[1.0] "
+                   "support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0]",
      .inputs = "f32[1,2]",
      .outputs = "f32[1,1]",
      .macs = 9,
      .flops = 28,
-     .bytes_read = 8,
+     .bytes_read = 8 + 4 * 10,
      .bytes_written = 4}};
 // Kernel 4 * 2 MACs, decision 4 MACs, 1 add, 1 compare per row.
 constexpr OpCase kSvmClassifierCases[] = {
     {.what = "2 classes, 4 support vectors, linear",
      .attributes = "vectors_per_class=[2,2] coefficients=[1.0,2.0,3.0,4.0] rho=[1.0] "
-                   "classlabels_ints=[0,1]",
+                   "support_vectors=[1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0] classlabels_ints=[0,1]",
      .inputs = "f32[3,2]",
      .outputs = "i64[3] f32[3,2]",
      .macs = 36,
      .flops = 78,
-     .bytes_read = 24,
+     .bytes_read = 24 + 4 * 13,
      .bytes_written = 48}};
 
 constexpr OpDef kOps[] = {

@@ -9,7 +9,11 @@ namespace dlcost {
 namespace {
 
 // Ensembles of decision trees. Which path a row takes is in the data: every tree counts its
-// longest, as an upper bound.
+// longest, as an upper bound. The trees are attributes. A decision takes 12 bytes besides its
+// threshold (feature and two children as 32-bit numbers), a vote a 32-bit weight and target; a run
+// reads what its rows pass, at most everything.
+constexpr std::int64_t kLinkBytes = 12;
+constexpr std::int64_t kVoteBytes = 8;
 
 struct Tree {
   // Children of node i, or -1 for a leaf.
@@ -104,15 +108,37 @@ Count Votes(const std::vector<std::int64_t>& trees, const std::vector<std::int64
   return sum;
 }
 
+struct Ensemble {
+  Count decisions, votes;          // held by the attributes
+  Count row_decisions, row_votes;  // that a row passes, at most
+  std::int64_t threshold_bytes = 4;
+};
+
+void AddHeldTrees(OpCost& cost, const Ensemble& ensemble, Count rows) {
+  const Count decision_bytes = Count(kLinkBytes + ensemble.threshold_bytes);
+  const Count all = ensemble.decisions * decision_bytes + ensemble.votes * kVoteBytes;
+  const Count passed =
+      rows * (ensemble.row_decisions * decision_bytes + ensemble.row_votes * kVoteBytes);
+  AddHeld(cost, ensemble.decisions + ensemble.votes, Bytes(all), Bytes(std::min(all, passed)));
+}
+
 constexpr std::string_view kNote = "which path a row takes is in the data; counted: the longest";
 
 OpCost CostNamedTrees(const OpContext& ctx, std::string_view votes, std::int64_t scores) {
   OpCost cost = StreamAll(ctx);
   const Count rows = RowsOf(ctx).rows;
   const std::string prefix(votes);
-  cost.work.Add(OpClass::kCompare, DType::kFloat32, rows * LongestPaths(NamedTrees(ctx)));
-  cost.work.Add(OpClass::kAdd, DType::kFloat32,
-                rows * Votes(ctx.Ints(prefix + "_treeids"), ctx.Ints(prefix + "_nodeids")));
+  const Tree tree = NamedTrees(ctx);
+  const std::vector<std::int64_t> voters = ctx.Ints(prefix + "_nodeids");
+  Ensemble ensemble;
+  ensemble.decisions = std::count_if(tree.on_true.begin(), tree.on_true.end(),
+                                     [](std::int64_t child) { return child >= 0; });
+  ensemble.votes = static_cast<std::int64_t>(voters.size());
+  ensemble.row_decisions = LongestPaths(tree);
+  ensemble.row_votes = Votes(ctx.Ints(prefix + "_treeids"), voters);
+  AddHeldTrees(cost, ensemble, rows);
+  cost.work.Add(OpClass::kCompare, DType::kFloat32, rows * ensemble.row_decisions);
+  cost.work.Add(OpClass::kAdd, DType::kFloat32, rows * ensemble.row_votes);
   AddPostTransform(cost, ctx.String("post_transform", "NONE"), rows * scores);
   cost.note = std::string(kNote);
   return cost;
@@ -171,6 +197,14 @@ OpCost CostTreeEnsemble(const OpContext& ctx) {
   // A node with two leaves below is the end of a path here, and still decides between them.
   const Count decisions = LongestPaths(tree) + trees;
   const DType type = ctx.InputType(0);
+  const auto leaves = static_cast<std::int64_t>(ctx.Ints("leaf_targetids").size());
+  AddHeldTrees(cost,
+               {.decisions = static_cast<std::int64_t>(size),
+                .votes = leaves,
+                .row_decisions = decisions,
+                .row_votes = trees,
+                .threshold_bytes = SizeOf(type, 1).value()},
+               rows);
   cost.work.Add(OpClass::kCompare, type, rows * decisions);
   cost.work.Add(OpClass::kAdd, type, rows * trees);
   const Count scores = rows * ctx.Int("n_targets", 1);
@@ -196,7 +230,7 @@ constexpr OpCase kClassifierCases[] = {
      .inputs = "f32[10,3]",
      .outputs = "i64[10] f32[10,2]",
      .flops = 40,
-     .bytes_read = 120,
+     .bytes_read = 120 + 2 * 16 + 3 * 8,
      .bytes_written = 160,
      .opset = 3}};
 constexpr OpCase kRegressorCases[] = {
@@ -208,17 +242,18 @@ constexpr OpCase kRegressorCases[] = {
      .inputs = "f32[10,3]",
      .outputs = "f32[10,1]",
      .flops = 30,
-     .bytes_read = 120,
+     .bytes_read = 120 + 2 * 16 + 3 * 8,
      .bytes_written = 40,
      .opset = 3}};
 constexpr OpCase kEnsembleCases[] = {
     {.what = "node 0 decides between node 1 and a leaf, node 1 between leaves",
      .attributes = "tree_roots=[0] nodes_truenodeids=[1,0] nodes_falsenodeids=[2,1] "
-                   "nodes_trueleafs=[0,1] nodes_falseleafs=[1,1] n_targets=1",
+                   "nodes_trueleafs=[0,1] nodes_falseleafs=[1,1] leaf_targetids=[0,0,0] "
+                   "n_targets=1",
      .inputs = "f64[10,3]",
      .outputs = "f64[10,1]",
      .flops = 30,
-     .bytes_read = 240,
+     .bytes_read = 240 + 2 * 20 + 3 * 8,
      .bytes_written = 80}};
 
 constexpr std::string_view kFormula =

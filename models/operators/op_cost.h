@@ -23,8 +23,9 @@ enum class AccessKind { kStream, kStrided, kGather, kView, kInPlace };
 
 // How an operator touches one operand.
 struct Access {
+  static constexpr int kAttributes = -1;  // numbers that the node's attributes hold
   bool is_output = false;
-  int operand = 0;  // index among the node's inputs or outputs
+  int operand = 0;  // index among the node's inputs or outputs, or kAttributes
   AccessKind kind = AccessKind::kStream;
   Bytes bytes;
 };
@@ -79,6 +80,10 @@ struct OpCost {
   LoopNest nest;
   // MACs at positions that are not padding, where that differs from the dense count (convolutions).
   Macs valid_macs;
+  // Parameters that no operand brings: numbers in attributes (trees, support vectors,
+  // coefficients).
+  Count held_parameters;
+  Bytes held_bytes;
   std::string
       note;  // "" or one sentence for the report: a convention applied, an upper bound taken
 

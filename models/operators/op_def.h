@@ -36,7 +36,7 @@ enum class FusionRole {
 };
 
 // Operators that own subgraphs; the inference driver runs those, not the operator's own functions.
-enum class ControlFlow { kNone, kIf, kLoop, kScan, kSequenceMap };
+enum class ControlFlow { kNone, kIf, kLoop, kScan, kSequenceMap, kGeneration };
 
 // A worked example, counted by hand: drives the unit test and the generated operator table.
 struct OpCase {

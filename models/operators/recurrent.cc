@@ -1,3 +1,5 @@
+#include "models/operators/recurrent.h"
+
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
 #include "models/operators/counting.h"
@@ -311,6 +313,10 @@ constexpr OpDef kOps[] = {
 };
 
 }  // namespace
+
+Work LstmCellWork(const OpContext& ctx, std::int64_t direction, Count units) {
+  return CellWork(ctx, kLstm, direction, units);
+}
 
 std::span<const OpDef> RecurrentOps() { return kOps; }
 

@@ -76,6 +76,7 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       TextOps(),
       LegacyTableOps(),
       LegacyOps(),
+      OpaqueOps(),
       // Classical machine learning.
       MlFeatureOps(),
       MlLinearOps(),
@@ -99,6 +100,14 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       ContribMiscOps(),
       ContribNumericOps(),
       ContribGradientOps(),
+      ContribOrderedOps(),
+      ContribBlockFloatOps(),
+      ContribTextOps(),
+      ContribSparseIndexerOps(),
+      ContribAttentionLstmOps(),
+      ContribOptimizerOps(),
+      ContribScatterGradientOps(),
+      ContribNhwcOps(),
       ContribAliasOps(),
   };
   return families;

@@ -12,10 +12,11 @@ struct SliceAxis {
   std::int64_t start = 0, step = 1, extent = 0;
 };
 
-// One entry per axis of the input. Attributes before opset 10, inputs since.
+// One entry per axis of the input. Attributes before opset 10, inputs since; the experimental
+// DynamicSlice had inputs all along.
 std::vector<SliceAxis> SliceAxes(const OpContext& ctx) {
   const Shape& x = ctx.InputShape(0);
-  const bool inputs = ctx.opset() >= 10;
+  const bool inputs = ctx.opset() >= 10 || ctx.op() == "DynamicSlice";
   const std::vector<std::int64_t> starts = inputs ? ctx.InputInts(1) : ctx.RequiredInts("starts");
   const std::vector<std::int64_t> ends = inputs ? ctx.InputInts(2) : ctx.RequiredInts("ends");
   std::vector<std::int64_t> axes;

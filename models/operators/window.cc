@@ -113,7 +113,8 @@ Window WindowOver(const OpContext& ctx, std::vector<std::int64_t> in,
   return w;
 }
 
-Window TransposedWindow(const OpContext& ctx, std::vector<std::int64_t> kernel) {
+Window TransposedWindow(const OpContext& ctx, std::vector<std::int64_t> kernel,
+                        const std::vector<std::int64_t>* given_pads) {
   const Shape& x = ctx.InputShape(0);
   if (x.rank() != kernel.size() + 2) {
     throw Error("the kernel has {} extents, input 0 {} has rank {}", kernel.size(), ToString(x),
@@ -126,7 +127,9 @@ Window TransposedWindow(const OpContext& ctx, std::vector<std::int64_t> kernel) 
   w.stride = PerAxis(ctx, "strides", axes, 1, 1);
   w.dilation = PerAxis(ctx, "dilations", axes, 1, 1);
   const std::vector<std::int64_t> pads =
-      PerAxis(ctx, "pads", 2 * axes, 0, -(std::int64_t{1} << 40));
+      given_pads != nullptr ? *given_pads
+                            : PerAxis(ctx, "pads", 2 * axes, 0, -(std::int64_t{1} << 40));
+  if (pads.size() != 2 * axes) throw Error("{} pads for {} spatial axes", pads.size(), axes);
   const std::vector<std::int64_t> extra = PerAxis(ctx, "output_padding", axes, 0, 0);
   const std::string auto_pad = AutoPad(ctx);
   const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";

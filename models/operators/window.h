@@ -22,7 +22,9 @@ struct Window {
 // Where a transposed convolution puts its padding: pads and output extents of attribute pads,
 // auto_pad, output_padding or output_shape (ONNX ConvTranspose). The result is the window of the
 // forward convolution whose gradient it is: `in` is the output, `out` the input of the operator.
-Window TransposedWindow(const OpContext& ctx, std::vector<std::int64_t> kernel);
+// `pads`, where given, stand in for the attribute.
+Window TransposedWindow(const OpContext& ctx, std::vector<std::int64_t> kernel,
+                        const std::vector<std::int64_t>* pads = nullptr);
 
 // The same as ForwardWindow for given extents `in`.
 Window WindowOver(const OpContext& ctx, std::vector<std::int64_t> in,

@@ -17,20 +17,6 @@ Macs MacsOf(const InferredModel& model) {
   return macs;
 }
 
-void SetGraph(onnx::NodeProto& node, const std::string& name, SmallModel& graph) {
-  onnx::AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(onnx::AttributeProto::GRAPH);
-  *attribute.mutable_g() = graph.proto().graph();
-}
-
-void SetInt(onnx::NodeProto& node, const std::string& name, std::int64_t value) {
-  onnx::AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(onnx::AttributeProto::INT);
-  attribute.set_i(value);
-}
-
 InferredModel Infer(const SmallModel& model, const ControlChoices& control = {}) {
   InferOptions options;
   options.control = control;
@@ -171,6 +157,26 @@ TEST(If, NestedInItself) {
   EXPECT_EQ(MacsOf(Infer(inner)), Macs(256));
 }
 
+// A branch that hands out a weight of its own: the one that is taken counts, the other does not.
+TEST(If, WeightsThatABranchReturnsAreParameters) {
+  SmallModel narrow, wide;
+  narrow.Weight("a", {8, 2}).Output("a");
+  wide.Weight("b", {8, 3}).Node("Identity", {"b"}, {"b2"}).Output("b2");
+  for (const bool choose_wide : {true, false}) {
+    SmallModel model;
+    model.Input("x", {4, 8}).Input("c", {}, onnx::TensorProto::BOOL);
+    onnx::NodeProto& node = model.AddNode("If", {"c"}, {"w"});
+    SetGraph(node, "then_branch", wide);
+    SetGraph(node, "else_branch", narrow);
+    model.Node("MatMul", {"x", "w"}, {"y"}).Output("y");
+    ControlChoices choices;
+    AddBranch(choices, choose_wide ? "then" : "else");
+    const InferredModel inferred = Infer(model, choices);
+    EXPECT_EQ(inferred.parameters, Count(choose_wide ? 24 : 16));
+    EXPECT_EQ(MacsOf(inferred), Macs(4 * (choose_wide ? 24 : 16)));
+  }
+}
+
 // Scans axis 1 of [4,6,8]: 6 steps of [4,8] x [8,8]; results stack at axis 0.
 TEST(Scan, StepsAlongItsAxis) {
   SmallModel body;
@@ -231,6 +237,10 @@ TEST(Loop, GrowthIsSummedInClosedForm) {
     const InferredModel inferred = Infer(model);
     EXPECT_EQ(ShapeOf(inferred, "y"), Shape({n + 1, 4}));
     EXPECT_EQ(MacsOf(inferred), Macs(16 * (n * (n + 3) / 2)));
+    EXPECT_EQ(NodeOf(inferred, "n_y/n_h2").repeat, Count(n)) << "one row for all iterations";
+    EXPECT_EQ(inferred.nodes.size(), 3U);
+    // The last iteration holds h, what it appends to it, and the product.
+    EXPECT_EQ(inferred.peak_activation_bytes, Bytes(16 + 32 + 16 * (n + 1) * 2 + 16 * n));
   }
 }
 

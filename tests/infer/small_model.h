@@ -93,6 +93,29 @@ class SmallModel {
   onnx::ModelProto model_;
 };
 
+// Attributes of a node.
+inline void SetGraph(onnx::NodeProto& node, const std::string& name, SmallModel& graph) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::GRAPH);
+  *attribute.mutable_g() = graph.proto().graph();
+}
+
+inline void SetInt(onnx::NodeProto& node, const std::string& name, std::int64_t value) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::INT);
+  attribute.set_i(value);
+}
+
+inline void SetInts(onnx::NodeProto& node, const std::string& name,
+                    const std::vector<std::int64_t>& values) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::INTS);
+  for (const std::int64_t value : values) attribute.add_ints(value);
+}
+
 inline const Tensor& TensorOf(const InferredModel& model, const std::string& name) {
   for (const Tensor& tensor : model.model->graph.tensors) {
     if (tensor.name == name) return tensor;

@@ -59,6 +59,35 @@ _TEXTS = {
           p1 = MatMul(x1, w) q1 = MatMul(h0, r) s1 = Add(p1, q1) h1 = Tanh(s1)
           p2 = MatMul(x2, w) q2 = MatMul(h1, r) s2 = Add(p2, q2) h2 = Tanh(s2)
           p3 = MatMul(x3, w) q3 = MatMul(h2, r) s3 = Add(p3, q3) h = Tanh(s3) }"""),
+    "lstm_scan": (
+        """g (float[4,8] h0, float[4,8] c0, float[2,4,5] xs) => (float[4,8] h, float[4,8] c, float[2,4,8] ys)
+          <float[5,32] w, float[8,32] r, float[32] b> {
+          h, c, ys = Scan <num_scan_inputs = 1, body = s (float[4,8] hi, float[4,8] ci, float[4,5] x)
+                  => (float[4,8] ho, float[4,8] co, float[4,8] yo) {
+            p = MatMul(x, w) q = MatMul(hi, r) u = Add(p, q) v = Add(u, b)
+            i, o, f, g = Split<axis = -1>(v) it = Sigmoid(i) ot = Sigmoid(o) ft = Sigmoid(f) gt = Tanh(g)
+            k = Mul(ft, ci) n = Mul(it, gt) co = Add(k, n) th = Tanh(co) ho = Mul(ot, th)
+            yo = Identity(ho) }>(h0, c0, xs) }""",
+        """g (float[4,8] h0, float[4,8] c0, float[4,5] x1, float[4,5] x2) => (float[4,8] h2, float[4,8] c2)
+          <float[5,32] w, float[8,32] r, float[32] b> {
+          p1 = MatMul(x1, w) q1 = MatMul(h0, r) u1 = Add(p1, q1) v1 = Add(u1, b)
+          i1, o1, f1, g1 = Split<axis = -1>(v1) it1 = Sigmoid(i1) ot1 = Sigmoid(o1) ft1 = Sigmoid(f1)
+          gt1 = Tanh(g1) k1 = Mul(ft1, c0) n1 = Mul(it1, gt1) c1 = Add(k1, n1) th1 = Tanh(c1) h1 = Mul(ot1, th1)
+          p2 = MatMul(x2, w) q2 = MatMul(h1, r) u2 = Add(p2, q2) v2 = Add(u2, b)
+          i2, o2, f2, g2 = Split<axis = -1>(v2) it2 = Sigmoid(i2) ot2 = Sigmoid(o2) ft2 = Sigmoid(f2)
+          gt2 = Tanh(g2) k2 = Mul(ft2, c1) n2 = Mul(it2, gt2) c2 = Add(k2, n2) th2 = Tanh(c2) h2 = Mul(ot2, th2) }"""),
+    "lstm_operator": (
+        """g (float[1,4,8] h0, float[1,4,8] c0, float[2,4,5] xs) => (float[2,1,4,8] ys, float[1,4,8] h, float[1,4,8] c)
+          <float[1,32,5] w, float[1,32,8] r, float[1,64] b> {
+          ys, h, c = LSTM <hidden_size = 8>(xs, w, r, b, , h0, c0) }""",
+        None),
+    "if_weights": (
+        """g (bool c, float[4,8] x) => (float[4,16] y) {
+          w = If (c) <
+            then_branch = t () => (float[8,16] a) <float[8,16] a> { },
+            else_branch = e () => (float[8,16] b) <float[8,16] b> { }>
+          y = MatMul(x, w) }""",
+        """g (float[4,8] x) => (float[4,16] y) <float[8,16] w> { y = MatMul(x, w) }"""),
     "sequence_map": (
         """g (float[3,4] a, float[5,4] b) => (float[8,2] y) <float[4,2] w> {
           s = SequenceConstruct(a, b)
@@ -86,15 +115,24 @@ _TEXTS = {
 }
 
 
+def _fill(graph, rng):
+    """Declared names become weights, in graphs inside too."""
+    for value in graph.value_info:
+        shape = [d.dim_value for d in value.type.tensor_type.shape.dim]
+        data = rng.standard_normal(shape).astype(np.float32)
+        graph.initializer.append(numpy_helper.from_array(data, value.name))
+    del graph.value_info[:]
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                _fill(attribute.g, rng)
+
+
 def _model(text):
     head = _HEAD.replace('["": 17]', '["": 17, "my": 1]') if "my." in text else _HEAD
     model = parser.parse_model(head + text)
     rng = np.random.default_rng(0)
-    for value in model.graph.value_info:
-        shape = [d.dim_value for d in value.type.tensor_type.shape.dim]
-        data = rng.standard_normal(shape).astype(np.float32)
-        model.graph.initializer.append(numpy_helper.from_array(data, value.name))
-    del model.graph.value_info[:]
+    _fill(model.graph, rng)
     onnx.checker.check_model(model)
     return model
 

@@ -70,11 +70,29 @@ def language_models():
             "gpt2": t.GPT2LMHeadModel(t.GPT2Config(n_embd=32, n_layer=2, n_head=2, vocab_size=101,
                                                    n_positions=64)),
             "llama": t.LlamaForCausalLM(t.LlamaConfig(**small)),
+            # Its rotary embedding becomes a loop over a sequence of tensors.
+            "gptj": t.GPTJForCausalLM(t.GPTJConfig(n_embd=32, n_layer=2, n_head=2, vocab_size=101,
+                                                   n_positions=64, rotary_dim=8)),
+            "opt": t.OPTForCausalLM(t.OPTConfig(hidden_size=32, num_hidden_layers=2, ffn_dim=64,
+                                                num_attention_heads=2, vocab_size=101,
+                                                max_position_embeddings=64, word_embed_proj_dim=32)),
     }.items():
         call = _Call(model, lambda m, i, a: (m(i, attention_mask=a, use_cache=False)[0],))
         yield name, call, (ids, ids), names, axes
     yield "gpt2_past", *_gpt2_with_past(t)
     yield "t5", *_t5(t, ids)
+    yield "whisper", *_whisper(t, ids)
+    image, axes = torch.zeros(2, 3, 32, 32), {"pixels": {0: "batch"}, "hidden": {0: "batch"}}
+    encoder = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
+    for name, model in {
+            "vit": t.ViTModel(t.ViTConfig(**encoder, image_size=32, patch_size=8)),
+            "swin": t.SwinModel(t.SwinConfig(image_size=32, patch_size=2, embed_dim=8, depths=[2, 2],
+                                             num_heads=[2, 2], window_size=4)),
+            "segformer": t.SegformerModel(t.SegformerConfig(
+                num_encoder_blocks=2, depths=[1, 1], sr_ratios=[2, 1], hidden_sizes=[8, 16],
+                patch_sizes=[7, 3], strides=[4, 2], num_attention_heads=[1, 2], mlp_ratios=[2, 2])),
+    }.items():
+        yield name, _Call(model, lambda m, x: (m(x)[0],)), (image,), ["pixels"], axes
     yield "recurrent", Recurrent(), (ids,), ["input_ids"], _text("input_ids", "logits")
 
 
@@ -96,6 +114,18 @@ def _gpt2_with_past(t):
     inputs = (torch.ones(2, 1, dtype=torch.long), torch.ones(2, 6, dtype=torch.long),
               *(torch.zeros(2, heads, 5, width // heads) for _ in past))
     return _Call(model, call), inputs, ["input_ids", "attention_mask", *past], axes
+
+
+def _whisper(t, ids):
+    """Audio features of a fixed length and the decoder's tokens."""
+    model = t.WhisperForConditionalGeneration(t.WhisperConfig(
+        vocab_size=101, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=2,
+        decoder_attention_heads=2, encoder_ffn_dim=64, decoder_ffn_dim=64, num_mel_bins=8,
+        max_source_positions=50, max_target_positions=40, pad_token_id=0, bos_token_id=1,
+        eos_token_id=2, decoder_start_token_id=3))
+    call = lambda m, features, tokens: (m(features, decoder_input_ids=tokens, use_cache=False)[0],)
+    axes = {"features": {0: "batch"}, "tokens": {0: "batch", 1: "dec"}, "logits": {0: "batch", 1: "dec"}}
+    return _Call(model, call), (torch.zeros(2, 8, 100), ids[:, :4]), ["features", "tokens"], axes
 
 
 def _t5(t, ids):

@@ -1,0 +1,126 @@
+#include "estimator/core/error.h"
+#include "models/operators/common.h"
+#include "models/operators/families.h"
+
+namespace dlcost {
+namespace {
+
+// Gradients of ONNX Runtime's training that put dY back where the forward operator took it from.
+// Where several go to one place, they add: 1 addition per element of dY at most. A slice only
+// moves.
+
+// The shape of the data is an input.
+void InferAsShape(OpContext& ctx, int gradient, int shape) {
+  ctx.SetOutputType(0, ctx.InputType(gradient));
+  ctx.SetOutput(0, ctx.InputType(gradient), Shape(ctx.InputInts(shape)));
+}
+
+OpCost CostScatter(const OpContext& ctx, int gradient) {
+  OpCost cost = StreamAll(ctx);
+  const Count elements = ctx.InputShape(gradient).Elements();
+  cost.work.Add(OpClass::kAdd, ctx.InputType(gradient), elements);
+  cost.nest = ElementwiseNest{elements};
+  return cost;
+}
+
+// Inputs: dY, shape, starts, ends, axes, steps.
+void InferSliceGrad(OpContext& ctx) { InferAsShape(ctx, 0, 1); }
+OpCost CostSliceGrad(const OpContext& ctx) { return StreamFirst(ctx, 1); }
+// Inputs: dY, shape, indices.
+void InferElementsGrad(OpContext& ctx) { InferAsShape(ctx, 0, 1); }
+OpCost CostElementsGrad(const OpContext& ctx) { return CostScatter(ctx, 0); }
+// Inputs: shape, indices, dY.
+void InferNdGrad(OpContext& ctx) { InferAsShape(ctx, 2, 0); }
+OpCost CostNdGrad(const OpContext& ctx) { return CostScatter(ctx, 2); }
+
+// Inputs: dY, and the indices of the largest. How large dX is, only the model declares.
+void InferPoolGrad(OpContext& ctx) { ctx.SetOutputType(0, ctx.InputType(0)); }
+OpCost CostMaxPoolGrad(const OpContext& ctx) { return CostScatter(ctx, 0); }
+
+// Every element of dY is divided and added to its whole window.
+OpCost CostAveragePoolGrad(const OpContext& ctx) {
+  OpCost cost = StreamAll(ctx);
+  const Count elements = ctx.InputShape(0).Elements();
+  Count window = 1;
+  for (const std::int64_t extent : ctx.RequiredInts("kernel_shape")) window *= extent;
+  cost.work.Add(OpClass::kDiv, ctx.InputType(0), elements);
+  cost.work.Add(OpClass::kAdd, ctx.InputType(0), elements * window);
+  cost.nest = ElementwiseNest{elements};
+  return cost;
+}
+
+// Inputs: buffer, values, whether to overwrite. Outputs: done, the buffer.
+void InferAccumulate(OpContext& ctx) {
+  ctx.SetOutput(0, DType::kBool, {1});
+  ctx.SetOutput(1, ctx.InputType(0), ctx.InputShape(0));
+}
+
+constexpr OpCase kSliceCases[] = {{.what = "6 elements into 20",
+                                   .inputs = "f32[2,3] i64[2]{4,5} i64[2]{1,1} i64[2]{3,4}",
+                                   .outputs = "f32[4,5]",
+                                   .bytes_read = 24,
+                                   .bytes_written = 80}};
+constexpr OpCase kElementsCases[] = {{.what = "6 elements into 20",
+                                      .inputs = "f32[2,3] i64[2]{4,5} i64[2,3]",
+                                      .outputs = "f32[4,5]",
+                                      .flops = 6,
+                                      .bytes_read = 24 + 16 + 48,
+                                      .bytes_written = 80}};
+constexpr OpCase kNdCases[] = {{.what = "2 rows into 4",
+                                .inputs = "i64[2]{4,5} i64[2,1] f32[2,5]",
+                                .outputs = "f32[4,5]",
+                                .flops = 10,
+                                .bytes_read = 16 + 16 + 40,
+                                .bytes_written = 80}};
+constexpr OpCase kAccumulateCases[] = {{.what = "6 elements",
+                                        .inputs = "f32[2,3] f32[2,3] bool[1]",
+                                        .outputs = "bool[1] f32[2,3]",
+                                        .flops = 6,
+                                        .bytes_read = 49,
+                                        .bytes_written = 25}};
+constexpr OpCase kMaxPoolCases[] = {{.what = "dX as declared; here left out",
+                                     .attributes = "kernel_shape=[2,2]",
+                                     .inputs = "f32[1,1,2,2] i64[1,1,2,2]",
+                                     .outputs = "_",
+                                     .flops = 4,
+                                     .bytes_read = 16 + 32}};
+constexpr OpCase kAveragePoolCases[] = {{.what = "dX as declared; here left out",
+                                         .attributes = "kernel_shape=[2,2]",
+                                         .inputs = "f32[1,1,2,2]",
+                                         .outputs = "_",
+                                         .flops = 4 + 16,
+                                         .bytes_read = 16}};
+
+constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
+                     OpCost (*cost)(const OpContext&), std::span<const OpCase> cases,
+                     FusionRole role = FusionRole::kMovement) {
+  return {.name = name,
+          .domain = "com.microsoft",
+          .formula = formula,
+          .infer = infer,
+          .cost = cost,
+          .role = role,
+          .cases = cases};
+}
+
+constexpr std::string_view kScatter = "1 add per element of dY";
+
+constexpr OpDef kOps[] = {
+    Make("SliceGrad", "no arithmetic; writes all of dX", InferSliceGrad, CostSliceGrad,
+         kSliceCases),
+    Make("GatherElementsGrad", kScatter, InferElementsGrad, CostElementsGrad, kElementsCases),
+    Make("GatherNDGrad", kScatter, InferNdGrad, CostNdGrad, kNdCases),
+    Make("MaxPoolGrad", kScatter, InferPoolGrad, CostMaxPoolGrad, kMaxPoolCases),
+    Make("AveragePoolGrad", "1 div, prod(kernel) adds per element of dY", InferPoolGrad,
+         CostAveragePoolGrad, kAveragePoolCases),
+    Make(
+        "InPlaceAccumulatorV2", "1 add per element", InferAccumulate,
+        [](const OpContext& ctx) { return CostScatter(ctx, 1); }, kAccumulateCases,
+        FusionRole::kElementwise),
+};
+
+}  // namespace
+
+std::span<const OpDef> ContribScatterGradientOps() { return kOps; }
+
+}  // namespace dlcost

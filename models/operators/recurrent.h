@@ -1,0 +1,13 @@
+#pragma once
+
+#include "models/operators/op_context.h"
+#include "models/operators/work.h"
+
+namespace dlcost {
+
+// What an LSTM cell does besides matrix products, for `units` hidden units of one direction:
+// activations by attribute `activations`, biases (input 3), peepholes (input 7), clip,
+// input_forget.
+Work LstmCellWork(const OpContext& ctx, std::int64_t direction, Count units);
+
+}  // namespace dlcost
