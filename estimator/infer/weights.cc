@@ -32,7 +32,7 @@ class WeightCounter {
       counted.weight_bytes = Bytes();
       if (counted.status == NodeStatus::kMetadata) continue;
       reader_ = &counted;
-      if (held_.insert(counted.node->name).second) {
+      if (counted.cost.held_parameters > Count(0) && held_.insert(counted.node->name).second) {
         AddToTotals(counted.cost.held_parameters, counted.cost.held_bytes);
       }
       const bool anchor = counted.def != nullptr && counted.def->role == FusionRole::kAnchor;

@@ -8,6 +8,7 @@ import importlib.util
 import io
 import logging
 import pathlib
+import shutil
 import sys
 import warnings
 
@@ -51,6 +52,12 @@ def vision(folder):
         for opset, suffix in ((17, ""), (9, ".opset9")):
             models_torch.export(module, torch.zeros(2, 3, 64, 64), folder / f"{name}{suffix}.onnx",
                                 ["image"], {"image": {0: "batch"}, "logits": {0: "batch"}}, opset)
+
+
+def exported(folder):
+    """Files that exporters wrote which are too large to install here (exported/README.md)."""
+    for source in sorted((pathlib.Path(__file__).parent / "exported" / folder.name).glob("*.onnx")):
+        shutil.copy(source, folder / source.name)
 
 
 def optimized(folder):
@@ -100,7 +107,8 @@ def main():
     logging.disable(logging.WARNING)
     root = pathlib.Path(sys.argv[1])
     steps = {"control": control, "sklearn": sklearn, "torch": torch_exports, "vision": vision,
-             "quantized": quantized, "optimized": optimized, "runtime": runtime}
+             "quantized": quantized, "optimized": optimized, "runtime": runtime,
+             "dynamo": exported, "keras": exported}
     if importlib.util.find_spec("torch") is None:
         print("[  SKIPPED ] no PyTorch: its exports, and what is made from them")
         steps = {name: step for name, step in steps.items() if name not in ("torch", "vision", "optimized")}

@@ -1,0 +1,165 @@
+// Files that no exporter writes and that must neither crash nor hang: each ends in a line that says
+// where, within a second.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "tests/infer/small_model.h"
+
+namespace dlcost {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Hostile : public ::testing::Test {
+ protected:
+  // Sanitizers slow everything down; an endless loop stays endless.
+  static constexpr std::chrono::seconds kLimit{30};
+
+  void SetUp() override { start_ = std::chrono::steady_clock::now(); }
+  void TearDown() override { EXPECT_LT(std::chrono::steady_clock::now() - start_, kLimit); }
+
+  static std::string ErrorOf(const SmallModel& model) {
+    try {
+      model.Infer();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_;
+};
+
+// Loop(trips, true, x) around `body`, which hands on the condition and h2.
+SmallModel LoopAround(SmallModel body, std::int64_t trips) {
+  SmallModel model;
+  model.Input("x", {1, 4}).Weight("w", {4, 4}).Ints("n", {trips});
+  SetGraph(model.AddNode("Loop", {"n", "", "x"}, {"y"}), "body", body);
+  return model.Output("y");
+}
+
+SmallModel Body() {
+  SmallModel body;
+  body.Input("i", {}, onnx::TensorProto::INT64).Input("go", {}, onnx::TensorProto::BOOL);
+  return body.Input("h", {"rows", 4}).Output("go");
+}
+
+TEST_F(Hostile, ALoopOfManyTripsThatGrows) {
+  SmallModel body = Body();
+  SetInt(body.AddNode("Concat", {"h", "h"}, {"h2"}), "axis", 0);
+  const SmallModel model = LoopAround(body.Output("h2"), 1'000'000'000'000'000'000);
+  EXPECT_THAT(ErrorOf(model), HasSubstr("n_y"));
+}
+
+TEST_F(Hostile, ALoopOfManyTripsThatDoesNot) {
+  SmallModel body = Body();
+  const SmallModel model =
+      LoopAround(body.Node("MatMul", {"h", "w"}, {"h2"}).Output("h2"), 1'000'000'000'000'000'000);
+  EXPECT_THAT(ErrorOf(model), HasSubstr("n_y"));
+}
+
+TEST_F(Hostile, ALoopThatNeverSaysStop) {
+  SmallModel body = Body();
+  SmallModel model = LoopAround(body.Node("Relu", {"h"}, {"h2"}).Output("h2"), 1);
+  model.proto().mutable_graph()->mutable_node(0)->set_input(0, "");
+  EXPECT_THAT(ErrorOf(model), HasSubstr("never ends"));
+}
+
+TEST_F(Hostile, LoopsInLoops) {
+  SmallModel inner = Body();
+  inner.Node("Relu", {"h"}, {"h2"}).Output("h2");
+  for (int depth = 0; depth < 60; ++depth) {
+    SmallModel outer = Body();
+    SetGraph(outer.AddNode("Loop", {"n", "", "h"}, {"h2"}), "body", inner);
+    inner = outer.Output("h2");
+  }
+  SmallModel model;
+  model.Input("x", {1, 4}).Ints("n", {2});
+  SetGraph(model.AddNode("Loop", {"n", "", "x"}, {"y"}), "body", inner);
+  const InferredModel inferred = model.Output("y").Infer();
+  EXPECT_EQ(NodeOf(inferred, "n_y").status, NodeStatus::kUnknown);
+  EXPECT_THAT(NodeOf(inferred, "n_y").why, HasSubstr("million steps"));
+}
+
+// A function `name` whose body calls `callee` twice.
+void AddFunction(SmallModel& model, const std::string& name, const std::string& callee) {
+  onnx::FunctionProto& function = *model.proto().add_functions();
+  function.set_domain("my");
+  function.set_name(name);
+  function.add_input("a");
+  function.add_output("c");
+  function.add_opset_import()->set_version(17);
+  for (const auto& [from, to] : {std::pair("a", "b"), std::pair("b", "c")}) {
+    onnx::NodeProto& node = *function.add_node();
+    node.set_op_type(callee);
+    if (callee != "Relu") node.set_domain("my");
+    node.add_input(from);
+    node.add_output(to);
+  }
+}
+
+SmallModel Calling(const std::string& function) {
+  SmallModel model;
+  onnx::OperatorSetIdProto& opset = *model.proto().add_opset_import();
+  opset.set_domain("my");
+  opset.set_version(1);
+  model.Input("x", {1, 4}).AddNode(function, {"x"}, {"y"}).set_domain("my");
+  return model.Output("y");
+}
+
+TEST_F(Hostile, AFunctionThatCallsItself) {
+  SmallModel direct = Calling("f");
+  AddFunction(direct, "f", "f");
+  EXPECT_THAT(ErrorOf(direct), HasSubstr("'f' calls itself"));
+  SmallModel mutual = Calling("f");
+  AddFunction(mutual, "f", "g");
+  AddFunction(mutual, "g", "f");
+  EXPECT_THAT(ErrorOf(mutual), HasSubstr("'f' calls itself"));
+}
+
+TEST_F(Hostile, FunctionsThatDouble) {
+  SmallModel model = Calling("f0");
+  for (int depth = 0; depth < 60; ++depth) {
+    AddFunction(model, "f" + std::to_string(depth),
+                depth == 59 ? "Relu" : "f" + std::to_string(depth + 1));
+  }
+  EXPECT_THAT(ErrorOf(model), HasSubstr("nodes after inlining"));
+}
+
+// A field of length-delimited content, as protobuf writes it.
+std::string Field(int number, const std::string& content) {
+  std::string bytes(1, static_cast<char>(number << 3 | 2));
+  for (std::size_t left = content.size();; left >>= 7) {
+    bytes += static_cast<char>((left & 0x7f) | (left > 0x7f ? 0x80 : 0));
+    if (left <= 0x7f) break;
+  }
+  return bytes + content;
+}
+
+// Written byte by byte: protobuf itself would not parse so deep a message.
+TEST_F(Hostile, AnIfThatDoesNotEndNesting) {
+  SmallModel innermost;
+  innermost.Node("Relu", {"x"}, {"y"}).Output("y");
+  const std::string leaf = innermost.proto().graph().SerializeAsString();
+  std::string graph = leaf;
+  for (int depth = 0; depth < 2000; ++depth) {
+    const std::string other = Field(1, "then_branch") + Field(6, leaf);
+    const std::string deeper = Field(1, "else_branch") + Field(6, graph);
+    const std::string node =
+        Field(1, "c") + Field(2, "y") + Field(4, "If") + Field(5, other) + Field(5, deeper);
+    graph = Field(1, node) + Field(12, Field(1, "y"));
+  }
+  try {
+    ReadModelFromBytes(Field(7, graph), "deep.onnx");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("too deep"));
+  }
+}
+
+}  // namespace
+}  // namespace dlcost
