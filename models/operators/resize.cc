@@ -114,6 +114,19 @@ void InferUpsample(OpContext& ctx) {
 // A weighted sum over taps^axes neighbours per output element: that many products, one addition
 // less. Weights depend on the position along one axis alone and are not counted. With antialias the
 // support of a shrinking filter widens by the factor that it shrinks by.
+// ONNX Runtime's blocked layout: whole factors, one per axis, as an attribute.
+void InferBlockedUpsample(OpContext& ctx) {
+  ctx.SetOutputType(0, ctx.InputType(0));
+  Shape y = ctx.InputShape(0);
+  const std::vector<std::int64_t> scales = ctx.RequiredInts("scales");
+  if (scales.size() != y.rank()) throw Error("{} scales for {}", scales.size(), ToString(y));
+  for (std::size_t axis = 0; axis < y.rank(); ++axis) {
+    if (scales[axis] < 1) throw Error("the scale of axis {} is {}", axis, scales[axis]);
+    y[axis] = (Count(y[axis]) * scales[axis]).value();
+  }
+  ctx.SetOutput(0, ctx.InputType(0), std::move(y));
+}
+
 OpCost CostResize(const OpContext& ctx) {
   const Shape& x = ctx.InputShape(0);
   const Shape& y = ctx.OutputShape(0);
@@ -144,6 +157,13 @@ OpCost CostResize(const OpContext& ctx) {
   cost.nest = ElementwiseNest{elements};
   return cost;
 }
+
+constexpr OpCase kBlockedUpsampleCases[] = {{.what = "twice the size",
+                                             .attributes = "scales=[1,1,2,2]",
+                                             .inputs = "f32[1,8,2,2]",
+                                             .outputs = "f32[1,8,4,4]",
+                                             .bytes_read = 128,
+                                             .bytes_written = 512}};
 
 constexpr OpCase kResizeCases[] = {
     {.what = "linear, twice the size: 4 products, 3 additions for each of 72 outputs",
@@ -218,6 +238,13 @@ constexpr OpDef kOps[] = {
      .role = FusionRole::kMovement,
      .cases = kUpsampleCases,
      .removed_in = 10},
+    {.name = "Upsample",
+     .domain = "com.microsoft.nchwc",
+     .formula = kFormula,
+     .infer = InferBlockedUpsample,
+     .cost = CostResize,
+     .role = FusionRole::kMovement,
+     .cases = kBlockedUpsampleCases},
 };
 
 }  // namespace

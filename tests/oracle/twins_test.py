@@ -21,6 +21,8 @@ SAME_MACS = [
     ("torch/llama", ["optimized/llama", "quantized/llama_*"]),
     ("torch/t5", ["optimized/t5"]),
     # Not runtime/cnn_all: its blocked layout pads 8 channels to the width of this machine's vectors.
+    ("keras/convolutions", ["keras/convolutions_opset9", "keras/keras_export_convolutions"]),
+    ("keras/recurrent", ["keras/keras_export_recurrent"]),
     ("control/lstm_operator", ["control/lstm_scan"]),
     ("quantized/cnn", ["quantized/cnn_*", "runtime/cnn_extended", "runtime/cnn_qdq_*"]),
 ]
