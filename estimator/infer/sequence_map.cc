@@ -2,6 +2,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/infer/control_flow.h"
+#include "estimator/infer/iterations.h"
 
 namespace dlcost {
 namespace {
@@ -55,24 +56,29 @@ void RunSequenceMap(ControlNode& control) {
     result.type.kind = ValueKind::kSequence;
     result.type.elements.emplace();
   }
-  const std::size_t runs = alike ? std::min<std::size_t>(length, 1) : length;
-  for (std::size_t run = 0; run < runs; ++run) {
+  const auto run = [&](std::size_t number, Count times) {
     std::vector<Known> of_run;
     for (const Known& input : inputs) {
       const bool sequence = input.type.kind == ValueKind::kSequence;
-      if (sequence && input.type.elements && run >= input.type.elements->size()) {
+      if (sequence && input.type.elements && number >= input.type.elements->size()) {
         throw Error("sequences of different length");
       }
-      of_run.push_back(sequence ? ElementOf(input, run) : input);
+      of_run.push_back(sequence ? ElementOf(input, number) : input);
     }
-    const Count times = alike ? Count(static_cast<std::int64_t>(length)) : Count(1);
-    const std::string label = alike ? "" : std::to_string(run) + "/";
-    const std::vector<Known> outputs = control.Run(body, of_run, times, label);
+    const std::vector<Known> outputs = control.Run(body, of_run, times);
     for (std::size_t i = 0; i < results.size(); ++i) {
       results[i].type.dtype = outputs[i].type.dtype;
       results[i].type.elements->insert(results[i].type.elements->end(), alike ? length : 1,
                                        outputs[i].type);
     }
+  };
+  if (alike && length > 0) run(0, static_cast<std::int64_t>(length));
+  if (!alike) {
+    const Iteration iteration = [&](const std::vector<Known>&, std::int64_t number) {
+      run(static_cast<std::size_t>(number), 1);
+      return std::vector<Known>();
+    };
+    FollowEach(control.driver(), iteration, {}, static_cast<std::int64_t>(length));
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
     std::vector<TensorType>& elements = *results[i].type.elements;

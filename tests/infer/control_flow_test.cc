@@ -210,6 +210,7 @@ TEST(SequenceMap, RunsOncePerElement) {
   const InferredModel inferred = Infer(model);
   EXPECT_EQ(MacsOf(inferred), Macs(256 + 128));
   EXPECT_EQ(ShapeOf(inferred, "y"), Shape({6, 8}));
+  EXPECT_EQ(NodeOf(inferred, "n_t/n_o").repeat, Count(2)) << "one row for both elements";
 }
 
 TEST(Choices, ReadTheirNodesFromTheRight) {

@@ -4,6 +4,7 @@ and against onnxruntime really running the model with every intermediate tensor 
 usage: shapes_test.py DLCOST MODELS_FOLDER
 """
 
+import collections
 import fnmatch
 import pathlib
 import sys
@@ -98,6 +99,7 @@ def main():
         harness.skip(f"no models in {models}")
     allowed, used = read_allowed(), set()
     compared = dict.fromkeys(ORACLES, 0)
+    statuses = collections.Counter()
     reports = estimator.reports(
         [(p, onnx_models.binding_options(onnx.load(p, load_external_data=False))) for p in paths])
     for path, report in zip(paths, reports):
@@ -105,6 +107,7 @@ def main():
         if isinstance(report, EstimatorError):
             checks.check(name, [str(report)])
             continue
+        statuses.update(report["coverage"])
         excuse = next((a for a in allowed if a[0] == "unknown" and fnmatch.fnmatch(name, a[1])), None)
         if excuse and unknown(report):
             used.add(excuse)
@@ -130,6 +133,7 @@ def main():
                 checks.check(f"{name}: {oracle}", lines or ([] if count else ["nothing compared"]))
     for oracle, count in compared.items():
         checks.note(f"{count} tensors compared with {oracle}")
+    checks.note("nodes of all models: " + ", ".join(f"{n} {s}" for s, n in statuses.items()))
     for entry in allowed:
         checks.check(f"allowance {entry[:3]} is needed", [] if entry in used else ["remove it"])
     checks.finish()
