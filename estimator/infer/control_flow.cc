@@ -131,6 +131,17 @@ std::vector<Known> ControlNode::Run(const Graph& body, const std::vector<Known>&
   return outputs;
 }
 
+void ControlNode::Repeat(InferenceDriver::Mark mark, Count times) {
+  std::vector<CountedNode>& nodes = driver_.result().nodes;
+  for (std::size_t n = mark.nodes; n < nodes.size(); ++n) {
+    CountedNode& node = nodes[n];
+    node.repeat *= times;
+    node.cost.work.Scale(times);
+    node.cost.valid_macs = node.cost.valid_macs * times;
+    for (Access& access : node.cost.accesses) access.bytes = access.bytes * times;
+  }
+}
+
 bool ControlNode::Resolved(InferenceDriver::Mark mark) {
   const std::vector<CountedNode>& nodes = driver_.result().nodes;
   return std::none_of(nodes.begin() + static_cast<std::ptrdiff_t>(mark.nodes), nodes.end(),

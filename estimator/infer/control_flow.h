@@ -51,6 +51,8 @@ class ControlNode {
   // `label` between the node's name and their own. Returns what is known of its outputs.
   std::vector<Known> Run(const Graph& body, const std::vector<Known>& inputs, Count times,
                          const std::string& label = "");
+  // The nodes since `mark` run `times` as often as they were counted.
+  void Repeat(InferenceDriver::Mark mark, Count times);
   // Whether every node since `mark` was resolved.
   bool Resolved(InferenceDriver::Mark mark);
   // From `mark` on, sizes and repetitions depend on data: counts are upper bounds.

@@ -48,15 +48,17 @@ class Loop {
   void Run() {
     const InferenceDriver::Mark mark = driver_.Here();
     const std::vector<Known> any = RunBody(AnyState(), std::nullopt, 1);
-    const bool resolved = control_.Resolved(mark);
-    driver_.Rollback(mark);
-    const bool alike = resolved && Stable(any);
+    const bool alike = control_.Resolved(mark) && Stable(any);
     FindTrips(any);
     if (trips_ == 0) {
+      driver_.Rollback(mark);
       Finish(initial_, ScansOf(any));
     } else if (alike || (trips_ > kMaxUnrolled && Stable(any))) {
-      Finish(StatesOf(RunBody(AnyState(), std::nullopt, trips_)), ScansOf(any));
+      // Not followed again: loops in loops would take twice the time per level.
+      control_.Repeat(mark, trips_);
+      Finish(StatesOf(any), ScansOf(any));
     } else {
+      driver_.Rollback(mark);
       FollowIterations(any);
     }
     if (at_most_) {

@@ -15,6 +15,7 @@ namespace {
 
 // Functions that call functions can multiply; no real model comes near this many nodes.
 constexpr std::size_t kMaxNodes = 4'000'000;
+constexpr std::size_t kMaxCalls = 100;  // nested
 
 std::string FunctionKey(const std::string& domain, const std::string& name,
                         const std::string& overload) {
@@ -262,12 +263,42 @@ void GraphBuilder::AddPlainNode(const onnx::NodeProto& proto, const std::string&
   scope.graph->nodes.push_back(std::move(node));
 }
 
+std::size_t GraphBuilder::ExpandedSize(
+    const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, std::size_t calls) {
+  std::size_t size = 0;
+  for (const onnx::NodeProto& node : nodes) {
+    ++size;
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) size += ExpandedSize(attribute.g().node(), calls);
+    }
+    const onnx::FunctionProto* function = FindFunction(node);
+    if (function != nullptr && calls < kMaxCalls) {
+      // 0 while it is being counted: one that calls itself is refused elsewhere.
+      const auto [known, fresh] = expanded_size_.emplace(function, 0);
+      if (fresh) {
+        const std::size_t own = ExpandedSize(function->node(), calls + 1);
+        expanded_size_[function] = own;
+        size += own;
+      } else {
+        size += known->second;
+      }
+    }
+    if (size > kMaxNodes) return kMaxNodes + 1;
+  }
+  return size;
+}
+
 void GraphBuilder::Inline(const onnx::NodeProto& call, const onnx::FunctionProto& function,
                           const std::string& name, Scope& scope) {
   if (std::find(call_stack_.begin(), call_stack_.end(), &function) != call_stack_.end()) {
     throw Error("the function '{}' calls itself", Printable(function.name()));
   }
-  if (call_stack_.size() >= 100) throw Error("functions are nested deeper than 100 calls");
+  if (call_stack_.size() >= kMaxCalls) {
+    throw Error("functions are nested deeper than {} calls", kMaxCalls);
+  }
+  if (call_stack_.empty() && node_count_ + ExpandedSize(function.node(), 1) > kMaxNodes) {
+    throw Error("more than {} nodes after inlining", kMaxNodes);
+  }
   // The body's attribute references see the call's attributes, then the function's defaults.
   std::vector<onnx::AttributeProto> defaults;
   for (const std::string& bytes : UnknownBytes(function, kFunctionAttributeProtoField)) {

@@ -53,6 +53,10 @@ class GraphBuilder {
               const std::string& name, Scope& scope);
   bool ToAttribute(const onnx::AttributeProto& proto, Scope& scope, Attribute& attribute);
   std::shared_ptr<Graph> Subgraph(const onnx::GraphProto& proto, Scope& scope);
+  // How many nodes a list of nodes becomes with all functions inlined, without doing so; at most
+  // about kMaxNodes. Linear in the file: each function is counted once.
+  std::size_t ExpandedSize(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
+                           std::size_t calls);
 
   // `node` makes the tensor, or is null; errors name it, or else `what` the tensor is.
   TensorId AddTensor(Scope& scope, const std::string& name, std::string_view what,
@@ -66,6 +70,7 @@ class GraphBuilder {
 
   const onnx::ModelProto& model_;
   std::unordered_map<std::string, const onnx::FunctionProto*> functions_;
+  std::unordered_map<const onnx::FunctionProto*, std::size_t> expanded_size_;
   std::vector<const onnx::FunctionProto*> call_stack_;
   // Tables of names live as long as the builder and are only added to: side by side in memory,
   // their entries are found in the order in which nodes ask for them.

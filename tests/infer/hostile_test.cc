@@ -51,8 +51,9 @@ SmallModel Body() {
 TEST_F(Hostile, ALoopOfManyTripsThatGrows) {
   SmallModel body = Body();
   SetInt(body.AddNode("Concat", {"h", "h"}, {"h2"}), "axis", 0);
-  const SmallModel model = LoopAround(body.Output("h2"), 1'000'000'000'000'000'000);
-  EXPECT_THAT(ErrorOf(model), HasSubstr("n_y"));
+  const InferredModel model = LoopAround(body.Output("h2"), 1'000'000'000'000'000'000).Infer();
+  EXPECT_EQ(NodeOf(model, "n_y").status, NodeStatus::kUnknown);
+  EXPECT_THAT(NodeOf(model, "n_y").why, HasSubstr("changes shape in every one of"));
 }
 
 TEST_F(Hostile, ALoopOfManyTripsThatDoesNot) {
@@ -69,6 +70,7 @@ TEST_F(Hostile, ALoopThatNeverSaysStop) {
   EXPECT_THAT(ErrorOf(model), HasSubstr("never ends"));
 }
 
+// 61 loops, each inside the next: 2^61 runs of 4 comparisons are too many to count.
 TEST_F(Hostile, LoopsInLoops) {
   SmallModel inner = Body();
   inner.Node("Relu", {"h"}, {"h2"}).Output("h2");
@@ -77,12 +79,13 @@ TEST_F(Hostile, LoopsInLoops) {
     SetGraph(outer.AddNode("Loop", {"n", "", "h"}, {"h2"}), "body", inner);
     inner = outer.Output("h2");
   }
-  SmallModel model;
-  model.Input("x", {1, 4}).Ints("n", {2});
-  SetGraph(model.AddNode("Loop", {"n", "", "x"}, {"y"}), "body", inner);
-  const InferredModel inferred = model.Output("y").Infer();
-  EXPECT_EQ(NodeOf(inferred, "n_y").status, NodeStatus::kUnknown);
-  EXPECT_THAT(NodeOf(inferred, "n_y").why, HasSubstr("million steps"));
+  for (const std::int64_t trips : {1, 2}) {
+    SmallModel model;
+    model.Input("x", {1, 4}).Ints("n", {trips});
+    SetGraph(model.AddNode("Loop", {"n", "", "x"}, {"y"}), "body", inner);
+    model.Output("y");
+    EXPECT_THAT(ErrorOf(model), trips == 1 ? HasSubstr("no error") : HasSubstr("n_y"));
+  }
 }
 
 // A function `name` whose body calls `callee` twice.
