@@ -100,7 +100,7 @@ class Finder {
       for (const std::int32_t p : c_.after.nodes[i].producers) {
         if (p != kNoMatch && Partner(p) != kNoMatch) at[{p, true}] = after_[i];
       }
-      for (const std::int32_t use : c_.after.consumers[i]) {
+      for (const std::int32_t use : c_.after.Consumers(i)) {
         if (Partner(use) != kNoMatch) at[{use, false}] = after_[i];
       }
     }
@@ -114,7 +114,7 @@ class Finder {
       for (const std::int32_t p : c_.before.nodes[i].producers) {
         if (p != kNoMatch) join(i, p, true);
       }
-      for (const std::int32_t use : c_.before.consumers[i]) join(i, use, false);
+      for (const std::int32_t use : c_.before.Consumers(i)) join(i, use, false);
     }
   }
 
@@ -155,20 +155,20 @@ class Finder {
   // and the other way round.
   void JoinFoldedNeighbours(std::int32_t b) {
     if (Delta(b).fusion) {
-      for (const std::int32_t use : c_.before.consumers[Index(Partner(b))]) {
+      for (const std::int32_t use : c_.before.Consumers(Index(Partner(b)))) {
         sets_.Join(after_[Index(b)], before_[Index(use)]);  // if it is gone
       }
-      for (const std::int32_t use : c_.after.consumers[Index(b)]) {
+      for (const std::int32_t use : c_.after.Consumers(Index(b))) {
         if (Partner(use) == kNoMatch) sets_.Join(after_[Index(b)], after_[Index(use)]);
       }
     }
     if (Delta(b).weights.empty()) return;
-    for (const std::int32_t use : c_.before.consumers[Index(Partner(b))]) {
+    for (const std::int32_t use : c_.before.Consumers(Index(Partner(b)))) {
       if (c_.before.Row(use).op == "BatchNormalization") {
         sets_.Join(after_[Index(b)], before_[Index(use)]);
       }
     }
-    for (const std::int32_t use : c_.after.consumers[Index(b)]) {
+    for (const std::int32_t use : c_.after.Consumers(Index(b))) {
       if (c_.after.Row(use).op == "BatchNormalization") {
         sets_.Join(after_[Index(b)], after_[Index(use)]);
       }
@@ -176,8 +176,8 @@ class Finder {
   }
 
   bool IsRewired(std::int32_t b) const {
-    const auto& now = c_.after.nodes[Index(b)].producers;
-    const auto& then = c_.before.nodes[Index(Partner(b))].producers;
+    const auto now = c_.after.nodes[Index(b)].producers;
+    const auto then = c_.before.nodes[Index(Partner(b))].producers;
     for (std::size_t slot = 0; slot < std::min(now.size(), then.size()); ++slot) {
       if (now[slot] == kNoMatch || then[slot] == kNoMatch) continue;
       const std::int32_t was = Partner(now[slot]);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -16,7 +17,7 @@ struct MatchNode {
   std::uint64_t core = 0;    // the operator and the shape of its main weight alone
   // Producers of the inputs that other nodes make, by input position; kNoMatch for graph inputs,
   // weights and omitted inputs.
-  std::vector<std::int32_t> producers;
+  std::span<const std::int32_t> producers;
   bool is_output = false;  // makes an output of the graph
 };
 

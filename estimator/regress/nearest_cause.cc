@@ -59,7 +59,7 @@ class Spreader {
     for (const std::int32_t p : view.nodes[Index(node)].producers) {
       if (p != kNoMatch) Visit(p, is_after, cause);
     }
-    for (const std::int32_t use : view.consumers[Index(node)]) Visit(use, is_after, cause);
+    for (const std::int32_t use : view.Consumers(Index(node))) Visit(use, is_after, cause);
   }
 
   void Visit(std::int32_t node, bool is_after, int cause) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <unordered_map>
 
@@ -120,7 +121,8 @@ GraphView::GraphView(const Report& report) {
   nodes.reserve(report.nodes.size());
   rows.reserve(report.nodes.size());
   costs.reserve(report.nodes.size());
-  consumers.reserve(report.nodes.size());
+  std::vector<std::size_t> first_producer;
+  first_producer.reserve(report.nodes.size() + 1);
   for (const NodeRow& row : report.nodes) {
     // Shape arithmetic and the making of weights belong to the exporter, not to the model.
     if (row.status == NodeStatus::kMetadata) {
@@ -133,21 +135,22 @@ GraphView::GraphView(const Report& report) {
     node.op = Combine(HashText(op == row.op ? std::string_view(row.domain) : ""), HashText(op));
     node.detail = Combine(node.op, HashAttributes(row));
     const auto index = static_cast<std::int32_t>(nodes.size());
+    first_producer.push_back(all_producers.size());
     for (std::size_t slot = 0; slot < row.inputs.size(); ++slot) {
       const Operand& input = row.inputs[slot];
       const auto producer = made_by.find(input.name);
-      node.producers.push_back(producer == made_by.end() ? kNoMatch : producer->second);
-      if (producer != made_by.end()) {
-        auto& readers = consumers[static_cast<std::size_t>(producer->second)];
-        if (readers.empty() || readers.back() != index) readers.push_back(index);
-      } else if (IsWeight(input)) {
+      all_producers.push_back(producer == made_by.end() ? kNoMatch : producer->second);
+      if (producer != made_by.end()) continue;
+      if (IsWeight(input)) {
         node.detail = Combine(Combine(node.detail, slot), HashShape(*input.shape));
       } else if (!input.weight && !input.name.empty() && seen.insert(input.name).second) {
         inputs.push_back(&input);
       }
     }
     // Where the exporter puts constants (axes, bounds) must not decide.
-    while (!node.producers.empty() && node.producers.back() == kNoMatch) node.producers.pop_back();
+    while (all_producers.size() > first_producer.back() && all_producers.back() == kNoMatch) {
+      all_producers.pop_back();
+    }
     for (const Operand& output : row.outputs) {
       if (!output.name.empty()) made_by[output.name] = index;
     }
@@ -156,9 +159,36 @@ GraphView::GraphView(const Report& report) {
     nodes.push_back(std::move(node));
     rows.push_back(&row);
     costs.push_back(all_costs[static_cast<std::size_t>(&row - report.nodes.data())]);
-    consumers.emplace_back();
   }
-  for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i].is_output = consumers[i].empty();
+  first_producer.push_back(all_producers.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i].producers = {all_producers.data() + first_producer[i],
+                          all_producers.data() + first_producer[i + 1]};
+  }
+  CollectConsumers();
+  for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i].is_output = Consumers(i).empty();
+}
+
+void GraphView::CollectConsumers() {
+  // A node that reads a tensor twice is one consumer.
+  std::vector<std::int32_t> last_reader(nodes.size(), kNoMatch);
+  const auto for_each_edge = [&](const auto& visit) {
+    std::fill(last_reader.begin(), last_reader.end(), kNoMatch);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const auto reader = static_cast<std::int32_t>(i);
+      for (const std::int32_t p : nodes[i].producers) {
+        if (p == kNoMatch || last_reader[static_cast<std::size_t>(p)] == reader) continue;
+        last_reader[static_cast<std::size_t>(p)] = reader;
+        visit(static_cast<std::size_t>(p), reader);
+      }
+    }
+  };
+  first_consumer.assign(nodes.size() + 1, 0);
+  for_each_edge([&](std::size_t p, std::int32_t) { ++first_consumer[p + 1]; });
+  std::partial_sum(first_consumer.begin(), first_consumer.end(), first_consumer.begin());
+  all_consumers.resize(first_consumer.back());
+  std::vector<std::size_t> next = first_consumer;
+  for_each_edge([&](std::size_t p, std::int32_t reader) { all_consumers[next[p]++] = reader; });
 }
 
 std::string ShapeText(const std::optional<Shape>& shape) {

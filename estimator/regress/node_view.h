@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,15 +15,27 @@ namespace dlcost {
 // A report's nodes as a graph: what runs, without shape arithmetic and the making of weights.
 struct GraphView {
   explicit GraphView(const Report& report);
+  GraphView(GraphView&&) = default;  // nodes refer to what moves along
+  GraphView& operator=(GraphView&&) = delete;
 
   const NodeRow& Row(std::int32_t node) const { return *rows[static_cast<std::size_t>(node)]; }
+  // The nodes that read what the node makes, each once, in order of execution.
+  std::span<const std::int32_t> Consumers(std::size_t node) const {
+    return {all_consumers.data() + first_consumer[node],
+            all_consumers.data() + first_consumer[node + 1]};
+  }
   const Cost& CostOf(std::int32_t node) const { return costs[static_cast<std::size_t>(node)]; }
 
   std::vector<MatchNode> nodes;
-  std::vector<const NodeRow*> rows;                  // of the report; same index as `nodes`
-  std::vector<Cost> costs;                           // see NodeCosts; same index as `nodes`
-  std::vector<const Operand*> inputs;                // of the model, in order of first use
-  std::vector<std::vector<std::int32_t>> consumers;  // of each node
+  std::vector<const NodeRow*> rows;    // of the report; same index as `nodes`
+  std::vector<Cost> costs;             // see NodeCosts; same index as `nodes`
+  std::vector<const Operand*> inputs;  // of the model, in order of first use
+  // Of all nodes one after the other: a large graph has no vectors of its own per node.
+  std::vector<std::int32_t> all_producers, all_consumers;
+  std::vector<std::size_t> first_consumer;  // of each node in all_consumers, and the end
+
+ private:
+  void CollectConsumers();
 };
 
 using AttributeTexts = std::vector<std::pair<std::string, std::string>>;

@@ -2,14 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+
 namespace dlcost {
 namespace {
 
 // "op:detail name <- producers", in the order of the vector.
 MatchNode Node(std::uint64_t op, std::uint64_t detail, const char* name,
                std::vector<std::int32_t> producers = {}) {
-  return {
-      .name = name, .op = op, .detail = detail, .core = detail, .producers = std::move(producers)};
+  static std::deque<std::vector<std::int32_t>> kept;
+  return {.name = name,
+          .op = op,
+          .detail = detail,
+          .core = detail,
+          .producers = kept.emplace_back(std::move(producers))};
 }
 
 constexpr std::int32_t kNone = kNoMatch;
