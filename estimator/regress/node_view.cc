@@ -156,7 +156,7 @@ GraphView::GraphView(const Report& report) {
     }
     const Operand* weight = MainWeight(row);
     node.core = weight == nullptr ? node.detail : Combine(node.op, HashShape(*weight->shape));
-    nodes.push_back(std::move(node));
+    nodes.push_back(node);
     rows.push_back(&row);
     costs.push_back(all_costs[static_cast<std::size_t>(&row - report.nodes.data())]);
   }
