@@ -83,7 +83,7 @@ Value AttendHeads(Builder& b, const Value& q, const Value& k, const Value& v, co
   using Ints = std::vector<std::int64_t>;
   const Value keys = b.Node("Transpose", {k}, {{"perm", Ints{0, 1, 3, 2}}});
   Value scores = b.Node("MatMul", {q, keys});
-  const auto head_width = static_cast<float>(spec.width / spec.heads);
+  const auto head_width = static_cast<float>(spec.width) / static_cast<float>(spec.heads);
   scores = b.Node("Mul", {scores, b.Scalar(1.0f / std::sqrt(head_width))});
   if (!mask.empty()) scores = b.Node("Add", {scores, mask});
   const Value weights = b.Node("Softmax", {scores}, {{"axis", -1}});
