@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
@@ -18,12 +19,14 @@ struct Options {
   DeviceOptions device;
   CountOptions count;
   std::string node, output;
+  std::string format = "text";
 };
 
 constexpr const char* kExamples =
     "Examples:\n"
     "  dlcost explain bert.onnx --gpu a100 --node /encoder/layer.0/attention/self/MatMul\n"
     "  dlcost explain resnet50.onnx --gpu v100-pcie-32gb --batch 8\n"
+    "  dlcost explain resnet50.onnx --gpu a100 --format json\n"
     "Without --node: the kernel that takes longest.\n";
 
 class Explainer {
@@ -39,7 +42,8 @@ class Explainer {
     plan_ = MakePlan(model, plan);
   }
 
-  std::string Run(const std::string& node) const {
+  // The kernel of `node` ("": the one that takes longest) as "text" or "json".
+  std::string Run(const std::string& node, const std::string& format) const {
     const Kernel& kernel = node.empty() ? Longest() : Of(node);
     const Bound bound = BoundKernel(kernel, device_, report_.bound);
     const std::optional<Expected> expected = Expect(kernel, bound, /*explain=*/true);
@@ -48,7 +52,7 @@ class Explainer {
                   kernel.launches == Count(0) ? "nothing is launched"
                                               : "its type has no rate on this device");
     }
-    return Text(kernel, bound, *expected);
+    return format == "json" ? JsonText(kernel, bound, *expected) : Text(kernel, bound, *expected);
   }
 
  private:
@@ -115,6 +119,33 @@ class Explainer {
     return out;
   }
 
+  // docs/schema/explain.schema.json
+  std::string JsonText(const Kernel& kernel, const Bound& bound, const Expected& expected) const {
+    using Json = nlohmann::ordered_json;
+    Json nodes = Json::array(), steps = Json::array();
+    for (const std::size_t n : kernel.nodes) nodes.push_back(model_.nodes[n].name);
+    for (const TimeStep& step : expected.steps) {
+      steps.push_back({{"what", step.what}, {"value", step.value}, {"reason", step.reason}});
+    }
+    const Json json = {{"schema", "dlcost.explain/1"},
+                       {"model", model_.model->path},
+                       {"device", device_.id},
+                       {"node", NameOf(kernel)},
+                       {"kernel", kernel.id},
+                       {"nodes", nodes},
+                       {"algorithm", kernel.algorithm},
+                       {"steps", steps},
+                       {"expected_s", expected.time.expected},
+                       {"expected_low_s", expected.time.low},
+                       {"expected_high_s", expected.time.high},
+                       {"limited_by", expected.limiter},
+                       {"bound_s", bound.time.value()},
+                       {"bound_limited_by", bound.limiter},
+                       {"measured_on", device_.calibrated_on},
+                       {"advice", expected.advice}};
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+
   ReportOptions report_;
   const Device& device_;
   TimingDevice timing_;
@@ -123,10 +154,11 @@ class Explainer {
 };
 
 int Run(const Options& options) {
+  RequireOneOf("--format", options.format, {"text", "json"});
   const std::optional<Device> device = FindDevice(options.device);
   if (!device) throw Error("explain needs a device: --gpu a100 (dlcost gpus lists them)");
   const InferredModel model = InferModel(options.model);
-  WriteOutput(options.output, Explainer(options, *device, model).Run(options.node));
+  WriteOutput(options.output, Explainer(options, *device, model).Run(options.node, options.format));
   return 0;
 }
 
@@ -142,6 +174,9 @@ void AddExplainCommand(Commands& commands) {
   AddCountOptions(*app, options->count);
   app->add_option("--node", options->node, "a node of the kernel; the longest kernel if none")
       ->type_name("NAME");
+  app->add_option("--format", options->format, "text or json")
+      ->type_name("FORMAT")
+      ->capture_default_str();
   app->add_option("-o,--output", options->output, "file to write; standard output if none");
   app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
 }

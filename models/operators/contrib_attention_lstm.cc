@@ -17,7 +17,7 @@ namespace {
 // sequence_lens, initial_h, initial_c, P, QW [D, hidden, attn], MW [D, depth, attn], V [D, attn],
 // M [batch, memory, depth], memory_seq_lens, AW [D, depth + hidden, attention]. Without AW the
 // attention is the context.
-constexpr int kQueryLayer = 8, kMemoryLayer = 9, kScores = 10, kMemory = 11, kLayer = 13;
+constexpr int kQueryLayer = 8, kMemoryLayer = 9, kMemory = 11, kLayer = 13;
 
 struct AttentionLstm {
   std::int64_t steps, batch, directions, hidden, wide;  // wide: input and attention together

@@ -94,7 +94,8 @@ std::string OpContext::String(std::string_view name, std::string_view fallback) 
 std::vector<std::int64_t> OpContext::Ints(std::string_view name,
                                           std::vector<std::int64_t> fallback) const {
   const auto* value = Get<std::vector<std::int64_t>>(node_, name, "a list of integers");
-  return value ? *value : std::move(fallback);
+  if (value != nullptr) return *value;
+  return fallback;
 }
 
 std::vector<double> OpContext::Floats(std::string_view name) const {

@@ -121,6 +121,16 @@ class Reports(unittest.TestCase):
             )
         self.assertEqual(sum(report["coverage"].values()), report["model"]["nodes"])
 
+    def test_explains_in_numbers_too(self):
+        explain = ("explain", ALEXNET, "--gpu", "a100")
+        result = run(*explain, "--format", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        kernel = json.loads(result.stdout)
+        self.assertLessEqual(kernel["bound_s"], kernel["expected_s"])
+        text = run(*explain).stdout.decode()
+        for step in kernel["steps"]:
+            self.assertIn(step["value"], text)
+
     def test_writes_a_file(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "report.json")
