@@ -277,6 +277,7 @@ class Schema(Repository):
                          os.path.join(fixtures, "alexnet_p4_nvprof_metrics.csv")),
             self.written("fit", os.path.join(fixtures, "lstm_runs_executed.csv"), "--x", "layers", "--y", "flops",
                          "--expect", "16777216"),
+            self.written("explain", "model.onnx", "--gpu", "a100"),
             self.written("gpus"),
             self.written("gpus", "a100"),
             self.written("gpus", "epyc-9654"),
