@@ -59,9 +59,8 @@ class Calibrator {
       if (!constant) throw Error("--keep: no constant is called '{}'", Printable(name));
       fixed_.push_back(*constant);
     }
-    if (!options.common) return;
     for (const ConstantDef& def : ConstantDefs()) {
-      if (IsTrait(def.id)) fixed_.push_back(def.id);
+      if (options.common ? IsTrait(def.id) : IsUniversal(def.id)) fixed_.push_back(def.id);
     }
   }
 

@@ -101,6 +101,7 @@ struct Device {
   std::optional<Hertz> base_clock;
   std::optional<Hertz> boost_clock;   // the vector peaks hold at this clock
   std::optional<Hertz> tensor_clock;  // where the vendor's tensor peaks use another clock
+  std::optional<Hertz> max_clock;     // that kernels run at where boards go beyond the vendor's
 
   std::vector<Rate> rates;
   std::vector<UnitRate> unit_rates;

@@ -221,7 +221,8 @@ class DeviceReader {
     Section(entry, path,
             {{"base", Measured(&device_.base_clock, Dimension::kFrequency)},
              {"boost", Measured(&device_.boost_clock, Dimension::kFrequency)},
-             {"tensor", Measured(&device_.tensor_clock, Dimension::kFrequency)}});
+             {"tensor", Measured(&device_.tensor_clock, Dimension::kFrequency)},
+             {"max", Measured(&device_.max_clock, Dimension::kFrequency)}});
   }
 
   static NumberFormat Format(const Entry& entry, const std::string& name) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <initializer_list>
 
 namespace dlcost {
@@ -199,6 +200,18 @@ std::string_view Name(MathMode mode) {
   return "";
 }
 
+namespace {
+
+// Boards whose documents rate a typical clock run faster than that, never slower.
+double ClockHeadroom(const Device& device, UnitKind unit) {
+  const auto& rated =
+      unit == kTensor && device.tensor_clock ? device.tensor_clock : device.boost_clock;
+  if (!rated || !device.max_clock) return 1;
+  return std::max(1.0, device.max_clock->value() / rated->value());
+}
+
+}  // namespace
+
 std::optional<MathMode> ParseMathMode(std::string_view name) {
   for (const MathMode mode : {MathMode::kDefault, MathMode::kTf32, MathMode::kFp16Accumulate}) {
     if (Name(mode) == name) return mode;
@@ -210,8 +223,10 @@ Roof FindRoof(const Device& device, WorkKind work, DType type, MathMode mode) {
   std::optional<NumberFormat> format = FormatOf(type);
   // 64-bit integers and complex numbers are made of fp32-rate operations at best.
   if (!format) format = type == DType::kComplex128 ? kFp64 : IsInteger(type) ? kInt32 : kFp32;
-  return work == WorkKind::kMatrix ? MatrixRoof(device, *format, mode)
-                                   : VectorRoof(device, *format);
+  Roof roof =
+      work == WorkKind::kMatrix ? MatrixRoof(device, *format, mode) : VectorRoof(device, *format);
+  roof.reached = roof.peak * ClockHeadroom(device, roof.unit);
+  return roof;
 }
 
 std::optional<Intensity> RidgePoint(const Device& device, const Roof& roof) {

@@ -27,7 +27,8 @@ struct Roof {
   UnitKind unit = UnitKind::kVector;
   NumberFormat input = NumberFormat::kFp32;  // what really multiplies
   NumberFormat accumulate = NumberFormat::kFp32;
-  FlopRate peak;
+  FlopRate peak;     // as the documents rate it
+  FlopRate reached;  // at the highest clock that boards are known to run at: what bounds rest on
   // Said to the user when the type does not run as itself: "bf16 runs as fp32: no bf16 arithmetic".
   std::string note;
 };

@@ -65,7 +65,7 @@ class CaseMaker {
     if (!device_.memory.bandwidth) return Skip("no memory bandwidth is listed");
     const Roof roof = FindRoof(device_, WorkKind::kMatrix, type_->type);
     if (!roof.known) return Skip(fmt::format("no roof for {}", dtype));
-    demand_.peak = roof.peak.value();
+    demand_.peak = roof.reached.value();
     tensor_ = roof.unit == UnitKind::kTensor;
 
     const double latency = row_.Number("latency_us");
@@ -170,7 +170,7 @@ class CaseMaker {
       p.key_value_bytes = kv->bytes;
       // Queries may be narrowed to the type of the cache: the bound allows it.
       const Roof roof = FindRoof(device_, WorkKind::kMatrix, kv->type);
-      if (roof.known) demand_.peak = std::max(demand_.peak, roof.peak.value());
+      if (roof.known) demand_.peak = std::max(demand_.peak, roof.reached.value());
     }
     const double queries = p.batch * p.heads * p.query_length;
     // Query i of a causal prompt sees the keys up to its own.

@@ -174,6 +174,7 @@ Json DeviceFactsJson(const Device& d) {
                {"base_clock_hz", ValueOrNull(d.base_clock)},
                {"boost_clock_hz", ValueOrNull(d.boost_clock)},
                {"tensor_clock_hz", ValueOrNull(d.tensor_clock)},
+               {"max_clock_hz", ValueOrNull(d.max_clock)},
                {"power_w", ValueOrNull(d.power)}};
   Json rates = Json::array();
   for (const Rate& rate : d.rates) {

@@ -8,9 +8,11 @@ namespace {
 
 using C = Constant;
 
-constexpr double kKeyTile = 64;      // keys that a block takes at a time
-constexpr double kWideHead = 128;    // larger heads leave few registers for the other operand
-constexpr double kHeadGranule = 16;  // matrix instructions pad the head size
+constexpr double kKeyTile = 64;       // keys that a block takes at a time
+constexpr double kWideHead = 128;     // larger heads leave few registers for the other operand
+constexpr double kHeadGranule = 16;   // matrix instructions pad the head size
+constexpr double kQueryGranule = 16;  // and the queries of one warp
+constexpr double kResident = 2;       // blocks that a unit runs side by side
 // Queries that share a key-value head fit one block of the shared decode kernel up to here.
 constexpr double kMaxShared = 32;
 constexpr double kMinPart = 128;  // keys of one part when the key length is split
@@ -47,6 +49,21 @@ double Efficiency(const TimingDevice& d, const AttentionProblem& p) {
   return efficiency;
 }
 
+// The head size that the kernel computes: those for paged caches are written for powers of two.
+double KernelHead(const TimingDevice& d, const AttentionProblem& p) {
+  const double head =
+      p.phase == AttentionPhase::kPrefill ? PaddedHead(p) : RoundUp(p.head_size, kHeadGranule);
+  return p.query_bytes <= 1 ? std::max(head, d[C::kAttentionHead8]) : head;
+}
+
+// Blocks one after the other on a unit, while the start and end of one overlap another's
+// arithmetic.
+double BlocksSeconds(double waves, double average, double longest, double overhead) {
+  if (waves <= 1) return longest + overhead;
+  const double rounds = std::ceil(waves);
+  return std::max(rounds * average, longest) + overhead * std::max(1.0, rounds / kResident);
+}
+
 // One block holds a tile of queries of one head and walks along the keys.
 AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p, double tile) {
   AttentionTime t;
@@ -54,10 +71,8 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p, double
   const double efficiency = Efficiency(d, p);
   const double queries = p.batch * p.heads * p.query_length;
   const double seen = p.causal ? p.key_length / 2 : p.key_length;
-  const double power = PowerShare(d, true, p.query_bytes, p.peak * efficiency,
-                                  4 * queries * seen * p.head_size / (p.peak * efficiency));
-  const double flops_per_clock = p.peak / d.units / d.clock * power;
-  const double head = RoundUp(p.head_size, kHeadGranule);
+  const double flops_per_clock = p.peak / d.units / d.clock;
+  const double head = KernelHead(d, p);
   const double score_clocks =
       4 * head / (flops_per_clock * efficiency) + d[C::kAttentionScoreCycles];
   const double keys = RoundUp(p.key_length, kKeyTile);
@@ -65,11 +80,17 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p, double
   const double average_keys = p.causal ? std::min(keys, (keys + tile) / 2) : keys;
   t.blocks = p.batch * p.heads * std::ceil(p.query_length / tile);
   t.waves = t.blocks / d.units;
-  const double average =
-      tile * average_keys * score_clocks / d.clock + d[C::kAttentionBlockOverhead];
-  const double longest = tile * keys * score_clocks / d.clock + d[C::kAttentionBlockOverhead];
-  t.block_seconds = average;
-  t.units_seconds = t.waves <= 1 ? longest : std::max(std::ceil(t.waves) * average, longest);
+  // Warps whose queries lie beyond the last one compute nothing.
+  const double rows = std::min(tile, RoundUp(p.query_length, kQueryGranule));
+  const double overhead = d[C::kAttentionBlockOverhead];
+  const double average = rows * average_keys * score_clocks / d.clock;
+  const double longest = rows * keys * score_clocks / d.clock;
+  t.block_seconds = average + overhead;
+  t.units_seconds = UnderPower(d, {.tensor = true,
+                                   .bytes = p.query_bytes,
+                                   .flops = 4 * queries * seen * p.head_size,
+                                   .rate = p.peak * efficiency,
+                                   .seconds = BlocksSeconds(t.waves, average, longest, overhead)});
   return t;
 }
 
@@ -105,7 +126,7 @@ struct DecodeBlock {
 DecodeBlock SharedBlock(const TimingDevice& d, const AttentionProblem& p, double group) {
   const bool narrow = p.key_value_bytes <= 1;
   // The tile holds the group's queries, padded; head sizes are padded to powers of two.
-  const double rows = std::max(group, narrow ? kNarrowRows : kWideRows);
+  const double rows = RoundUp(group, narrow ? kNarrowRows : kWideRows);
   const double overhead = d[narrow ? C::kDecodeBlockOverhead8 : C::kDecodeBlockOverhead] +
                           rows * PaddedHead(p) * d[C::kDecodeRow] / d.clock;
   return {overhead, overhead, d[narrow ? C::kDecodeFill8 : C::kDecodeFill] * d.clock};
@@ -115,7 +136,7 @@ DecodeBlock SingleBlock(const TimingDevice& d, const AttentionProblem& p) {
   const bool narrow = p.key_value_bytes <= 1;
   const double rate = d[narrow ? C::kDecodeHeadOverhead8 : C::kDecodeHeadOverhead];
   return {kSingleResident * rate, rate,
-          d[narrow ? C::kDecodeFillSingle8 : C::kDecodeFillSingle] * d.clock};
+          d[narrow ? C::kDecodeFillSingle8 : C::kDecodeFill] * d.clock};
 }
 
 // Pieces of the key length that run side by side: while units are idle, and no shorter than
@@ -146,9 +167,9 @@ AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
   StreamMemory(d, conditions, t.memory_bytes, &t);
   const double cached = own + elements.keys_values * p.key_value_bytes * (t.shared ? 1 : group);
   t.cache_seconds = cached / CacheRate(d);
-  t.launch_seconds = d[C::kLaunchDecode];
+  t.launch_seconds = d[C::kLaunchAttention];
   t.seconds = Overlap(d[C::kDecodeOverlap], t.units_seconds, t.memory_seconds, t.cache_seconds);
-  if (t.parts > 1) t.seconds += d[C::kDecodeSplit];
+  if (t.parts > 1) t.seconds += d[C::kTileSplit];
   return t;
 }
 

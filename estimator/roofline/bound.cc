@@ -1,5 +1,7 @@
 #include "estimator/roofline/bound.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace dlcost {
@@ -64,7 +66,13 @@ class Bounder {
     const Roof roof = FindRoof(device_, kind, type, options_.math);
     AddUnique(bound_.notes, roof.note);
     if (!roof.known) return;
-    const Seconds time = Flops(operations) / roof.peak;
+    const Seconds time = Flops(operations) / roof.reached;
+    if (roof.reached > roof.peak) {
+      AddUnique(bound_.notes,
+                fmt::format("{} runs above its rated clock, at up to {:.4g} MHz: bounds "
+                            "rest on that",
+                            device_.id, device_.max_clock->value() / 1e6));
+    }
     // Times of one unit add up, whatever the formats; the roof is named after the format that takes
     // longest.
     Seconds& total = roof.unit == UnitKind::kTensor ? tensor_ : vector_;

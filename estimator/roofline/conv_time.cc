@@ -30,20 +30,17 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Products& w,
   t->n = w.n;
   t->k = w.k;
   const double depth = std::ceil(w.k / kDepthStep) * kDepthStep;
-  const double rate = p.peak * w.efficiency;
-  const double power =
-      PowerShare(d, p.tensor, p.element_bytes, rate, 2 * w.batch * w.m * w.n * w.k / rate);
   double best = 0;
   for (const Tile tile : ConvTiles()) {
     const double rows = tile.rows, columns = tile.columns;
     const double tiles = w.batch * std::ceil(w.m / rows) * std::ceil(w.n / columns);
     const double waves = std::ceil(tiles / d.units);
     const double busy = std::min(1.0, waves * rows * columns / d[C::kConvBusyArea]);
-    const double efficiency = std::min(
-        1.0, w.efficiency * power / (1 + d[C::kConvTilePenalty] * (1 / rows + 1 / columns)));
+    const double efficiency =
+        std::min(1.0, w.efficiency / (1 + d[C::kConvTilePenalty] * (1 / rows + 1 / columns)));
     const double arithmetic = 2 * rows * columns * depth / (p.peak / d.units * efficiency);
     const double drain = rows * columns * w.result_bytes / (d[C::kConvDrain] * d.clock);
-    const double seconds = waves * (arithmetic / busy + drain + d[C::kConvTileOverhead]);
+    const double seconds = waves * (arithmetic / busy + drain + d[C::kTileOverhead]);
     if (best == 0 || seconds < best) {
       best = seconds;
       t->tile = tile;
@@ -53,7 +50,11 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Products& w,
       t->executed_flops = 2 * tiles * rows * columns * depth;
     }
   }
-  t->units_seconds = best;
+  t->units_seconds = UnderPower(d, {.tensor = p.tensor,
+                                    .bytes = p.element_bytes,
+                                    .flops = 2 * w.batch * w.m * w.n * w.k,
+                                    .rate = p.peak * w.efficiency,
+                                    .seconds = best});
   t->memory_bytes = w.memory_bytes;
   t->memory_seconds = w.memory_bytes / Sustained(d);
 }

@@ -14,11 +14,9 @@ constexpr double kBlockElements = 1024;
 // Share of stream.sustained that a kernel of this kind and shape reaches.
 double KindShare(const TimingDevice& d, const StreamProblem& p) {
   if (p.kind == StreamKind::kElementwise) return 1;
-  const bool aligned = std::fmod(p.row_elements * p.element_bytes, 16) == 0;
-  const double unaligned = aligned ? 1 : d[Constant::kRowsUnaligned];
-  if (p.kind == StreamKind::kNormalization) return d[Constant::kNormalization] * unaligned;
+  if (p.kind == StreamKind::kNormalization) return d[Constant::kNormalization];
   if (p.row_elements <= kOnePassElements) return d[Constant::kSoftmaxOnePass];
-  return d[Constant::kSoftmaxTwoPass] * unaligned;
+  return d[Constant::kSoftmaxTwoPass];
 }
 
 }  // namespace

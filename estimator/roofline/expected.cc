@@ -66,7 +66,7 @@ class Estimator {
   bool FindMatrixRoof() {
     const Roof roof = FindRoof(device_, WorkKind::kMatrix, type_, options_.math);
     if (!roof.known) return false;
-    peak_ = roof.peak.value();
+    peak_ = roof.reached.value();
     tensor_ = roof.unit == UnitKind::kTensor;
     element_bytes_ = std::max(Bits(type_), 4) / 8.0;
     return true;
@@ -282,11 +282,11 @@ class Estimator {
     const Roof roof = FindRoof(device_, WorkKind::kVector, type_, options_.math);
     if (!roof.known) return;
     const auto of = [&](OpClass op_class) { return kernel_.work.Of(op_class).AsDouble(); };
-    p.arithmetic_peak = roof.peak.value();
+    p.arithmetic_peak = roof.reached.value();
     p.arithmetic = 2 * of(OpClass::kMac) + of(OpClass::kAdd) + of(OpClass::kMul) +
                    of(OpClass::kCompare) + of(OpClass::kDiv);
     p.specials = of(OpClass::kSqrt) + of(OpClass::kExp) + of(OpClass::kLog) + of(OpClass::kTrig);
-    p.special_rate = roof.peak.value() / 2 / 4;
+    p.special_rate = roof.reached.value() / 2 / 4;
   }
 
   const Kernel& kernel_;

@@ -13,6 +13,7 @@ constexpr double kWarpColumns = 8;  // columns of a vector kernel's tile that on
 struct UnitConstants {
   double efficiency, shape, tile_penalty, fill, drain, overhead, busy_area, split, overlap,
       resident;
+  bool squares;  // blocks that run together cover squares of the result
 };
 
 // Vector loads of 16 bytes need rows that start at multiples of 16 bytes.
@@ -29,21 +30,22 @@ double VectorShape(const TimingDevice& d, const GemmProblem& p) {
 UnitConstants Constants(const TimingDevice& d, const GemmProblem& p) {
   using C = Constant;
   if (!p.tensor) {
-    return {d[C::kVectorEfficiency], VectorShape(d, p),  d[C::kVectorTilePenalty],
-            d[C::kVectorFill],       d[C::kVectorDrain], d[C::kVectorTileOverhead],
-            d[C::kVectorBusyArea],   d[C::kVectorSplit], d[C::kVectorOverlap],
-            d[C::kVectorResident]};
+    return {d[C::kVectorEfficiency], VectorShape(d, p),          d[C::kVectorTilePenalty],
+            d[C::kVectorFill],       d[C::kVectorDrain],         d[C::kTileOverhead],
+            d[C::kTileBusyArea],     d[C::kTileSplit],           d[C::kVectorOverlap],
+            d[C::kVectorResident],   d[C::kVectorSquares] >= 0.5};
   }
   return {p.input_bytes <= 1 ? d[C::kTensorEfficiency8] : d[C::kTensorEfficiency],
           Aligned(p) ? 1 : d[C::kTensorUnaligned],
           d[C::kTensorTilePenalty],
           d[C::kTensorFill],
           d[C::kTensorDrain],
-          d[C::kTensorTileOverhead],
-          d[C::kTensorBusyArea],
-          d[C::kTensorSplit],
+          d[C::kTileOverhead],
+          d[C::kTileBusyArea],
+          d[C::kTileSplit],
           d[C::kTensorOverlap],
-          d[C::kTensorResident]};
+          d[C::kTensorResident],
+          true};
 }
 
 // What stays the same for all tiles: computed once.
@@ -51,7 +53,6 @@ struct Shared {
   UnitConstants c;
   double a, w, out;       // bytes of activations, weights, result
   double miss_a, miss_w;  // shares that come from device memory
-  double rate_gain;       // shape and power limit
   double sustained;       // byte/s of device memory
   double cache_rate;      // byte/s
   double keep_a, keep_w;  // share of one matrix that the cache cannot keep for a second panel
@@ -65,9 +66,6 @@ Shared Prepare(const TimingDevice& d, const GemmProblem& p, const Conditions& co
   s.out = p.batch * p.m * p.n * p.output_bytes;
   s.miss_a = MissShare(d, conditions, s.a + s.w + s.out + p.extra_bytes);
   s.miss_w = MissShare(d, conditions, s.a + conditions.weight_copies * s.w + s.out);
-  const double rate = p.peak * s.c.efficiency;
-  s.rate_gain = s.c.shape *
-                PowerShare(d, p.tensor, p.input_bytes, rate, 2 * p.batch * p.m * p.n * p.k / rate);
   s.sustained = d.memory_rate * d[Constant::kMemorySustained];
   s.cache_rate = CacheRate(d);
   const auto too_large = [&](double bytes) {
@@ -101,8 +99,8 @@ GemmTime WithTile(const TimingDevice& d, const GemmProblem& p, const Shared& s, 
   t.waves = std::ceil(t.tiles / d.units);
   t.busy = std::min(1.0, t.waves * rows * columns / s.c.busy_area);
   t.padding = 1 - p.batch * p.m * p.n * p.k / (t.tiles * rows * columns * depth);
-  t.efficiency = std::min(
-      1.0, s.c.efficiency * s.rate_gain / (1 + s.c.tile_penalty * (1 / rows + 1 / columns)));
+  t.efficiency =
+      std::min(1.0, s.c.efficiency * s.c.shape / (1 + s.c.tile_penalty * (1 / rows + 1 / columns)));
 
   // Warps whose columns lie beyond the matrix compute nothing.
   const double used =
@@ -122,12 +120,18 @@ GemmTime WithTile(const TimingDevice& d, const GemmProblem& p, const Shared& s, 
     t.tile_seconds = AlmostLonger(compute, drain) + s.c.overhead;
     t.units_seconds = t.waves * t.tile_seconds + std::min(compute, drain);
   }
+  t.units_seconds = UnderPower(d, {.tensor = p.tensor,
+                                   .bytes = p.input_bytes,
+                                   .flops = 2 * p.batch * p.m * p.n * p.k,
+                                   .rate = p.peak * s.c.efficiency,
+                                   .seconds = t.units_seconds});
 
-  // Blocks start along n first: those that run together cover `across` columns of tiles and
-  // `down` rows of tiles; each group reads the panels of the other matrix again.
+  // Blocks that run together cover `across` columns of tiles and `down` rows of tiles, close to a
+  // square or along n first; each group reads the panels of the other matrix again.
   const double together =
       std::max(1.0, std::min(t.tiles / split / p.batch, d.units * s.c.resident));
-  const double across = std::min(tiles_n, together);
+  const double square = std::max(std::ceil(std::sqrt(together)), together / tiles_m);
+  const double across = std::min(tiles_n, s.c.squares ? square : together);
   const double down = std::min(tiles_m, std::max(1.0, together / across));
   t.reread_bytes = s.w * s.keep_w * (std::max(tiles_m / down, 1.0) - 1) +
                    s.a * s.keep_a * (std::max(tiles_n / across, 1.0) - 1);

@@ -8,6 +8,13 @@
 #include "estimator/hardware/device.h"
 
 namespace dlcost {
+namespace {
+
+// Data that passes through a cache in turns is all there while it fits, and all gone when it is
+// this share larger: lines are replaced in about the order in which they come again.
+constexpr double kFade = 0.2;
+
+}  // namespace
 
 TimingDevice MakeTimingDevice(const Device& device) {
   TimingDevice result;
@@ -15,7 +22,8 @@ TimingDevice MakeTimingDevice(const Device& device) {
     throw Error("{}: no memory bandwidth is listed, so there is no expected time", device.id);
   }
   result.units = device.units.value_or(1);
-  result.clock = device.boost_clock ? device.boost_clock->value() : 1e9;
+  const auto& clock = device.max_clock ? device.max_clock : device.boost_clock;
+  result.clock = clock ? clock->value() : 1e9;
   result.memory_rate = device.memory.bandwidth->value();
   result.cache = device.WarmCapacity().AsDouble();
   if (device.power) result.power = device.power->value();
@@ -26,9 +34,8 @@ TimingDevice MakeTimingDevice(const Device& device) {
 
 double MissShare(const TimingDevice& device, const Conditions& conditions, double touched) {
   if (conditions.cold || device.cache <= 0) return 1;
-  const double filled = touched / device.cache;
-  return std::clamp(
-      (filled - device[Constant::kCacheWarmUntil]) / device[Constant::kCacheColdAfter], 0.0, 1.0);
+  const double turns = touched / (device.cache * device[Constant::kCacheShare]);
+  return std::clamp((turns - 1) / kFade, 0.0, 1.0);
 }
 
 double PowerLimit(const TimingDevice& device, bool tensor, double bytes) {
@@ -39,10 +46,12 @@ double PowerLimit(const TimingDevice& device, bool tensor, double bytes) {
   return device.power / energy;
 }
 
-double PowerShare(const TimingDevice& device, bool tensor, double bytes, double rate,
-                  double seconds) {
-  const double sustained = std::min(1.0, PowerLimit(device, tensor, bytes) / rate);
-  return sustained + (1 - sustained) * std::exp(-seconds / device[Constant::kBurstTime]);
+double UnderPower(const TimingDevice& device, const PoweredWork& work) {
+  const double limit = PowerLimit(device, work.tensor, work.bytes);
+  const double hot = work.tensor ? work.flops / limit : work.seconds * work.rate / limit;
+  if (hot <= work.seconds) return work.seconds;
+  const double cooled = 1 - std::exp(-work.seconds / device[Constant::kBurstTime]);
+  return work.seconds + (hot - work.seconds) * cooled;
 }
 
 double CacheRate(const TimingDevice& device) {

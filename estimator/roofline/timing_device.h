@@ -41,11 +41,20 @@ double MissShare(const TimingDevice& device, const Conditions& conditions, doubl
 // the width of the inputs.
 double PowerLimit(const TimingDevice& device, bool tensor, double bytes);
 
-// Share (0 to 1) of an arithmetic rate, in FLOP/s, that the board's power allows a kernel which
-// would take `seconds` at that rate. Boards start a kernel at full clock and come down to what
-// their power carries. `bytes` is the width of the inputs.
-double PowerShare(const TimingDevice& device, bool tensor, double bytes, double rate,
-                  double seconds);
+// Work that would take `seconds` if the board's power were no limit.
+struct PoweredWork {
+  bool tensor = false;  // on matrix units, else on vector units
+  double bytes = 2;     // width of the inputs
+  double flops = 0;
+  double rate = 0;  // of the main loop, FLOP/s
+  double seconds = 0;
+};
+
+// What the work takes in seconds on the power that the board has. Boards start a kernel at full
+// clock and come down to what their power carries: matrix units, which draw little while they wait,
+// to the FLOP/s that it carries; vector units, whose warps issue instructions all the time, to the
+// clock at which their main loop stays within it.
+double UnderPower(const TimingDevice& device, const PoweredWork& work);
 
 // Bytes per second that the last-level cache delivers to all units.
 double CacheRate(const TimingDevice& device);

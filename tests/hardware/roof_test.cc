@@ -125,6 +125,14 @@ TEST(Roof, EveryTypeOnEveryDeviceHasARoofOrAReason) {
   }
 }
 
+TEST(Roof, ReachesMoreThanItsPeakWhereBoardsRunAboveTheRatedClock) {
+  const Roof h200 = RoofOn("h200-nvl", WorkKind::kMatrix, DType::kFloat16);
+  EXPECT_DOUBLE_EQ(h200.peak.value(), 835.5e12);
+  EXPECT_DOUBLE_EQ(h200.reached.value(), 835.5e12 * 1785 / 1545);  // rated at 1545 MHz
+  const Roof vector = RoofOn("h200-nvl", WorkKind::kVector, DType::kFloat32);
+  EXPECT_EQ(vector.reached, vector.peak);  // rated at the highest clock
+}
+
 TEST(Roof, RidgePointIsPeakOverBandwidth) {
   const Device a100 = DeviceDatabase({std::string(DLCOST_SOURCE_DIR) + "/hw_specs"}).Find("a100");
   const Roof roof = FindRoof(a100, WorkKind::kMatrix, DType::kFloat16);

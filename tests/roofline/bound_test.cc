@@ -49,6 +49,18 @@ TEST(Bound, IsTheSlowestOfUnitsAndLevels) {
   EXPECT_DOUBLE_EQ(BoundKernel(fp32, a100, {.math = MathMode::kTf32}).time.value(), 0.125e-3);
 }
 
+TEST(Bound, RestsOnTheClockThatBoardsReach) {
+  // 4096^3 in bf16 took 0.772 ms on an RTX 4090 (cuBLASLt), less than the rated 165.2 TFLOP/s
+  // allow: boards run at up to 2755 MHz instead of 2520.
+  const Device rtx4090 = Find("rtx-4090");
+  const Kernel product = Product(DType::kBfloat16, 4096LL * 4096 * 4096, kMega, kMega);
+  const Bound bound = BoundKernel(product, rtx4090, {});
+  EXPECT_NEAR(bound.time.value(), 2 * 4096.0 * 4096 * 4096 / (165.2e12 * 2755 / 2520), 1e-9);
+  EXPECT_LT(bound.time.value(), 0.772e-3);
+  EXPECT_THAT(bound.notes, ::testing::ElementsAre(::testing::HasSubstr("up to 2755 MHz")));
+  EXPECT_THAT(BoundKernel(product, Find("a100"), {}).notes, ::testing::IsEmpty());
+}
+
 TEST(Bound, AWarmCacheKeepsBackWhatFits) {
   const Device a100 = Find("a100");
   const BoundOptions warm = {.cache = CacheState::kWarm};

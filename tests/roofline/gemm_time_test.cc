@@ -24,8 +24,8 @@ TimingDevice PlainDevice() {
   c[Constant::kTensorTilePenalty] = 0;
   c[Constant::kTensorFill] = 400;
   c[Constant::kTensorDrain] = 400;
-  c[Constant::kTensorTileOverhead] = 0;
-  c[Constant::kTensorBusyArea] = 64;
+  c[Constant::kTileOverhead] = 0;
+  c[Constant::kTileBusyArea] = 64;
   c[Constant::kTensorOverlap] = 10;
   c[Constant::kTensorResident] = 1;
   return d;
@@ -55,7 +55,7 @@ TEST(GemmTime, OnVectorUnitsOneTileDrainsWhileTheNextComputes) {
   TimingDevice d = PlainDevice();
   d.constants[Constant::kVectorEfficiency] = 1;
   d.constants[Constant::kVectorTilePenalty] = 0;
-  d.constants[Constant::kVectorTileOverhead] = 0;
+  d.constants[Constant::kTileOverhead] = 0;
   d.constants[Constant::kVectorDrain] = 1;
   GemmProblem p{.batch = 300,
                 .m = 128,
@@ -98,14 +98,22 @@ TEST(GemmTime, BlocksOfAClusterShareAnOperand) {
 
 TEST(GemmTime, ABoardWithoutPowerForItsPeakSlowsDown) {
   TimingDevice d = PlainDevice();
-  EXPECT_EQ(PowerShare(d, true, 2, 100e12, 1), 1);  // power not public: no limit
+  PoweredWork work{.tensor = true, .bytes = 2, .flops = 100e12, .rate = 100e12, .seconds = 1};
+  EXPECT_EQ(UnderPower(d, work), 1);  // power not public: no limit
   d.power = 100;
   d.process = 10;
   d.constants[Constant::kPowerTensor] = 0.2;  // 2 pJ per FLOP: 50 TFLOP/s
   d.constants[Constant::kBurstTime] = 1e-3;
-  EXPECT_NEAR(PowerShare(d, true, 2, 100e12, 1), 0.5, 1e-9);
-  EXPECT_NEAR(PowerShare(d, true, 1, 100e12, 1), 1, 1e-9);     // half the energy in 8 bits
-  EXPECT_NEAR(PowerShare(d, true, 2, 100e12, 1e-6), 1, 1e-3);  // over before the clock comes down
+  EXPECT_NEAR(UnderPower(d, work), 2, 1e-9);
+  work.seconds = 3;  // matrix units that wait draw little
+  EXPECT_EQ(UnderPower(d, work), 3);
+  work = {.tensor = true, .bytes = 1, .flops = 100e12, .rate = 100e12, .seconds = 1};
+  EXPECT_NEAR(UnderPower(d, work), 1, 1e-9);  // half the energy in 8 bits
+  work = {.tensor = true, .bytes = 2, .flops = 100e6, .rate = 100e12, .seconds = 1e-6};
+  EXPECT_NEAR(UnderPower(d, work), 1e-6, 1e-8);  // over before the clock comes down
+  d.constants[Constant::kPowerVector] = 4;       // 40 pJ per fp32 FLOP: 2.5 TFLOP/s
+  work = {.tensor = false, .bytes = 4, .flops = 1e12, .rate = 5e12, .seconds = 3};
+  EXPECT_NEAR(UnderPower(d, work), 6, 1e-9);  // half the clock, waiting or not
 }
 
 TEST(GemmTime, TheLastWaveCostsAsMuchAsAFullOne) {

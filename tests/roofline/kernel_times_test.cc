@@ -35,11 +35,10 @@ TEST(MissShare, FallsFromColdToWarm) {
   TimingDevice d = PlainDevice();
   EXPECT_EQ(MissShare(d, {}, 1), 1);  // no cache
   d.cache = 1e6;
-  d.constants[Constant::kCacheWarmUntil] = 0.5;
-  d.constants[Constant::kCacheColdAfter] = 1.0;
-  EXPECT_EQ(MissShare(d, {}, 0.4e6), 0);
-  EXPECT_DOUBLE_EQ(MissShare(d, {}, 1.0e6), 0.5);
-  EXPECT_EQ(MissShare(d, {}, 1.6e6), 1);
+  d.constants[Constant::kCacheShare] = 0.5;
+  EXPECT_EQ(MissShare(d, {}, 0.5e6), 0);
+  EXPECT_NEAR(MissShare(d, {}, 0.55e6), 0.5, 1e-9);  // all gone when a fifth more passes
+  EXPECT_NEAR(MissShare(d, {}, 0.6e6), 1, 1e-9);
   EXPECT_EQ(MissShare(d, {.cold = true}, 1), 1);
 }
 
