@@ -1,4 +1,5 @@
 #include "estimator/core/error.h"
+#include "models/operators/contrib.h"
 #include "models/operators/counting.h"
 #include "models/operators/elementwise.h"
 #include "models/operators/families.h"
@@ -194,42 +195,31 @@ constexpr OpCase kBitmaskBiasDropoutCases[] = {
      .bytes_written = 256 + 8},
 };
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), std::span<const OpCase> cases,
-                     FusionRole role = FusionRole::kElementwise, bool random = false) {
-  return {.name = name,
-          .domain = "com.microsoft",
-          .formula = formula,
-          .infer = infer,
-          .cost = cost,
-          .role = role,
-          .cases = cases,
-          .random = random};
-}
+constexpr ContribOps kMake{FusionRole::kElementwise};
 
 constexpr OpDef kOps[] = {
-    Make("Gelu", "3 mul, 1 add, 1 erf per element", InferSameAsInput, CostGelu, kGeluCases),
-    Make("BiasGelu", "1 add; 3 mul, 1 add, 1 erf per element", InferSameAsInput, CostGelu,
-         kBiasGeluCases),
-    Make("FastGelu", "1 add; 6 mul, 2 add, 1 tanh per element", InferSameAsInput, CostFastGelu,
-         kFastGeluCases),
-    Make("QuickGelu", "x * sigmoid(alpha * x): 2 mul, 1 exp, 1 add, 1 div per element",
-         InferSameAsInput, CostQuickGelu, kQuickGeluCases),
-    Make("ScaledSiLU", "scale * x * sigmoid(x): 2 mul, 1 exp, 1 add, 1 div per element",
-         InferSameAsInput, CostScaledSilu, kScaledSiluCases),
-    Make("BiasSplitGelu", "2 add, Gelu, 1 mul per output", InferBiasSplitGelu, CostBiasSplitGelu,
-         kBiasSplitGeluCases),
-    Make("BiasAdd", "2 add per element", InferSameAsInput, CostAdditions, kBiasAddCases),
-    Make("GatedAdd", "1 mul, 1 add per element", InferSameAsInput, CostGatedAdd, kGatedAddCases),
-    Make("BiasSoftmax", "1 add per element; then Softmax", InferSameAsInput, CostBiasSoftmax,
-         kBiasSoftmaxCases, FusionRole::kReduction),
-    Make("BiasDropout", "1 add per element and addend; training: 1 compare, 1 mul",
-         InferBoolDropout, CostBiasDropout, kBiasDropoutCases, FusionRole::kElementwise, true),
-    Make("BitmaskDropout", "training: 1 compare, 1 mul per element", InferBitDropout,
-         CostPlainDropout, kBitmaskDropoutCases, FusionRole::kElementwise, true),
-    Make("BitmaskBiasDropout", "1 add per element and addend; training: 1 compare, 1 mul",
-         InferBitDropout, CostBiasDropout, kBitmaskBiasDropoutCases, FusionRole::kElementwise,
-         true),
+    kMake("Gelu", "3 mul, 1 add, 1 erf per element", InferSameAsInput, CostGelu, kGeluCases),
+    kMake("BiasGelu", "1 add; 3 mul, 1 add, 1 erf per element", InferSameAsInput, CostGelu,
+          kBiasGeluCases),
+    kMake("FastGelu", "1 add; 6 mul, 2 add, 1 tanh per element", InferSameAsInput, CostFastGelu,
+          kFastGeluCases),
+    kMake("QuickGelu", "x * sigmoid(alpha * x): 2 mul, 1 exp, 1 add, 1 div per element",
+          InferSameAsInput, CostQuickGelu, kQuickGeluCases),
+    kMake("ScaledSiLU", "scale * x * sigmoid(x): 2 mul, 1 exp, 1 add, 1 div per element",
+          InferSameAsInput, CostScaledSilu, kScaledSiluCases),
+    kMake("BiasSplitGelu", "2 add, Gelu, 1 mul per output", InferBiasSplitGelu, CostBiasSplitGelu,
+          kBiasSplitGeluCases),
+    kMake("BiasAdd", "2 add per element", InferSameAsInput, CostAdditions, kBiasAddCases),
+    kMake("GatedAdd", "1 mul, 1 add per element", InferSameAsInput, CostGatedAdd, kGatedAddCases),
+    kMake("BiasSoftmax", "1 add per element; then Softmax", InferSameAsInput, CostBiasSoftmax,
+          kBiasSoftmaxCases, FusionRole::kReduction),
+    kMake("BiasDropout", "1 add per element and addend; training: 1 compare, 1 mul",
+          InferBoolDropout, CostBiasDropout, kBiasDropoutCases, FusionRole::kElementwise, true),
+    kMake("BitmaskDropout", "training: 1 compare, 1 mul per element", InferBitDropout,
+          CostPlainDropout, kBitmaskDropoutCases, FusionRole::kElementwise, true),
+    kMake("BitmaskBiasDropout", "1 add per element and addend; training: 1 compare, 1 mul",
+          InferBitDropout, CostBiasDropout, kBitmaskBiasDropoutCases, FusionRole::kElementwise,
+          true),
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
+#include "models/operators/contrib.h"
 #include "models/operators/counting.h"
 #include "models/operators/families.h"
 #include "models/operators/product.h"
@@ -313,33 +314,23 @@ constexpr OpCase kGatherBlocksCases[] = {
      .bytes_written = 256},
 };
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), std::span<const OpCase> cases,
-                     FusionRole role = FusionRole::kAnchor) {
-  return {.name = name,
-          .domain = "com.microsoft",
-          .formula = formula,
-          .infer = infer,
-          .cost = cost,
-          .role = role,
-          .cases = cases};
-}
+constexpr ContribOps kMake{FusionRole::kAnchor};
 
 constexpr std::string_view kFormula =
     "MACs = M * N * K; N * K conversions, 1 mul per output and block";
 
 constexpr OpDef kOps[] = {
-    Make("MatMulNBits", kFormula, InferAttributes, CostMatMulNBits, kMatMulNBitsCases),
-    Make("MatMulBnb4", kFormula, InferAttributes, CostMatMulBnb4, kMatMulBnb4Cases),
-    Make("MatMulFpQ4", kFormula, InferMatMulFpQ4, CostMatMulFpQ4, kMatMulFpQ4Cases),
-    Make("MatMulBlockQuantizedFp4Weight", kFormula, InferStored, CostFp4, kFp4Cases),
-    Make("MatMulBlockQuantizedFp8Weight", kFormula, InferStored, CostFp8, kFp8Cases),
-    Make("MatMulNBitsMlp", "two MatMulNBits of the same rows; activation and 1 mul per output",
-         InferMlp, CostMlp, kMlpCases),
-    Make("MatMulNBitsQkv", "three MatMulNBits of the same normalized rows", InferQkv, CostQkv,
-         kQkvCases),
-    Make("GatherBlockQuantized", "1 convert, 1 mul per output element", InferGatherBlocks,
-         CostGatherBlocks, kGatherBlocksCases, FusionRole::kMovement),
+    kMake("MatMulNBits", kFormula, InferAttributes, CostMatMulNBits, kMatMulNBitsCases),
+    kMake("MatMulBnb4", kFormula, InferAttributes, CostMatMulBnb4, kMatMulBnb4Cases),
+    kMake("MatMulFpQ4", kFormula, InferMatMulFpQ4, CostMatMulFpQ4, kMatMulFpQ4Cases),
+    kMake("MatMulBlockQuantizedFp4Weight", kFormula, InferStored, CostFp4, kFp4Cases),
+    kMake("MatMulBlockQuantizedFp8Weight", kFormula, InferStored, CostFp8, kFp8Cases),
+    kMake("MatMulNBitsMlp", "two MatMulNBits of the same rows; activation and 1 mul per output",
+          InferMlp, CostMlp, kMlpCases),
+    kMake("MatMulNBitsQkv", "three MatMulNBits of the same normalized rows", InferQkv, CostQkv,
+          kQkvCases),
+    kMake("GatherBlockQuantized", "1 convert, 1 mul per output element", InferGatherBlocks,
+          CostGatherBlocks, kGatherBlocksCases, FusionRole::kMovement),
 };
 
 }  // namespace

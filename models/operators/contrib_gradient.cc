@@ -2,6 +2,7 @@
 
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
+#include "models/operators/contrib.h"
 #include "models/operators/conv.h"
 #include "models/operators/counting.h"
 #include "models/operators/families.h"
@@ -269,17 +270,7 @@ constexpr OpCase kLossGradCases[] = {
      .bytes_written = 40},
 };
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), std::span<const OpCase> cases,
-                     FusionRole role = FusionRole::kElementwise) {
-  return {.name = name,
-          .domain = "com.microsoft",
-          .formula = formula,
-          .infer = infer,
-          .cost = cost,
-          .role = role,
-          .cases = cases};
-}
+constexpr ContribOps kMake{FusionRole::kElementwise};
 
 constexpr auto kNorm = FusionRole::kNormalization;
 constexpr auto kReduce = FusionRole::kReduction;
@@ -288,43 +279,44 @@ constexpr std::string_view kTanh = "1 tanh, 5 add, 12 mul per element; 1 add for
 constexpr std::string_view kNormGrad = "3 MACs, 3 mul, 2 add per element; 1 add for dB";
 
 constexpr OpDef kOps[] = {
-    Make("ReluGrad", "1 compare per element", InferSameAsInput, CostReluGrad, kReluGradCases),
-    Make("SigmoidGrad", "1 add, 2 mul per element", InferSameAsInput, CostSigmoidGrad,
-         kSigmoidGradCases),
-    Make("TanhGrad", "1 add, 2 mul per element", InferSameAsInput, CostTanhGrad, kSigmoidGradCases),
-    Make("LeakyReluGrad", "1 compare, 1 mul per element", InferSameAsInput, CostLeakyReluGrad,
-         kLeakyReluGradCases),
-    Make("GeluGrad", kGelu, InferSameAsInput, CostGeluGrad, kGeluGradCases),
-    Make("BiasGeluGrad_dX", kGelu, InferSameAsInput, CostGeluGrad, kBiasGeluGradCases),
-    Make("FastGeluGrad", kTanh, InferSameAsInput, CostFastGeluGrad, kFastGeluGradCases),
-    Make("BiasFastGeluGrad_dX", kTanh, InferSameAsInput, CostFastGeluGrad, kBiasFastGeluGradCases),
-    Make("QuickGeluGrad", "1 exp, 1 div, 3 add, 4 mul per element", InferSameAsInput,
-         CostQuickGeluGrad, kQuickGeluGradCases),
-    Make("DropoutGrad", "2 mul per element", InferSameAsInput, CostDropoutGrad, kDropoutGradCases),
-    Make("SoftmaxGrad", "1 MAC, 1 add, 1 mul per element", InferSameAsInput, CostSoftmaxGrad,
-         kSoftmaxGradCases, kReduce),
-    Make("SoftmaxGrad_13", "1 MAC, 1 add, 1 mul per element", InferSameAsInput, CostSoftmaxGrad,
-         kSoftmaxGradCases, kReduce),
-    Make("LogSoftmaxGrad", "1 exp, 2 add, 1 mul per element", InferSameAsInput, CostLogSoftmaxGrad,
-         kLogSoftmaxGradCases, kReduce),
-    Make("LogSoftmaxGrad_13", "1 exp, 2 add, 1 mul per element", InferSameAsInput,
-         CostLogSoftmaxGrad, kLogSoftmaxGradCases, kReduce),
-    Make("LayerNormalizationGrad", kNormGrad, InferNormGrad, CostNormGrad, kLayerNormGradCases,
-         kNorm),
-    Make("SimplifiedLayerNormalizationGrad", kNormGrad, InferNormGrad, CostNormGrad,
-         kLayerNormGradCases, kNorm),
-    Make("BatchNormalizationGrad", kNormGrad, InferNormGrad, CostNormGrad, kLayerNormGradCases,
-         kNorm),
-    Make("ConvGrad", "MACs = those of Conv for dX and for dW", InferConvGrad, CostConvGrad,
-         kConvGradCases, FusionRole::kAnchor),
-    Make("GatherGrad", "1 add per element of dY", InferGatherGrad, CostGatherGrad, kGatherGradCases,
-         FusionRole::kMovement),
-    Make("SoftmaxCrossEntropyLossGrad", "1 exp, 1 add, 1 or 2 mul per score", InferLossGrad,
-         CostLossGrad, kLossGradCases),
-    Make("SoftmaxCrossEntropyLossInternalGrad", "1 exp, 1 add, 1 or 2 mul per score", InferLossGrad,
-         CostLossGrad, kLossGradCases),
-    Make("InPlaceAccumulator", "1 add per element", InferSameAsInput, CostAccumulate,
-         kAccumulateCases),
+    kMake("ReluGrad", "1 compare per element", InferSameAsInput, CostReluGrad, kReluGradCases),
+    kMake("SigmoidGrad", "1 add, 2 mul per element", InferSameAsInput, CostSigmoidGrad,
+          kSigmoidGradCases),
+    kMake("TanhGrad", "1 add, 2 mul per element", InferSameAsInput, CostTanhGrad,
+          kSigmoidGradCases),
+    kMake("LeakyReluGrad", "1 compare, 1 mul per element", InferSameAsInput, CostLeakyReluGrad,
+          kLeakyReluGradCases),
+    kMake("GeluGrad", kGelu, InferSameAsInput, CostGeluGrad, kGeluGradCases),
+    kMake("BiasGeluGrad_dX", kGelu, InferSameAsInput, CostGeluGrad, kBiasGeluGradCases),
+    kMake("FastGeluGrad", kTanh, InferSameAsInput, CostFastGeluGrad, kFastGeluGradCases),
+    kMake("BiasFastGeluGrad_dX", kTanh, InferSameAsInput, CostFastGeluGrad, kBiasFastGeluGradCases),
+    kMake("QuickGeluGrad", "1 exp, 1 div, 3 add, 4 mul per element", InferSameAsInput,
+          CostQuickGeluGrad, kQuickGeluGradCases),
+    kMake("DropoutGrad", "2 mul per element", InferSameAsInput, CostDropoutGrad, kDropoutGradCases),
+    kMake("SoftmaxGrad", "1 MAC, 1 add, 1 mul per element", InferSameAsInput, CostSoftmaxGrad,
+          kSoftmaxGradCases, kReduce),
+    kMake("SoftmaxGrad_13", "1 MAC, 1 add, 1 mul per element", InferSameAsInput, CostSoftmaxGrad,
+          kSoftmaxGradCases, kReduce),
+    kMake("LogSoftmaxGrad", "1 exp, 2 add, 1 mul per element", InferSameAsInput, CostLogSoftmaxGrad,
+          kLogSoftmaxGradCases, kReduce),
+    kMake("LogSoftmaxGrad_13", "1 exp, 2 add, 1 mul per element", InferSameAsInput,
+          CostLogSoftmaxGrad, kLogSoftmaxGradCases, kReduce),
+    kMake("LayerNormalizationGrad", kNormGrad, InferNormGrad, CostNormGrad, kLayerNormGradCases,
+          kNorm),
+    kMake("SimplifiedLayerNormalizationGrad", kNormGrad, InferNormGrad, CostNormGrad,
+          kLayerNormGradCases, kNorm),
+    kMake("BatchNormalizationGrad", kNormGrad, InferNormGrad, CostNormGrad, kLayerNormGradCases,
+          kNorm),
+    kMake("ConvGrad", "MACs = those of Conv for dX and for dW", InferConvGrad, CostConvGrad,
+          kConvGradCases, FusionRole::kAnchor),
+    kMake("GatherGrad", "1 add per element of dY", InferGatherGrad, CostGatherGrad,
+          kGatherGradCases, FusionRole::kMovement),
+    kMake("SoftmaxCrossEntropyLossGrad", "1 exp, 1 add, 1 or 2 mul per score", InferLossGrad,
+          CostLossGrad, kLossGradCases),
+    kMake("SoftmaxCrossEntropyLossInternalGrad", "1 exp, 1 add, 1 or 2 mul per score",
+          InferLossGrad, CostLossGrad, kLossGradCases),
+    kMake("InPlaceAccumulator", "1 add per element", InferSameAsInput, CostAccumulate,
+          kAccumulateCases),
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "estimator/core/error.h"
 #include "models/operators/attention_core.h"
 #include "models/operators/common.h"
+#include "models/operators/contrib.h"
 #include "models/operators/counting.h"
 #include "models/operators/families.h"
 #include "models/operators/linear_attention.h"
@@ -271,29 +272,21 @@ constexpr OpCase kPostMixCases[] = {
      .bytes_written = 96},
 };
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), std::span<const OpCase> cases) {
-  return {.name = name,
-          .domain = "com.microsoft",
-          .formula = formula,
-          .infer = infer,
-          .cost = cost,
-          .cases = cases};
-}
+constexpr ContribOps kMake;
 
 constexpr OpDef kOps[] = {
-    Make("GatedDeltaNet", "per token MACs = qk_dim * v_dim * 3 heads (2 without the delta rule)",
-         InferDeltaNet, CostDeltaNet, kDeltaNetCases),
-    Make("LinearAttentionGate", "1 add, Softplus, 1 mul per element; a sigmoid per b", InferGate,
-         CostGate, kGateCases),
-    Make("VarlenCausalConvWithState", "MACs = elements * kernel", InferVarlenConv, CostVarlenConv,
-         kVarlenConvCases),
-    Make("EngramGate", "two RMS norms, 1 MAC and 1 mul per element, a gate per row", InferEngram,
-         CostEngram, kEngramCases),
-    Make("HyperConnectionPreMix", "MACs = elements of the streams", InferPreMix, CostPreMix,
-         kPreMixCases),
-    Make("HyperConnectionPostMix", "MACs = elements of the streams * (branches + 1)",
-         InferSameAsInput, CostPostMix, kPostMixCases),
+    kMake("GatedDeltaNet", "per token MACs = qk_dim * v_dim * 3 heads (2 without the delta rule)",
+          InferDeltaNet, CostDeltaNet, kDeltaNetCases),
+    kMake("LinearAttentionGate", "1 add, Softplus, 1 mul per element; a sigmoid per b", InferGate,
+          CostGate, kGateCases),
+    kMake("VarlenCausalConvWithState", "MACs = elements * kernel", InferVarlenConv, CostVarlenConv,
+          kVarlenConvCases),
+    kMake("EngramGate", "two RMS norms, 1 MAC and 1 mul per element, a gate per row", InferEngram,
+          CostEngram, kEngramCases),
+    kMake("HyperConnectionPreMix", "MACs = elements of the streams", InferPreMix, CostPreMix,
+          kPreMixCases),
+    kMake("HyperConnectionPostMix", "MACs = elements of the streams * (branches + 1)",
+          InferSameAsInput, CostPostMix, kPostMixCases),
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "estimator/core/error.h"
 #include "models/operators/attention_core.h"
 #include "models/operators/common.h"
+#include "models/operators/contrib.h"
 #include "models/operators/counting.h"
 #include "models/operators/families.h"
 
@@ -280,30 +281,22 @@ constexpr OpCase kQOrderedLongformerCases[] = {
      .bytes_written = 48},
 };
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), std::span<const OpCase> cases) {
-  return {.name = name,
-          .domain = "com.microsoft",
-          .formula = formula,
-          .infer = infer,
-          .cost = cost,
-          .cases = cases};
-}
+constexpr ContribOps kMake;
 
 constexpr OpDef kOps[] = {
-    Make("LongformerAttention",
-         "MACs = tokens * (3 width^2 + heads * min(2 window + 1, length) * 2 head_size) and those "
-         "of "
-         "global tokens",
-         InferLongformer, CostLongformer, kLongformerCases),
-    Make("QOrderedLongformerAttention", "MACs as LongformerAttention, in i8", InferLongformer,
-         CostLongformer, kQOrderedLongformerCases),
-    Make("DecoderAttention", "MACs = projections + batch * heads * q_len * kv_len * 2 head_size",
-         InferDecoder, CostDecoder, kDecoderCases),
-    Make("DynamicSparseAttention", "MACs <= heads * tokens * selected * 2 head_size",
-         InferDynamicSparse, CostDynamicSparse, kDynamicSparseCases),
-    Make("SparsePagedAttention", "MACs <= heads * tokens * selected * 2 head_size",
-         InferSparsePaged, CostSparsePaged, kSparsePagedCases),
+    kMake("LongformerAttention",
+          "MACs = tokens * (3 width^2 + heads * min(2 window + 1, length) * 2 head_size) and those "
+          "of "
+          "global tokens",
+          InferLongformer, CostLongformer, kLongformerCases),
+    kMake("QOrderedLongformerAttention", "MACs as LongformerAttention, in i8", InferLongformer,
+          CostLongformer, kQOrderedLongformerCases),
+    kMake("DecoderAttention", "MACs = projections + batch * heads * q_len * kv_len * 2 head_size",
+          InferDecoder, CostDecoder, kDecoderCases),
+    kMake("DynamicSparseAttention", "MACs <= heads * tokens * selected * 2 head_size",
+          InferDynamicSparse, CostDynamicSparse, kDynamicSparseCases),
+    kMake("SparsePagedAttention", "MACs <= heads * tokens * selected * 2 head_size",
+          InferSparsePaged, CostSparsePaged, kSparsePagedCases),
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
+#include "models/operators/contrib.h"
 #include "models/operators/counting.h"
 #include "models/operators/families.h"
 #include "models/operators/product.h"
@@ -248,35 +249,26 @@ constexpr OpCase kGatedBiasCases[] = {
      .bytes_written = 72},
 };
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), std::span<const OpCase> cases) {
-  return {.name = name,
-          .domain = "com.microsoft",
-          .formula = formula,
-          .infer = infer,
-          .cost = cost,
-          .role = FusionRole::kAnchor,
-          .cases = cases};
-}
+constexpr ContribOps kMake{FusionRole::kAnchor};
 
 constexpr std::string_view kMatMulFormula = "MACs = batch * M * N * K";
 
 constexpr OpDef kOps[] = {
-    Make("FusedMatMul", kMatMulFormula, InferFusedMatMul, CostFusedMatMul, kFusedMatMulCases),
-    Make("FusedMatMulActivation", kMatMulFormula, InferFusedMatMul, CostFusedMatMul,
-         kFusedMatMulActivationCases),
-    Make("TransposeMatMul", kMatMulFormula, InferFusedMatMul, CostFusedMatMul,
-         kTransposeMatMulCases),
-    Make("SparseToDenseMatMul", "MACs <= stored elements of A * N", InferSparseMatMul,
-         CostSparseMatMul, kSparseMatMulCases),
-    Make("FusedGemm", "MACs = M * N * K; C adds M * N; the activation", InferFusedGemm,
-         CostFusedGemm, kFusedGemmCases),
-    Make("GemmFloat8", "MACs = M * N * K in the type of A; 1 mul per output and scale",
-         InferGemmFloat8, CostGemmFloat8, kGemmFloat8Cases),
-    Make("GemmFastGelu", "MACs = M * N * K; bias and tanh Gelu per output", InferGemmFastGelu,
-         CostGemmFastGelu, kGemmFastGeluCases),
-    Make("GatedRelativePositionBias", "MACs = tokens * heads * head_size * D", InferGatedBias,
-         CostGatedBias, kGatedBiasCases),
+    kMake("FusedMatMul", kMatMulFormula, InferFusedMatMul, CostFusedMatMul, kFusedMatMulCases),
+    kMake("FusedMatMulActivation", kMatMulFormula, InferFusedMatMul, CostFusedMatMul,
+          kFusedMatMulActivationCases),
+    kMake("TransposeMatMul", kMatMulFormula, InferFusedMatMul, CostFusedMatMul,
+          kTransposeMatMulCases),
+    kMake("SparseToDenseMatMul", "MACs <= stored elements of A * N", InferSparseMatMul,
+          CostSparseMatMul, kSparseMatMulCases),
+    kMake("FusedGemm", "MACs = M * N * K; C adds M * N; the activation", InferFusedGemm,
+          CostFusedGemm, kFusedGemmCases),
+    kMake("GemmFloat8", "MACs = M * N * K in the type of A; 1 mul per output and scale",
+          InferGemmFloat8, CostGemmFloat8, kGemmFloat8Cases),
+    kMake("GemmFastGelu", "MACs = M * N * K; bias and tanh Gelu per output", InferGemmFastGelu,
+          CostGemmFastGelu, kGemmFastGeluCases),
+    kMake("GatedRelativePositionBias", "MACs = tokens * heads * head_size * D", InferGatedBias,
+          CostGatedBias, kGatedBiasCases),
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
+#include "models/operators/contrib.h"
 #include "models/operators/families.h"
 
 namespace dlcost {
@@ -225,36 +226,26 @@ constexpr OpCase kDequantizeOrderCases[] = {
      .bytes_written = 12},
 };
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), std::span<const OpCase> cases,
-                     FusionRole role = FusionRole::kOpaque) {
-  return {.name = name,
-          .domain = "com.microsoft",
-          .formula = formula,
-          .infer = infer,
-          .cost = cost,
-          .role = role,
-          .cases = cases};
-}
+constexpr ContribOps kMake;
 
 constexpr auto kPointwise = FusionRole::kElementwise;
 
 constexpr OpDef kOps[] = {
-    Make("CropAndResize", "bilinear: 3 MACs, 3 adds per output", InferCrop, CostCrop, kCropCases),
-    Make("IsAllFinite", "2 compares per element", InferAllFinite, CostAllFinite, kAllFiniteCases),
-    Make("UnfoldTensor", "no arithmetic; moves overlapping slices", InferUnfold, CostMove,
-         kUnfoldCases, FusionRole::kMovement),
-    Make("MurmurHash3", "1 integer per element", InferHash, CostHash, kHashCases, kPointwise),
-    Make("NGramHashMapping", "integer products, xors and remainders", InferNGram, CostNGram,
-         kNGramCases),
-    Make("VarlenNGramHashMapping", "integer products, xors and remainders", InferNGram, CostNGram,
-         kVarlenNGramCases),
-    Make("DynamicTimeWarping", "2 compares, 1 add per cell", InferWarping, CostWarping,
-         kWarpingCases),
-    Make("QuantizeWithOrder", "1 div, 1 convert per element", InferQuantizeOrder, CostQuantizeOrder,
-         kQuantizeOrderCases, kPointwise),
-    Make("DequantizeWithOrder", "1 convert, 1 mul per element", InferDequantizeOrder,
-         CostDequantizeOrder, kDequantizeOrderCases, kPointwise),
+    kMake("CropAndResize", "bilinear: 3 MACs, 3 adds per output", InferCrop, CostCrop, kCropCases),
+    kMake("IsAllFinite", "2 compares per element", InferAllFinite, CostAllFinite, kAllFiniteCases),
+    kMake("UnfoldTensor", "no arithmetic; moves overlapping slices", InferUnfold, CostMove,
+          kUnfoldCases, FusionRole::kMovement),
+    kMake("MurmurHash3", "1 integer per element", InferHash, CostHash, kHashCases, kPointwise),
+    kMake("NGramHashMapping", "integer products, xors and remainders", InferNGram, CostNGram,
+          kNGramCases),
+    kMake("VarlenNGramHashMapping", "integer products, xors and remainders", InferNGram, CostNGram,
+          kVarlenNGramCases),
+    kMake("DynamicTimeWarping", "2 compares, 1 add per cell", InferWarping, CostWarping,
+          kWarpingCases),
+    kMake("QuantizeWithOrder", "1 div, 1 convert per element", InferQuantizeOrder,
+          CostQuantizeOrder, kQuantizeOrderCases, kPointwise),
+    kMake("DequantizeWithOrder", "1 convert, 1 mul per element", InferDequantizeOrder,
+          CostDequantizeOrder, kDequantizeOrderCases, kPointwise),
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
+#include "models/operators/contrib.h"
 #include "models/operators/counting.h"
 #include "models/operators/families.h"
 
@@ -267,39 +268,31 @@ constexpr OpCase kGatedCases[] = {
      .bytes_written = 96},
 };
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), std::span<const OpCase> cases,
-                     std::string_view domain = "com.microsoft") {
-  return {.name = name,
-          .domain = domain,
-          .formula = formula,
-          .infer = infer,
-          .cost = cost,
-          .role = FusionRole::kNormalization,
-          .cases = cases};
-}
+constexpr ContribOps kMake{FusionRole::kNormalization};
+// ONNX Runtime registers this one in the standard domain as well.
+constexpr ContribOps kMakeOnnx{FusionRole::kNormalization, ""};
 
 constexpr std::string_view kSkipFormula = "1 add per element and addend; then LayerNormalization";
 constexpr std::string_view kSkipRmsFormula = "1 add per element and addend; then RMSNormalization";
 
 constexpr OpDef kOps[] = {
-    Make("SkipLayerNormalization", kSkipFormula, InferSkip, CostSkipLayer, kSkipLayerCases),
-    Make("SkipSimplifiedLayerNormalization", kSkipRmsFormula, InferSkip, CostSkipSimplified,
-         kSkipSimplifiedCases),
-    Make("SkipSimplifiedLayerNormalization", kSkipRmsFormula, InferSkip, CostSkipSimplified,
-         kSkipSimplifiedCases, ""),
-    Make("EmbedLayerNormalization", "1 or 2 adds per element; then LayerNormalization", InferEmbed,
-         CostEmbed, kEmbedCases),
-    Make("QEmbedLayerNormalization", "1 mul per gathered element; then EmbedLayerNormalization",
-         InferEmbed, CostEmbed, kQEmbedCases),
-    Make("GroupNorm", "moments per group; 2 mul, 1 add per element; SiLU", InferGroupNorm,
-         CostGroupNorm, kGroupNormCases),
-    Make("SkipGroupNorm", "1 add per element and addend; then GroupNorm", InferGroupNorm,
-         CostGroupNorm, kSkipGroupNormCases),
-    Make("BranchwiseRMSNorm", "mean square per branch; 1 or 2 mul per element", InferSameAsInput,
-         CostBranchwise, kBranchwiseCases),
-    Make("GatedRMSNorm", "mean square per group; 3 mul and the activation per element",
-         InferSameAsInput, CostGated, kGatedCases),
+    kMake("SkipLayerNormalization", kSkipFormula, InferSkip, CostSkipLayer, kSkipLayerCases),
+    kMake("SkipSimplifiedLayerNormalization", kSkipRmsFormula, InferSkip, CostSkipSimplified,
+          kSkipSimplifiedCases),
+    kMakeOnnx("SkipSimplifiedLayerNormalization", kSkipRmsFormula, InferSkip, CostSkipSimplified,
+              kSkipSimplifiedCases),
+    kMake("EmbedLayerNormalization", "1 or 2 adds per element; then LayerNormalization", InferEmbed,
+          CostEmbed, kEmbedCases),
+    kMake("QEmbedLayerNormalization", "1 mul per gathered element; then EmbedLayerNormalization",
+          InferEmbed, CostEmbed, kQEmbedCases),
+    kMake("GroupNorm", "moments per group; 2 mul, 1 add per element; SiLU", InferGroupNorm,
+          CostGroupNorm, kGroupNormCases),
+    kMake("SkipGroupNorm", "1 add per element and addend; then GroupNorm", InferGroupNorm,
+          CostGroupNorm, kSkipGroupNormCases),
+    kMake("BranchwiseRMSNorm", "mean square per branch; 1 or 2 mul per element", InferSameAsInput,
+          CostBranchwise, kBranchwiseCases),
+    kMake("GatedRMSNorm", "mean square per group; 3 mul and the activation per element",
+          InferSameAsInput, CostGated, kGatedCases),
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
+#include "models/operators/contrib.h"
 #include "models/operators/families.h"
 
 namespace dlcost {
@@ -140,32 +141,22 @@ constexpr OpCase kIrfftCases[] = {
      .bytes_written = 64},
 };
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), std::span<const OpCase> cases,
-                     FusionRole role = FusionRole::kOpaque) {
-  return {.name = name,
-          .domain = "com.microsoft",
-          .formula = formula,
-          .infer = infer,
-          .cost = cost,
-          .role = role,
-          .cases = cases};
-}
+constexpr ContribOps kMake;
 
 constexpr auto kPointwise = FusionRole::kElementwise;
 
 constexpr OpDef kOps[] = {
-    Make("ComplexMul", "4 mul, 2 add per complex number", InferComplexMul, CostComplexMul,
-         kComplexMulCases, kPointwise),
-    Make("ComplexMulConj", "4 mul, 2 add per complex number", InferComplexMul, CostComplexMul,
-         kComplexMulCases, kPointwise),
-    Make("CDist", "1 add, 1 MAC per pair and column, 1 sqrt per pair", InferCDist, CostCDist,
-         kCDistCases),
-    Make("Inverse", "MACs = n^3 per matrix", InferSameAsInput, CostInverse, kInverseCases),
-    Make("Rfft", "n / 4 * log2(n) butterflies of 4 mul and 6 add", InferRfft, CostTransform,
-         kRfftCases),
-    Make("Irfft", "n / 4 * log2(n) butterflies of 4 mul and 6 add", InferIrfft, CostTransform,
-         kIrfftCases),
+    kMake("ComplexMul", "4 mul, 2 add per complex number", InferComplexMul, CostComplexMul,
+          kComplexMulCases, kPointwise),
+    kMake("ComplexMulConj", "4 mul, 2 add per complex number", InferComplexMul, CostComplexMul,
+          kComplexMulCases, kPointwise),
+    kMake("CDist", "1 add, 1 MAC per pair and column, 1 sqrt per pair", InferCDist, CostCDist,
+          kCDistCases),
+    kMake("Inverse", "MACs = n^3 per matrix", InferSameAsInput, CostInverse, kInverseCases),
+    kMake("Rfft", "n / 4 * log2(n) butterflies of 4 mul and 6 add", InferRfft, CostTransform,
+          kRfftCases),
+    kMake("Irfft", "n / 4 * log2(n) butterflies of 4 mul and 6 add", InferIrfft, CostTransform,
+          kIrfftCases),
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
+#include "models/operators/contrib.h"
 #include "models/operators/families.h"
 
 namespace dlcost {
@@ -130,22 +131,14 @@ constexpr OpCase kClipCases[] = {{.what = "10 elements in 2 tensors",
                                   .bytes_read = 80,
                                   .bytes_written = 40}};
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), std::span<const OpCase> cases) {
-  return {.name = name,
-          .domain = "com.microsoft",
-          .formula = formula,
-          .infer = infer,
-          .cost = cost,
-          .cases = cases};
-}
+constexpr ContribOps kMake;
 
 constexpr OpDef kOps[] = {
-    Make("SGDOptimizerV2", "1 mul, 1 add per element", InferSgd, CostSgd, kSgdCases),
-    Make("AdamWOptimizer", "8 mul, 5 add, 1 sqrt, 1 div per element", InferAdamW, CostAdamW,
-         kAdamWCases),
-    Make("InplaceClipGradNorm", "1 MAC, 1 mul per element; 1 sqrt, 1 div, 1 compare", InferClip,
-         CostClip, kClipCases),
+    kMake("SGDOptimizerV2", "1 mul, 1 add per element", InferSgd, CostSgd, kSgdCases),
+    kMake("AdamWOptimizer", "8 mul, 5 add, 1 sqrt, 1 div per element", InferAdamW, CostAdamW,
+          kAdamWCases),
+    kMake("InplaceClipGradNorm", "1 MAC, 1 mul per element; 1 sqrt, 1 div, 1 compare", InferClip,
+          CostClip, kClipCases),
 };
 
 }  // namespace

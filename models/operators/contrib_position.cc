@@ -3,6 +3,7 @@
 #include "estimator/core/error.h"
 #include "models/operators/attention_core.h"
 #include "models/operators/common.h"
+#include "models/operators/contrib.h"
 #include "models/operators/families.h"
 
 namespace dlcost {
@@ -174,31 +175,21 @@ constexpr OpCase kRestorePaddingCases[] = {
      .bytes_written = 96},
 };
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), FusionRole role,
-                     std::span<const OpCase> cases) {
-  return {.name = name,
-          .domain = "com.microsoft",
-          .formula = formula,
-          .infer = infer,
-          .cost = cost,
-          .role = role,
-          .cases = cases};
-}
+constexpr ContribOps kMake;
 
 constexpr OpDef kOps[] = {
-    Make("RotaryEmbedding", "4 mul, 2 add per rotated pair", InferSameAsInput, CostRotary,
-         FusionRole::kElementwise, kRotaryCases),
-    Make("MRotaryEmbedding", "4 mul, 2 add per rotated pair", InferSameAsInput, CostRotary,
-         FusionRole::kElementwise, kMRotaryCases),
-    Make("GemmaRotaryEmbedding", "2 trig per angle; 2 mul, 1 add per output", InferGemmaRotary,
-         CostGemmaRotary, FusionRole::kElementwise, kGemmaRotaryCases),
-    Make("RelativePositionBias", "1 integer, 1 log per query and key; gathers", InferRelativeBias,
-         CostRelativeBias, FusionRole::kMovement, kRelativeBiasCases),
-    Make("RemovePadding", "no arithmetic; moves the rows that are not padding", InferRemovePadding,
-         CostRemovePadding, FusionRole::kMovement, kRemovePaddingCases),
-    Make("RestorePadding", "no arithmetic; moves rows", InferRestorePadding, CostMove,
-         FusionRole::kMovement, kRestorePaddingCases),
+    kMake("RotaryEmbedding", "4 mul, 2 add per rotated pair", InferSameAsInput, CostRotary,
+          kRotaryCases, FusionRole::kElementwise),
+    kMake("MRotaryEmbedding", "4 mul, 2 add per rotated pair", InferSameAsInput, CostRotary,
+          kMRotaryCases, FusionRole::kElementwise),
+    kMake("GemmaRotaryEmbedding", "2 trig per angle; 2 mul, 1 add per output", InferGemmaRotary,
+          CostGemmaRotary, kGemmaRotaryCases, FusionRole::kElementwise),
+    kMake("RelativePositionBias", "1 integer, 1 log per query and key; gathers", InferRelativeBias,
+          CostRelativeBias, kRelativeBiasCases, FusionRole::kMovement),
+    kMake("RemovePadding", "no arithmetic; moves the rows that are not padding", InferRemovePadding,
+          CostRemovePadding, kRemovePaddingCases, FusionRole::kMovement),
+    kMake("RestorePadding", "no arithmetic; moves rows", InferRestorePadding, CostMove,
+          kRestorePaddingCases, FusionRole::kMovement),
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
+#include "models/operators/contrib.h"
 #include "models/operators/counting.h"
 #include "models/operators/families.h"
 
@@ -250,37 +251,29 @@ constexpr OpCase kMulIntegerCases[] = {
      .bytes_written = 24},
 };
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), std::span<const OpCase> cases,
-                     FusionRole role = FusionRole::kElementwise) {
-  return {.name = name,
-          .domain = "com.microsoft",
-          .formula = formula,
-          .infer = infer,
-          .cost = cost,
-          .role = role,
-          .cases = cases};
-}
+constexpr ContribOps kMake{FusionRole::kElementwise};
 
 constexpr OpDef kOps[] = {
-    Make("QLinearAdd", "dequantize both, 1 add, requantize", InferBinary, CostBinary, kBinaryCases),
-    Make("QLinearMul", "dequantize both, 1 mul, requantize", InferBinary, CostBinary, kBinaryCases),
-    Make("QLinearLeakyRelu", "dequantize, LeakyRelu, requantize", InferSameAsInput, CostLeakyRelu,
-         kLeakyReluCases),
-    Make("QLinearSigmoid", "dequantize, Sigmoid, requantize", InferSameAsInput, CostSigmoid,
-         kSigmoidCases),
-    Make("QOrderedGelu", "dequantize, Gelu, requantize", InferSameAsInput, CostGelu, kGeluCases),
-    Make("QLinearSoftmax", "dequantize, Softmax, requantize", InferSameAsInput, CostSoftmax,
-         kSoftmaxCases, FusionRole::kReduction),
-    Make("QLinearConcat", "2 mul, 2 convert, 2 integer per element", InferConcat, CostEveryElement,
-         kConcatCases, FusionRole::kMovement),
-    Make("QLinearWhere", "2 mul, 2 convert, 2 integer per element", InferWhere, CostEveryElement,
-         kWhereCases),
-    Make("QLinearReduceMean", "integer additions; 1 mul, 1 convert per output", InferReduceMean,
-         CostReduce, kReduceMeanCases, FusionRole::kReduction),
-    Make("ReduceSumInteger", "integer additions", InferReduceSumInteger, CostReduce,
-         kReduceSumIntegerCases, FusionRole::kReduction),
-    Make("MulInteger", "1 integer per output", InferMulInteger, CostMulInteger, kMulIntegerCases),
+    kMake("QLinearAdd", "dequantize both, 1 add, requantize", InferBinary, CostBinary,
+          kBinaryCases),
+    kMake("QLinearMul", "dequantize both, 1 mul, requantize", InferBinary, CostBinary,
+          kBinaryCases),
+    kMake("QLinearLeakyRelu", "dequantize, LeakyRelu, requantize", InferSameAsInput, CostLeakyRelu,
+          kLeakyReluCases),
+    kMake("QLinearSigmoid", "dequantize, Sigmoid, requantize", InferSameAsInput, CostSigmoid,
+          kSigmoidCases),
+    kMake("QOrderedGelu", "dequantize, Gelu, requantize", InferSameAsInput, CostGelu, kGeluCases),
+    kMake("QLinearSoftmax", "dequantize, Softmax, requantize", InferSameAsInput, CostSoftmax,
+          kSoftmaxCases, FusionRole::kReduction),
+    kMake("QLinearConcat", "2 mul, 2 convert, 2 integer per element", InferConcat, CostEveryElement,
+          kConcatCases, FusionRole::kMovement),
+    kMake("QLinearWhere", "2 mul, 2 convert, 2 integer per element", InferWhere, CostEveryElement,
+          kWhereCases),
+    kMake("QLinearReduceMean", "integer additions; 1 mul, 1 convert per output", InferReduceMean,
+          CostReduce, kReduceMeanCases, FusionRole::kReduction),
+    kMake("ReduceSumInteger", "integer additions", InferReduceSumInteger, CostReduce,
+          kReduceSumIntegerCases, FusionRole::kReduction),
+    kMake("MulInteger", "1 integer per output", InferMulInteger, CostMulInteger, kMulIntegerCases),
 };
 
 }  // namespace

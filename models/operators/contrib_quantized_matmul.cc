@@ -1,5 +1,6 @@
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
+#include "models/operators/contrib.h"
 #include "models/operators/counting.h"
 #include "models/operators/families.h"
 #include "models/operators/product.h"
@@ -163,28 +164,19 @@ constexpr OpCase kOrderedCases[] = {
      .bytes_written = 6},
 };
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), std::span<const OpCase> cases) {
-  return {.name = name,
-          .domain = "com.microsoft",
-          .formula = formula,
-          .infer = infer,
-          .cost = cost,
-          .role = FusionRole::kAnchor,
-          .cases = cases};
-}
+constexpr ContribOps kMake{FusionRole::kAnchor};
 
 constexpr OpDef kOps[] = {
-    Make("MatMulIntegerToFloat", "MACs = batch * M * N * K; 1 convert, 1 mul per output",
-         InferIntegerToFloat, CostIntegerToFloat, kIntegerToFloatCases),
-    Make("DynamicQuantizeMatMul", "MACs = batch * M * N * K in u8; A quantized, outputs rescaled",
-         InferDynamic, CostDynamic, kDynamicCases),
-    Make("MatMulInteger16", "MACs = batch * M * N * K", InferInteger16, CostInteger16,
-         kInteger16Cases),
-    Make("QGemm", "MACs = M * N * K; 1 mul, 1 convert per output", InferQGemm, CostQGemm,
-         kQGemmCases),
-    Make("QOrderedMatMul", "MACs = batch * M * N * K; 1 mul, 1 convert per output", InferOrdered,
-         CostOrdered, kOrderedCases),
+    kMake("MatMulIntegerToFloat", "MACs = batch * M * N * K; 1 convert, 1 mul per output",
+          InferIntegerToFloat, CostIntegerToFloat, kIntegerToFloatCases),
+    kMake("DynamicQuantizeMatMul", "MACs = batch * M * N * K in u8; A quantized, outputs rescaled",
+          InferDynamic, CostDynamic, kDynamicCases),
+    kMake("MatMulInteger16", "MACs = batch * M * N * K", InferInteger16, CostInteger16,
+          kInteger16Cases),
+    kMake("QGemm", "MACs = M * N * K; 1 mul, 1 convert per output", InferQGemm, CostQGemm,
+          kQGemmCases),
+    kMake("QOrderedMatMul", "MACs = batch * M * N * K; 1 mul, 1 convert per output", InferOrdered,
+          CostOrdered, kOrderedCases),
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
+#include "models/operators/contrib.h"
 #include "models/operators/families.h"
 
 namespace dlcost {
@@ -91,29 +92,19 @@ constexpr OpCase kAveragePoolCases[] = {{.what = "dX as declared; here left out"
                                          .flops = 4 + 16,
                                          .bytes_read = 16}};
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), std::span<const OpCase> cases,
-                     FusionRole role = FusionRole::kMovement) {
-  return {.name = name,
-          .domain = "com.microsoft",
-          .formula = formula,
-          .infer = infer,
-          .cost = cost,
-          .role = role,
-          .cases = cases};
-}
+constexpr ContribOps kMake{FusionRole::kMovement};
 
 constexpr std::string_view kScatter = "1 add per element of dY";
 
 constexpr OpDef kOps[] = {
-    Make("SliceGrad", "no arithmetic; writes all of dX", InferSliceGrad, CostSliceGrad,
-         kSliceCases),
-    Make("GatherElementsGrad", kScatter, InferElementsGrad, CostElementsGrad, kElementsCases),
-    Make("GatherNDGrad", kScatter, InferNdGrad, CostNdGrad, kNdCases),
-    Make("MaxPoolGrad", kScatter, InferPoolGrad, CostMaxPoolGrad, kMaxPoolCases),
-    Make("AveragePoolGrad", "1 div, prod(kernel) adds per element of dY", InferPoolGrad,
-         CostAveragePoolGrad, kAveragePoolCases),
-    Make(
+    kMake("SliceGrad", "no arithmetic; writes all of dX", InferSliceGrad, CostSliceGrad,
+          kSliceCases),
+    kMake("GatherElementsGrad", kScatter, InferElementsGrad, CostElementsGrad, kElementsCases),
+    kMake("GatherNDGrad", kScatter, InferNdGrad, CostNdGrad, kNdCases),
+    kMake("MaxPoolGrad", kScatter, InferPoolGrad, CostMaxPoolGrad, kMaxPoolCases),
+    kMake("AveragePoolGrad", "1 div, prod(kernel) adds per element of dY", InferPoolGrad,
+          CostAveragePoolGrad, kAveragePoolCases),
+    kMake(
         "InPlaceAccumulatorV2", "1 add per element", InferAccumulate,
         [](const OpContext& ctx) { return CostScatter(ctx, 1); }, kAccumulateCases,
         FusionRole::kElementwise),
