@@ -87,6 +87,7 @@ class Planner {
     const Traffic traffic = TrafficOf(g);
     kernel.bytes_read = traffic.read;
     kernel.bytes_written = traffic.written;
+    kernel.bytes_passed = traffic.passed;
     ExecuteKernel(kernel, group, values_, target_);
     return kernel;
   }

@@ -29,6 +29,7 @@ struct Kernel {
   Work executed;        // what the algorithm issues; equal to `work` where no model says more
   Bytes bytes_read;     // live-in of device memory
   Bytes bytes_written;  // live-out
+  Bytes bytes_passed;   // part of both: from the kernels before, to the kernels after
   Count launches = 1;   // 0 for views and for what is known before the run
   LoopNest nest;
   // The type that multiply-accumulates run in: of the operands, or the quantized type of a product

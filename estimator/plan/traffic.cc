@@ -127,9 +127,15 @@ Bytes TrafficCounter::AppendedBytes(std::size_t n) const {
   return bytes;
 }
 
-Bytes TrafficCounter::LiveOut(std::size_t g, bool only_outputs) const {
+// Written by a kernel, not known before the run.
+bool TrafficCounter::IsMade(ValueId value) const {
+  const auto producer = values_.Producer(value);
+  return producer != ValueGraph::kNoNode &&
+         values_.node(static_cast<std::size_t>(producer)).status != NodeStatus::kMetadata;
+}
+
+void TrafficCounter::AddLiveOut(std::size_t g, bool only_outputs, Traffic& traffic) const {
   const Group& group = grouping_.groups[g];
-  Bytes sum;
   for (const std::size_t n : group.nodes) {
     if (!values_.Runs(n) || Contains(group.folded, n)) {
       // A folded normalization still ends the kernel: its output is what the product writes.
@@ -141,10 +147,11 @@ Bytes TrafficCounter::LiveOut(std::size_t g, bool only_outputs) const {
       if (value == kNoValue) continue;
       if (only_outputs ? !values_.Escapes(value) : !IsReadOutside(value, g)) continue;
       const bool update = group.attention && Contains(group.attention->cache_updates, n);
-      sum += update ? AppendedBytes(n) : access.bytes;
+      const Bytes bytes = update ? AppendedBytes(n) : access.bytes;
+      traffic.written += bytes;
+      if (!values_.Escapes(value)) traffic.passed += bytes;
     }
   }
-  return sum;
 }
 
 // Parameters in attributes belong to one node: nothing shares or makes them.
@@ -162,8 +169,11 @@ Bytes TrafficCounter::HeldReads(std::size_t g) const {
 Traffic TrafficCounter::Fused(std::size_t g) const {
   Traffic traffic;
   traffic.read = HeldReads(g);
-  for (const Read& read : LiveIn(g)) traffic.read += read.bytes;
-  traffic.written = LiveOut(g, false);
+  for (const Read& read : LiveIn(g)) {
+    traffic.read += read.bytes;
+    if (IsMade(read.value)) traffic.passed += read.bytes;
+  }
+  AddLiveOut(g, false, traffic);
   return traffic;
 }
 
@@ -171,27 +181,27 @@ Traffic TrafficCounter::Compulsory(std::size_t g) {
   Traffic traffic;
   traffic.read = HeldReads(g);
   for (const Read& read : LiveIn(g)) {
-    const auto producer = values_.Producer(read.value);
-    const bool made =
-        producer != ValueGraph::kNoNode &&
-        values_.node(static_cast<std::size_t>(producer)).status != NodeStatus::kMetadata;
-    if (!made && seen_.insert(read.value).second) traffic.read += read.bytes;
+    if (!IsMade(read.value) && seen_.insert(read.value).second) traffic.read += read.bytes;
   }
-  traffic.written = LiveOut(g, true);
+  AddLiveOut(g, true, traffic);
   return traffic;
 }
 
 Traffic TrafficCounter::Separate(std::size_t n) const {
   Traffic traffic;
   for (const Access& access : values_.node(n).cost.accesses) {
+    const auto operand = static_cast<std::size_t>(access.operand);
     if (access.is_output) {
       traffic.written += access.bytes;
+      const ValueId value = values_.Output(n, operand);
+      if (value != kNoValue && !values_.Escapes(value)) traffic.passed += access.bytes;
       continue;
     }
-    const ValueId value = values_.Input(n, static_cast<std::size_t>(access.operand));
+    const ValueId value = values_.Input(n, operand);
     const bool stored = value != kNoValue && values_.IsConstant(value);
     traffic.read +=
         stored ? std::min(access.bytes, StoredSize(value) * values_.node(n).repeat) : access.bytes;
+    if (value != kNoValue && !stored && IsMade(value)) traffic.passed += access.bytes;
   }
   return traffic;
 }

@@ -9,6 +9,9 @@ namespace dlcost {
 
 struct Traffic {
   Bytes read, written;
+  // Part of both: what another kernel wrote just before, and what another one reads. A cache can
+  // hold it in between.
+  Bytes passed;
 };
 
 // Bytes that cross the border of each group: every value from outside once, as much as is touched
@@ -38,8 +41,9 @@ class TrafficCounter {
   };
   std::vector<Read> LiveIn(std::size_t g) const;
   void AddReads(std::size_t n, std::size_t g, std::vector<Read>& reads) const;
-  Bytes LiveOut(std::size_t g, bool only_outputs) const;
+  void AddLiveOut(std::size_t g, bool only_outputs, Traffic& traffic) const;
   bool IsReadOutside(ValueId value, std::size_t g) const;
+  bool IsMade(ValueId value) const;
   Bytes AppendedBytes(std::size_t n) const;
   Bytes HeldReads(std::size_t g) const;
   std::size_t GroupOfProducer(ValueId value) const;

@@ -40,7 +40,7 @@ class Estimator {
             const Bound& bound, const ExpectedOptions& options)
       : kernel_(kernel), device_(device), timing_(timing), bound_(bound), options_(options) {
     conditions_.eager = options.eager;
-    conditions_.cold = options.cache == CacheState::kCold;
+    if (options.cache == CacheState::kCold) StartCold();
     type_ = MainType(kernel);
   }
 
@@ -63,6 +63,25 @@ class Estimator {
   }
 
  private:
+  // Weights and the model's inputs come from memory; what the kernels before have written may still
+  // be in the cache, and so may what is written for the next ones.
+  void StartCold() {
+    const double bytes = kernel_.bytes().AsDouble();
+    conditions_.kept_weights = 0;
+    conditions_.kept_rest = bytes > 0 ? kernel_.bytes_passed.AsDouble() / bytes : 0;
+  }
+
+  // The same where `weights` bytes of the kernel are weights, or the inputs that come in their
+  // place.
+  void SetWeights(double weights) {
+    if (options_.cache != CacheState::kCold) return;
+    const double bytes = kernel_.bytes().AsDouble(), passed = kernel_.bytes_passed.AsDouble();
+    const double cold = std::max(0.0, bytes - passed);
+    const double rest = std::max(bytes - weights, 1.0);
+    conditions_.kept_weights = weights > 0 ? 1 - std::min(1.0, cold / weights) : 0;
+    conditions_.kept_rest = 1 - std::min(1.0, std::max(0.0, cold - weights) / rest);
+  }
+
   bool FindMatrixRoof() {
     const Roof roof = FindRoof(device_, WorkKind::kMatrix, type_, options_.math);
     if (!roof.known) return false;
@@ -110,6 +129,7 @@ class Estimator {
     const double weights = p.batch * p.n * p.k * p.input_bytes;
     if (rest > 0 && rest < weights) p.weight_bytes = rest;  // stored in fewer bits, or broadcast
     p.extra_bytes = std::max(0.0, rest - weights);
+    SetWeights(repeats * p.weight_bytes.value_or(weights));
     const GemmTime t = ExpectedGemm(timing_, p, conditions_);
     result_.units = t.units_seconds * repeats;
     result_.memory = t.memory_seconds * repeats;
@@ -152,6 +172,8 @@ class Estimator {
                         p.filters * p.channels / p.groups * p.kernel_height * p.kernel_width) *
                        p.element_bytes;
     p.extra_bytes = std::max(0.0, kernel_.bytes().AsDouble() / repeats - own);
+    SetWeights(repeats * p.filters * p.channels / p.groups * p.kernel_height * p.kernel_width *
+               p.element_bytes);
     const ConvTime t = FasterOf(RunConv(p), p);
     result_.units = t.units_seconds * repeats;
     result_.memory = (t.memory_seconds + t.transform_seconds) * repeats;

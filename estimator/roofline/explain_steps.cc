@@ -104,8 +104,8 @@ void ExplainGemm(const TimingDevice& d, const GemmProblem& p, const Conditions& 
   Step(result, "device memory", Scaled(t.memory_bytes, "B"),
        t.reread_bytes > 0
            ? fmt::format("{} of it read again along the tile walk", Scaled(t.reread_bytes, "B"))
-           : (conditions.cold ? "operands and result once, cold cache"
-                              : "what the cache does not hold"));
+           : (conditions.kept_rest == 0 ? "operands and result once, cold cache"
+                                        : "what the cache does not hold"));
   Step(result, "memory time", Time(t.memory_seconds),
        fmt::format("at {} of {}", Percent(d[Constant::kMemorySustained]),
                    Scaled(d.memory_rate, "B/s")));

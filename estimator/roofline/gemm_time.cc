@@ -65,7 +65,7 @@ Shared Prepare(const TimingDevice& d, const GemmProblem& p, const Conditions& co
   s.w = p.weight_bytes.value_or(p.batch * p.n * p.k * p.input_bytes);
   s.out = p.batch * p.m * p.n * p.output_bytes;
   s.miss_a = MissShare(d, conditions, s.a + s.w + s.out + p.extra_bytes);
-  s.miss_w = MissShare(d, conditions, s.a + conditions.weight_copies * s.w + s.out);
+  s.miss_w = WeightMissShare(d, conditions, s.a + conditions.weight_copies * s.w + s.out);
   s.sustained = d.memory_rate * d[Constant::kMemorySustained];
   s.cache_rate = CacheRate(d);
   const auto too_large = [&](double bytes) {

@@ -28,7 +28,7 @@ RecurrentTime ExpectedRecurrentSteps(const TimingDevice& device, const Recurrent
   // Within a layer the kernels follow each other from the library, without the framework.
   Conditions step = conditions;
   step.eager = false;
-  step.cold = false;
+  step.kept_weights = step.kept_rest = 1;
   step.weight_copies = 1;
   const GemmTime product = ExpectedGemm(device,
                                         {.m = p.batch,

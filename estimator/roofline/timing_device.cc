@@ -14,6 +14,12 @@ namespace {
 // this share larger: lines are replaced in about the order in which they come again.
 constexpr double kFade = 0.2;
 
+double HeldShare(const TimingDevice& device, double touched) {
+  if (device.cache <= 0) return 0;
+  const double turns = touched / (device.cache * device[Constant::kCacheShare]);
+  return std::clamp(1 - (turns - 1) / kFade, 0.0, 1.0);
+}
+
 }  // namespace
 
 TimingDevice MakeTimingDevice(const Device& device) {
@@ -33,9 +39,11 @@ TimingDevice MakeTimingDevice(const Device& device) {
 }
 
 double MissShare(const TimingDevice& device, const Conditions& conditions, double touched) {
-  if (conditions.cold || device.cache <= 0) return 1;
-  const double turns = touched / (device.cache * device[Constant::kCacheShare]);
-  return std::clamp((turns - 1) / kFade, 0.0, 1.0);
+  return 1 - conditions.kept_rest * HeldShare(device, touched);
+}
+
+double WeightMissShare(const TimingDevice& device, const Conditions& conditions, double touched) {
+  return 1 - conditions.kept_weights * HeldShare(device, touched);
 }
 
 double PowerLimit(const TimingDevice& device, bool tensor, double bytes) {

@@ -29,13 +29,17 @@ TimingDevice MakeTimingDevice(const Device& device);
 // How a kernel finds its surroundings when it starts.
 struct Conditions {
   bool eager = false;  // launched by a framework call; otherwise from a graph or back to back
-  bool cold = false;   // nothing that it reads is in the cache
+  // Shares (0 to 1) of the weights, and of everything else that the kernel touches, that a cache
+  // could hold: what the same kernel or another one touched just before. 0: starts cold.
+  double kept_weights = 1, kept_rest = 1;
   double weight_copies =
       1;  // weights are used in turns: so many copies pass before one comes again
 };
 
-// Share (0 to 1) of `bytes` that has left the cache when `touched` bytes pass between two uses.
+// Share (0 to 1) of data that comes from device memory when `touched` bytes pass between two uses:
+// of weights, and of everything else.
 double MissShare(const TimingDevice& device, const Conditions& conditions, double touched);
+double WeightMissShare(const TimingDevice& device, const Conditions& conditions, double touched);
 
 // FLOP/s that the board's power carries; infinite where power or process are not public. `bytes` is
 // the width of the inputs.

@@ -158,6 +158,22 @@ TEST(Fusion, QuantizedWeightsMoveAtTheirStoredWidth) {
   EXPECT_EQ(kernel.math, DType::kFloat32);  // activations are not quantized
 }
 
+TEST(Fusion, WhatOneKernelPassesToTheNextCanStayInACache) {
+  SmallModel small;
+  small.Input("x", {16, 64}).Weight("w", {64, 32}).Weight("v", {32, 8});
+  small.Node("MatMul", {"x", "w"}, {"a"}).Node("Softmax", {"a"}, {"s"});
+  small.Node("MatMul", {"s", "v"}, {"y"}).Output("y");
+  const InferredModel model = small.Infer();
+  const Bytes a(16 * 32 * 4);
+  for (const Fusion fusion : {Fusion::kNone, Fusion::kDefault}) {
+    const Plan plan = PlanWith(model, fusion);
+    ASSERT_EQ(plan.kernels.size(), 3u);
+    EXPECT_EQ(plan.kernels[0].bytes_passed, a);      // not the input, not the weights
+    EXPECT_EQ(plan.kernels[1].bytes_passed, a + a);  // in and out
+    EXPECT_EQ(plan.kernels[2].bytes_passed, a);      // not the model's output
+  }
+}
+
 TEST(Fusion, EpilogueOfAConvolution) {
   SmallModel small;
   small.Input("x", {1, 8, 16, 16}).Weight("w", {8, 8, 3, 3});

@@ -72,6 +72,21 @@ TEST_F(ExpectedTest, ExtraOperandsAndNarrowWeightsChangeTheTraffic) {
   EXPECT_LT(Run(kernel)->time.expected, 0.65 * plain);
 }
 
+// A 4 MB result that the next kernel reads stays in 40 MB of cache; the weights do not come from
+// it.
+TEST_F(ExpectedTest, WhatTheNextKernelReadsNeedNotGoToMemory) {
+  Kernel kernel = Gemm(16384, 128, 128);
+  const auto alone = Run(kernel);
+  kernel.bytes_passed = kernel.bytes() - Bytes(128 * 128 * 2);
+  const auto between = Run(kernel);
+  ASSERT_TRUE(alone && between);
+  const double rate = timing_.memory_rate * timing_[Constant::kMemorySustained];
+  const double weights = 128 * 128 * 2 / rate;  // and the first access, as long as that
+  EXPECT_NEAR(between->memory, 2 * weights, 1e-9);
+  EXPECT_GT(alone->memory, 100 * weights);
+  EXPECT_LT(between->time.expected, alone->time.expected);
+}
+
 TEST_F(ExpectedTest, RoundsOfALoopCountEach) {
   Kernel kernel = Gemm(512, 512, 512);
   const double once = Run(kernel)->time.expected;

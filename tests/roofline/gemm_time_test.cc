@@ -149,7 +149,7 @@ TEST(GemmTime, AWarmCacheSavesMemoryTimeAndAColdOneDoesNot) {
   d.cache = 1e9;
   const GemmProblem p = Square(16, 4096, 4096);
   const double warm = ExpectedGemm(d, p, {}).seconds;
-  const double cold = ExpectedGemm(d, p, {.cold = true}).seconds;
+  const double cold = ExpectedGemm(d, p, {.kept_weights = 0, .kept_rest = 0}).seconds;
   EXPECT_LT(warm, cold);
   EXPECT_EQ(ExpectedGemm(d, p, {}).memory_bytes, 0);
   // Enough copies of the weights in turns push each other out.

@@ -39,7 +39,7 @@ TEST(MissShare, FallsFromColdToWarm) {
   EXPECT_EQ(MissShare(d, {}, 0.5e6), 0);
   EXPECT_NEAR(MissShare(d, {}, 0.55e6), 0.5, 1e-9);  // all gone when a fifth more passes
   EXPECT_NEAR(MissShare(d, {}, 0.6e6), 1, 1e-9);
-  EXPECT_EQ(MissShare(d, {.cold = true}, 1), 1);
+  EXPECT_EQ(MissShare(d, {.kept_rest = 0}, 1), 1);
 }
 
 TEST(StreamTime, ByHand) {
