@@ -79,13 +79,7 @@ void PaddingAdvice(Expected& result, double padding) {
   }
 }
 
-}  // namespace
-
-void ExplainGemm(const TimingDevice& d, const GemmProblem& p, const Conditions& conditions,
-                 const GemmTime& t, Expected& result) {
-  Step(result, "work", Scaled(2 * p.batch * p.m * p.n * p.k, "FLOP"),
-       fmt::format("2 x {:.0f} x {:.0f} x {:.0f} x {:.0f} (batch, m, n, k)", p.batch, p.m, p.n,
-                   p.k));
+void TileSteps(const TimingDevice& d, const GemmProblem& p, const GemmTime& t, Expected& result) {
   Step(result, "tile", fmt::format("{} x {}", t.tile.rows, t.tile.columns),
        "the fastest of the tiles that libraries ship");
   Step(
@@ -101,6 +95,22 @@ void ExplainGemm(const TimingDevice& d, const GemmProblem& p, const Conditions& 
   }
   Step(result, "one tile", Time(t.tile_seconds), "arithmetic, operands, result, start");
   Step(result, "all waves", Time(t.units_seconds));
+}
+
+}  // namespace
+
+void ExplainGemm(const TimingDevice& d, const GemmProblem& p, const Conditions& conditions,
+                 const GemmTime& t, Expected& result) {
+  Step(result, "work", Scaled(2 * p.batch * p.m * p.n * p.k, "FLOP"),
+       fmt::format("2 x {:.0f} x {:.0f} x {:.0f} x {:.0f} (batch, m, n, k)", p.batch, p.m, p.n,
+                   p.k));
+  if (t.tile.rows == 1) {
+    Step(result, "kernel", "matrix-vector", "every unit streams its share of the matrix");
+    Step(result, "arithmetic", Time(t.units_seconds),
+         fmt::format("at {} of {}", Percent(t.efficiency), Scaled(p.peak, "FLOP/s")));
+  } else {
+    TileSteps(d, p, t, result);
+  }
   Step(result, "device memory", Scaled(t.memory_bytes, "B"),
        t.reread_bytes > 0
            ? fmt::format("{} of it read again along the tile walk", Scaled(t.reread_bytes, "B"))

@@ -157,6 +157,24 @@ GemmTime WithTile(const TimingDevice& d, const GemmProblem& p, const Shared& s, 
   return t;
 }
 
+// A product with a vector on vector units is no tiled kernel: every unit streams its share of the
+// matrix and multiplies as it comes.
+GemmTime WithVector(const TimingDevice& d, const GemmProblem& p, const Shared& s) {
+  GemmTime t;
+  t.tiles = d.units;
+  t.waves = 1;
+  t.efficiency = s.c.efficiency;
+  t.units_seconds = 2 * p.batch * p.m * p.n * p.k / (p.peak * s.c.efficiency);
+  t.tile_seconds = t.units_seconds;
+  t.memory_bytes = s.a * s.miss_a + s.w * s.miss_w + (s.out + p.extra_bytes) * s.miss_a;
+  t.memory_seconds = t.memory_bytes / s.sustained;
+  t.memory_seconds += std::min(d[Constant::kMemoryLatency], t.memory_seconds);
+  t.cache_bytes = s.a + s.w + s.out;
+  t.cache_seconds = t.cache_bytes / s.cache_rate;
+  t.seconds = std::max({t.units_seconds, t.memory_seconds, t.cache_seconds});
+  return t;
+}
+
 void AddSurroundings(const TimingDevice& d, const GemmProblem& p, const Conditions& conditions,
                      const Shared& s, GemmTime* t) {
   t->launch_seconds = d[conditions.eager ? Constant::kLaunchEager : Constant::kLaunchGraph];
@@ -192,6 +210,9 @@ GemmTime ExpectedGemm(const TimingDevice& device, const GemmProblem& problem,
                                       : batched      ? VectorBatchedTiles()
                                                      : VectorTiles();
   GemmTime best;
+  if (!problem.tensor && std::min(problem.m, problem.n) == 1) {
+    best = WithVector(device, problem, shared);
+  }
   for (const Tile tile : tiles) {
     if (!problem.tensor && batched && tile.rows < device[Constant::kVectorBatchedRows]) continue;
     for (const int split : KSplits()) {

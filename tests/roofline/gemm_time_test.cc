@@ -96,6 +96,20 @@ TEST(GemmTime, BlocksOfAClusterShareAnOperand) {
   EXPECT_NEAR(GemmWithTile(d, p, {}, {128, 256}, 1).cache_bytes, alone * 256 / 384, 1);
 }
 
+TEST(GemmTime, AVectorOnVectorUnitsStreamsTheMatrix) {
+  const TimingDevice d = PlainDevice();
+  GemmProblem p = Square(1, 4096, 4096);
+  p.tensor = false;
+  const GemmTime t = ExpectedGemm(d, p, {.kept_weights = 0, .kept_rest = 0});
+  EXPECT_EQ(t.tile.rows, 1);
+  EXPECT_EQ(t.padding, 0);
+  const double bytes = 4096.0 * 4096 * p.input_bytes + 4096 * (p.input_bytes + p.output_bytes);
+  EXPECT_DOUBLE_EQ(t.memory_bytes, bytes);
+  EXPECT_NEAR(t.seconds, t.launch_seconds + t.memory_seconds, 1e-12);
+  p.m = 2;  // two rows fill tiles
+  EXPECT_GT(ExpectedGemm(d, p, {}).tile.rows, 1);
+}
+
 TEST(GemmTime, ABoardWithoutPowerForItsPeakSlowsDown) {
   TimingDevice d = PlainDevice();
   PoweredWork work{.tensor = true, .bytes = 2, .flops = 100e12, .rate = 100e12, .seconds = 1};
