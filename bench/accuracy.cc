@@ -141,7 +141,12 @@ class Harness {
     fit.prior = 1e-4;
     const Calibration common =
         Calibrate(Sample(rows, kFitSample), {}, TimingConstants(), kept, fit);
-    devices_.at(id)->timing.constants = TimingConstants(common.values, out->device.timing);
+    // Ranges of devices that nobody measured are wider than those of the rows that were fitted.
+    TimingConstants constants = common.values;
+    for (const ConstantDef& def : ConstantDefs()) {
+      if (def.name.starts_with("range.")) constants[def.id] = def.value;
+    }
+    devices_.at(id)->timing.constants = TimingConstants(constants, out->device.timing);
   }
 
   const Known* Find(const std::string& id) {
