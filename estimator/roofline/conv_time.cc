@@ -11,7 +11,8 @@ namespace {
 using C = Constant;
 
 constexpr double kChannelStep = 8;
-constexpr double kDepthStep = 8;  // the main loop advances by eight elements of k
+constexpr double kWarpFilters = 32;  // of a vector kernel's tile that one warp computes
+constexpr double kDepthStep = 8;     // the main loop advances by eight elements of k
 
 // The products of a method, and what they read and write.
 struct Products {
@@ -38,7 +39,10 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Products& w,
     const double busy = std::min(1.0, waves * rows * columns / d[C::kConvBusyArea]);
     const double efficiency =
         std::min(1.0, w.efficiency / (1 + d[C::kConvTilePenalty] * (1 / rows + 1 / columns)));
-    const double arithmetic = 2 * rows * columns * depth / (p.peak / d.units * efficiency);
+    // Warps whose filters lie beyond the last one compute nothing.
+    const double used =
+        std::min(columns, std::ceil(w.n / kWarpFilters) * kWarpFilters / std::ceil(w.n / columns));
+    const double arithmetic = 2 * rows * used * depth / (p.peak / d.units * efficiency);
     const double drain = rows * columns * w.result_bytes / (d[C::kConvDrain] * d.clock);
     const double seconds = waves * (arithmetic / busy + drain + d[C::kTileOverhead]);
     if (best == 0 || seconds < best) {
