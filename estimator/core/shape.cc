@@ -8,9 +8,14 @@ namespace dlcost {
 
 std::int64_t Shape::At(std::int64_t axis) const { return dims_[NormalizeAxis(axis, dims_.size())]; }
 
+void Shape::ThrowNoAxis(std::size_t axis) const {
+  throw Error("the shape {} has no axis {}", ToString(*this), axis);
+}
+
 Count Shape::Elements() const { return Product(0, dims_.size()); }
 
 Count Shape::Product(std::size_t first, std::size_t last) const {
+  if (last > first) Checked(last - 1);
   // A zero anywhere makes the product zero, even where the others would overflow.
   for (std::size_t i = first; i < last; ++i) {
     if (dims_[i] == 0) return 0;

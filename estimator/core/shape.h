@@ -18,8 +18,9 @@ class Shape {
 
   std::size_t rank() const { return dims_.size(); }
   int Rank() const { return static_cast<int>(dims_.size()); }
-  std::int64_t operator[](std::size_t axis) const { return dims_[axis]; }
-  std::int64_t& operator[](std::size_t axis) { return dims_[axis]; }
+  // An Error when there is no such axis: a file may declare another rank than its nodes make.
+  std::int64_t operator[](std::size_t axis) const { return dims_[Checked(axis)]; }
+  std::int64_t& operator[](std::size_t axis) { return dims_[Checked(axis)]; }
   // The dimension at a possibly negative axis; an Error when there is no such axis.
   std::int64_t At(std::int64_t axis) const;
   const std::vector<std::int64_t>& dims() const { return dims_; }
@@ -29,12 +30,18 @@ class Shape {
 
   // Product of all dimensions (1 for a scalar), checked.
   Count Elements() const;
-  // Product of the dimensions in [first, last), checked.
+  // Product of the dimensions in [first, last), checked; an Error when there are not as many.
   Count Product(std::size_t first, std::size_t last) const;
 
   friend bool operator==(const Shape&, const Shape&) = default;
 
  private:
+  std::size_t Checked(std::size_t axis) const {
+    if (axis >= dims_.size()) ThrowNoAxis(axis);
+    return axis;
+  }
+  [[noreturn]] void ThrowNoAxis(std::size_t axis) const;
+
   std::vector<std::int64_t> dims_;
 };
 

@@ -30,6 +30,41 @@ std::string AutoPad(const OpContext& ctx) {
               Printable(auto_pad));
 }
 
+// The sum of floor((step * i + first) / divisor) over i in [0, terms), for non-negative numbers, in
+// logarithmic time: whole quotients are taken out, and what is left counts grid points under a
+// line, which are as many with the axes exchanged.
+Count SumOfFloors(Count terms, Count divisor, Count step, Count first) {
+  Count sum;
+  while (true) {
+    const bool even = terms % Count(2) == Count(0);
+    const Count pairs = even ? terms / 2 * (terms - 1) : (terms - 1) / 2 * terms;
+    sum += pairs * (step / divisor) + terms * (first / divisor);
+    step = step % divisor;
+    const Count end = step * terms + first % divisor;
+    if (end < divisor) return sum;
+    terms = end / divisor;
+    first = end % divisor;
+    std::swap(divisor, step);
+  }
+}
+
+// Over all taps j along an axis, how many outputs o have o * stride + j * dilation < limit.
+Count OutputsBelow(const Window& window, std::size_t axis, Count limit) {
+  const Count stride = window.stride[axis], dilation = window.dilation[axis];
+  const Count taps = window.kernel[axis], outputs = window.out[axis];
+  // Taps from the first on whose offset leaves at least `room` positions below the limit.
+  const auto with_room = [&](Count room) {
+    return limit < room ? Count(0) : std::min(taps, (limit - room) / dilation + 1);
+  };
+  if (outputs == Count(0)) return 0;
+  const Count all = with_room((outputs - 1) * stride + 1), some = with_room(1);
+  const Count partly = some - all;
+  if (partly == Count(0)) return all * outputs;
+  // From the last of them, which has the fewest: ceil((limit - j * dilation) / stride) each.
+  const Count fewest = limit - (some - 1) * dilation;
+  return all * outputs + SumOfFloors(partly, stride, dilation, fewest + stride - 1);
+}
+
 }  // namespace
 
 Count Window::KernelElements() const {
@@ -38,22 +73,14 @@ Count Window::KernelElements() const {
   return product;
 }
 
+// One tap after another would take seconds for the largest extents that a file can hold.
 Count Window::ValidTaps() const {
   Count product = 1;
   for (std::size_t axis = 0; axis < in.size(); ++axis) {
-    // A tap j at output o reads position o * stride - pad + j * dilation; count those inside [0,
-    // in), tap by tap.
-    Count sum;
-    for (std::int64_t j = 0; j < kernel[axis]; ++j) {
-      const Count offset = Count(j) * dilation[axis] - Count(pad_begin[axis]);
-      // Outputs o with 0 <= o * stride + offset < in.
-      const Count first = offset < Count(0) ? CeilDiv(Count(0) - offset, stride[axis]) : Count(0);
-      const Count room = Count(in[axis]) - offset;
-      const Count last = room > Count(0) ? CeilDiv(room, stride[axis]) : Count(0);
-      const Count end = std::min(last, Count(out[axis]));
-      if (end > first) sum += end - first;
-    }
-    product *= sum;
+    // A tap j at output o reads position o * stride + j * dilation - pad, which has to lie in
+    // [0, in): outputs that read below `in`, without those that read below 0.
+    const Count pad = pad_begin[axis];
+    product *= OutputsBelow(*this, axis, pad + in[axis]) - OutputsBelow(*this, axis, pad);
   }
   return product;
 }

@@ -70,6 +70,30 @@ TEST_F(Hostile, ALoopThatNeverSaysStop) {
   EXPECT_THAT(ErrorOf(model), HasSubstr("never ends"));
 }
 
+// As many taps as there are positions: which of them meet padding is not found out one by one.
+TEST_F(Hostile, AFilterAsLongAsTheLongestAxis) {
+  constexpr int kExtent = 2'000'000'000;
+  SmallModel model;
+  model.Input("x", {1, 1, kExtent}).Weight("w", {1, 1, kExtent});
+  SetInts(model.AddNode("Conv", {"x", "w"}, {"y"}), "pads", {kExtent - 1, kExtent - 1});
+  const InferredModel inferred = model.Output("y").Infer();
+  // Every tap meets every position once.
+  EXPECT_EQ(NodeOf(inferred, "n_y").cost.valid_macs, Macs(Count(kExtent) * kExtent));
+}
+
+// Nothing tells the scales, so that the declared shape is taken; its rank is not the input's.
+TEST_F(Hostile, ADeclaredRankThatNoNodeCanMake) {
+  SmallModel model;
+  model.Input("x", {1, 1, 2, 2}).Input("scales", {4}).Node("Upsample", {"x", "scales"}, {"y"});
+  auto* output = model.proto().mutable_graph()->add_output();
+  output->set_name("y");
+  auto* tensor = output->mutable_type()->mutable_tensor_type();
+  tensor->set_elem_type(onnx::TensorProto::FLOAT);
+  tensor->mutable_shape()->add_dim()->set_dim_value(4);
+  EXPECT_THAT(ErrorOf(model), HasSubstr("n_y"));
+  EXPECT_THAT(ErrorOf(model), HasSubstr("the shape [4] has no axis 1"));
+}
+
 // 61 loops, each inside the next: 2^61 runs of 4 comparisons are too many to count.
 TEST_F(Hostile, LoopsInLoops) {
   SmallModel inner = Body();
