@@ -44,6 +44,16 @@ GroupBy GroupByOf(const std::string& by) {
   return by == "kernel" ? GroupBy::kKernel : GroupBy::kOp;
 }
 
+// What the rendering shows of the report.
+ReportDetail DetailShown(const Options& options, GroupBy by) {
+  if (options.format == "html") return ReportDetail::kOperands;
+  if (NamesSeveralDevices(options.device)) return ReportDetail::kOperators;
+  if (options.format == "json") return ReportDetail::kOperands;
+  if (options.view != "table" || options.plot) return ReportDetail::kRows;
+  if (by == GroupBy::kOp) return ReportDetail::kOperators;
+  return by == GroupBy::kScope ? ReportDetail::kScopes : ReportDetail::kRows;
+}
+
 std::string PlotOf(const Report& report) {
   PlotOptions plot;
   if (const std::size_t width = TerminalWidth(); width != 0)
@@ -88,7 +98,7 @@ int Run(const Options& options) {
   ReportOptions report_options = ReportOptionsOf(options.count, options.device);
   report_options.scope_depth = options.depth;
   report_options.dtype = options.model.dtype;
-  report_options.operands = options.format == "json" || options.format == "html";
+  report_options.detail = DetailShown(options, by);
   if (NamesSeveralDevices(options.device)) return RunComparison(options, report_options);
   const std::optional<Device> device = FindDevice(options.device);
   // Kept to the end of the process, which comes next: to free a large model piece by piece takes a

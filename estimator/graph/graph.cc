@@ -1,6 +1,7 @@
 #include "estimator/graph/graph.h"
 
 #include <functional>
+#include <numeric>
 #include <queue>
 
 #include "estimator/core/error.h"
@@ -34,6 +35,31 @@ Consumers FindConsumers(const Graph& graph) {
   return consumers;
 }
 
+// Which tensors some node makes.
+std::vector<bool> Produced(const Graph& graph) {
+  std::vector<bool> produced(graph.tensors.size(), false);
+  for (const Node& node : graph.nodes) {
+    for (const TensorId id : node.outputs) {
+      if (id != kNoTensor) produced[static_cast<std::size_t>(id)] = true;
+    }
+  }
+  return produced;
+}
+
+// Whether every node of the file already follows the producers of its inputs. `waiting` says which
+// tensors some node makes.
+bool IsSorted(const Graph& graph, std::vector<bool> waiting) {
+  for (const Node& node : graph.nodes) {
+    bool ready = true;
+    ForEachRead(node, [&](TensorId id) { ready &= !waiting[static_cast<std::size_t>(id)]; });
+    if (!ready) return false;
+    for (const TensorId id : node.outputs) {
+      if (id != kNoTensor) waiting[static_cast<std::size_t>(id)] = false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 const AttributeValue* Node::FindAttribute(std::string_view attribute) const {
@@ -44,13 +70,15 @@ const AttributeValue* Node::FindAttribute(std::string_view attribute) const {
 }
 
 std::vector<std::int32_t> TopologicalOrder(const Graph& graph) {
-  const Consumers consumers = FindConsumers(graph);
-  std::vector<bool> produced(graph.tensors.size(), false);
-  for (const Node& node : graph.nodes) {
-    for (const TensorId id : node.outputs) {
-      if (id != kNoTensor) produced[static_cast<std::size_t>(id)] = true;
-    }
+  const std::vector<bool> produced = Produced(graph);
+  std::vector<std::int32_t> order;
+  if (IsSorted(graph, produced)) {
+    order.resize(graph.nodes.size());
+    std::iota(order.begin(), order.end(), 0);
+    return order;
   }
+  order.reserve(graph.nodes.size());
+  const Consumers consumers = FindConsumers(graph);
   std::vector<std::int32_t> waiting(graph.nodes.size(), 0);  // inputs not produced yet
   std::priority_queue<std::int32_t, std::vector<std::int32_t>, std::greater<>> ready;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -59,8 +87,6 @@ std::vector<std::int32_t> TopologicalOrder(const Graph& graph) {
     });
     if (waiting[n] == 0) ready.push(static_cast<std::int32_t>(n));
   }
-  std::vector<std::int32_t> order;
-  order.reserve(graph.nodes.size());
   while (!ready.empty()) {
     const std::int32_t n = ready.top();
     ready.pop();

@@ -168,6 +168,7 @@ void InferenceDriver::CountNode(Graph& graph, CountedNode& counted) {
     counted.cost = custom != nullptr ? custom->Cost(ctx) : counted.def->cost(ctx);
     counted.status = counted.cost.status;
     counted.cost.work.Scale(counted.repeat);
+    recent_work_.Share(counted.cost.work);
     counted.cost.valid_macs = counted.cost.valid_macs * counted.repeat;
     for (Access& access : counted.cost.accesses) access.bytes = access.bytes * counted.repeat;
   } catch (const Unresolved& unresolved) {

@@ -52,6 +52,7 @@ class InferenceDriver {
   const InferOptions& options_;
   std::set<std::string> loops_, branches_;  // names of nodes that have a choice
   std::size_t visits_ = 0;                  // nodes in instantiated graphs
+  RecentWork recent_work_;
 };
 
 // Types of outputs that inference could not tell, from what the file declares, where that is

@@ -51,6 +51,10 @@ class WeightCounter {
     const Graph* graph;
     TensorId id;
   };
+  struct Item {
+    Place place;
+    bool computes;
+  };
 
   // A graph inside may hand out a weight of its own: a branch that chooses between two of them.
   void NoteResults(const Subgraph& subgraph) {
@@ -81,19 +85,15 @@ class WeightCounter {
 
   // Iterative: chains of folded nodes may be long.
   void Visit(const Graph& graph, TensorId first, bool computes) {
-    struct Item {
-      Place place;
-      bool computes;
-    };
-    std::vector<Item> stack = {{{&graph, first}, computes}};
-    while (!stack.empty()) {
-      const Item item = stack.back();
-      stack.pop_back();
+    stack_.push_back({{&graph, first}, computes});
+    while (!stack_.empty()) {
+      const Item item = stack_.back();
+      stack_.pop_back();
       const Place place = Resolve(item.place);
       const Tensor* tensor = Of(*place.graph, place.id);
       if (const auto inside = results_.find(tensor); inside != results_.end()) {
         if (visited_.insert(Identity(place)).second) {
-          stack.push_back({inside->second, item.computes});
+          stack_.push_back({inside->second, item.computes});
         }
         continue;
       }
@@ -109,7 +109,7 @@ class WeightCounter {
       const bool dequantizes = producer->node->op == "DequantizeLinear";
       for (const TensorId input : producer->node->inputs) {
         if (input != kNoTensor) {
-          stack.push_back({{producer->graph, input}, item.computes || dequantizes});
+          stack_.push_back({{producer->graph, input}, item.computes || dequantizes});
         }
       }
     }
@@ -155,6 +155,7 @@ class WeightCounter {
   std::unordered_map<const Tensor*, Place> results_;          // outer tensor -> inner place
   std::unordered_map<const Graph*, const Graph*> originals_;  // copy -> graph of the file
   std::unordered_set<const Tensor*> visited_;                 // by identity
+  std::vector<Item> stack_;                                   // of Visit
   std::unordered_set<std::string> held_;  // nodes whose attributes are counted, in whatever copy
 };
 

@@ -75,13 +75,18 @@ TensorId GraphBuilder::AddTensor(Scope& scope, const std::string& name, std::str
     throw Error("{}: the name '{}' is defined twice", place, Printable(name));
   }
   Tensor& tensor = scope.graph->tensors.emplace_back();
-  tensor.name = scope.prefix + name;
+  tensor.name.reserve(scope.prefix.size() + name.size());
+  tensor.name.append(scope.prefix).append(name);
   return id;
 }
 
 std::optional<TensorId> GraphBuilder::Lookup(const std::string& name, Scope& scope) {
   const auto found = scope.names.find(name);
   if (found != scope.names.end()) return found->second;
+  if (scope.nodes != nullptr && scope.declared < scope.nodes->size()) {
+    DeclareOutputs(scope, scope.nodes->size());
+    return Lookup(name, scope);
+  }
   if (scope.parent == nullptr) return std::nullopt;
   const std::optional<TensorId> outer = Lookup(name, *scope.parent);
   if (!outer || *outer == kNoTensor) return outer;
@@ -125,9 +130,17 @@ void GraphBuilder::AddInputs(const onnx::GraphProto& proto, Scope& scope) {
   }
 }
 
-void GraphBuilder::DeclareOutputs(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
-                                  Scope& scope) {
-  for (const auto& node : nodes) {
+void GraphBuilder::AddNodes(const NodeProtos& nodes, Scope& scope) {
+  scope.nodes = &nodes;
+  for (int i = 0; i < nodes.size(); ++i) {
+    DeclareOutputs(scope, i + 1);
+    AddNode(nodes[i], scope);
+  }
+}
+
+void GraphBuilder::DeclareOutputs(Scope& scope, int end) {
+  for (; scope.declared < end; ++scope.declared) {
+    const onnx::NodeProto& node = (*scope.nodes)[scope.declared];
     for (const std::string& output : node.output()) {
       // A function's output has its tensor already: the caller's.
       if (output.empty() || (!scope.prefix.empty() && scope.names.count(output) != 0)) continue;
@@ -153,7 +166,7 @@ void GraphBuilder::FillGraph(const onnx::GraphProto& proto, Scope& scope, bool i
   Reserve(proto, scope);
   AddInitializers(proto, scope);
   AddInputs(proto, scope);
-  DeclareOutputs(proto.node(), scope);
+  AddNodes(proto.node(), scope);
   const auto declare = [&](const onnx::ValueInfoProto& value) {
     const auto found = scope.names.find(value.name());
     if (found == scope.names.end()) return;
@@ -171,7 +184,6 @@ void GraphBuilder::FillGraph(const onnx::GraphProto& proto, Scope& scope, bool i
     if (tensor.role == Role::kActivation) tensor.role = Role::kOutput;
     graph.outputs.push_back(*id);
   }
-  for (const auto& node : proto.node()) AddNode(node, scope);
   if (is_main && proto.node_size() == 0 && proto.output_size() == 0) {
     throw Error("the file has no graph: it is empty or not an ONNX model");
   }
@@ -232,12 +244,13 @@ void GraphBuilder::AddNode(const onnx::NodeProto& proto, Scope& scope) {
 
 void GraphBuilder::AddPlainNode(const onnx::NodeProto& proto, const std::string& name,
                                 Scope& scope) {
-  Node node;
+  Node& node = scope.graph->nodes.emplace_back();
   node.name = name;
   node.op = proto.op_type();
   node.domain = NormalDomain(proto.domain());
   node.opset = OpsetOf(node.domain, scope);
   node.scope = ScopeOf(name, NameScopes(proto));
+  node.inputs.reserve(static_cast<std::size_t>(proto.input_size()));
   for (const std::string& input : proto.input()) {
     const std::optional<TensorId> id = input.empty() ? kNoTensor : Lookup(input, scope);
     if (!id) {
@@ -251,6 +264,7 @@ void GraphBuilder::AddPlainNode(const onnx::NodeProto& proto, const std::string&
     }
     node.inputs.push_back(*id);
   }
+  node.outputs.reserve(static_cast<std::size_t>(proto.output_size()));
   for (const std::string& output : proto.output()) {
     node.outputs.push_back(output.empty() ? kNoTensor : scope.names.at(output));
   }
@@ -260,11 +274,9 @@ void GraphBuilder::AddPlainNode(const onnx::NodeProto& proto, const std::string&
       node.attributes.push_back(std::move(attribute));
     }
   }
-  scope.graph->nodes.push_back(std::move(node));
 }
 
-std::size_t GraphBuilder::ExpandedSize(
-    const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, std::size_t calls) {
+std::size_t GraphBuilder::ExpandedSize(const NodeProtos& nodes, std::size_t calls) {
   std::size_t size = 0;
   for (const onnx::NodeProto& node : nodes) {
     ++size;
@@ -345,9 +357,8 @@ void GraphBuilder::Inline(const onnx::NodeProto& call, const onnx::FunctionProto
     identity.outputs = {outer};
     scope.graph->nodes.push_back(std::move(identity));
   }
-  DeclareOutputs(function.node(), body);
   call_stack_.push_back(&function);
-  for (const auto& node : function.node()) AddNode(node, body);
+  AddNodes(function.node(), body);
   call_stack_.pop_back();
 }
 

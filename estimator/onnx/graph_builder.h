@@ -28,6 +28,8 @@ class GraphBuilder {
   Graph Build();
 
  private:
+  using NodeProtos = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+
   // The names visible in one graph or one inlined function body.
   struct Scope {
     explicit Scope(std::pmr::memory_resource* memory) : names(memory) {}
@@ -36,6 +38,8 @@ class GraphBuilder {
     Scope* parent =
         nullptr;  // of a subgraph: the scope around it; null for main graph and function bodies
     std::pmr::unordered_map<std::string_view, TensorId> names;  // the file's own strings
+    const NodeProtos* nodes = nullptr;
+    int declared = 0;    // how many of `nodes` have their outputs in `names`
     std::string prefix;  // of names inside an inlined function: "call/"
     std::map<std::string, int> opset;
     const std::unordered_map<std::string, const onnx::AttributeProto*>* call_attributes = nullptr;
@@ -45,8 +49,10 @@ class GraphBuilder {
   void FillGraph(const onnx::GraphProto& proto, Scope& scope, bool is_main);
   void AddInputs(const onnx::GraphProto& proto, Scope& scope);
   void AddInitializers(const onnx::GraphProto& proto, Scope& scope);
-  void DeclareOutputs(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
-                      Scope& scope);
+  // Adds nodes in the order of the file. Outputs get their names just before, while the entries are
+  // still at hand when the next nodes ask for them; all at once where a file is not sorted.
+  void AddNodes(const NodeProtos& nodes, Scope& scope);
+  void DeclareOutputs(Scope& scope, int end);
   void AddNode(const onnx::NodeProto& proto, Scope& scope);
   void AddPlainNode(const onnx::NodeProto& proto, const std::string& name, Scope& scope);
   void Inline(const onnx::NodeProto& call, const onnx::FunctionProto& function,
@@ -55,8 +61,7 @@ class GraphBuilder {
   std::shared_ptr<Graph> Subgraph(const onnx::GraphProto& proto, Scope& scope);
   // How many nodes a list of nodes becomes with all functions inlined, without doing so; at most
   // about kMaxNodes. Linear in the file: each function is counted once.
-  std::size_t ExpandedSize(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
-                           std::size_t calls);
+  std::size_t ExpandedSize(const NodeProtos& nodes, std::size_t calls);
 
   // `node` makes the tensor, or is null; errors name it, or else `what` the tensor is.
   TensorId AddTensor(Scope& scope, const std::string& name, std::string_view what,

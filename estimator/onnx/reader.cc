@@ -29,10 +29,11 @@ void Parse(const std::string& skeleton, onnx::ModelProto& proto) {
   }
 }
 
-Model Build(const std::string& skeleton, const std::string& path) {
+Model Build(std::string skeleton, const std::string& path) {
   google::protobuf::Arena arena;
   auto* proto = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
   Parse(skeleton, *proto);
+  skeleton = std::string();  // it takes as much memory as the graph's names
   if (!proto->has_graph()) throw Error("not an ONNX model: it has no graph");
   Model model;
   model.path = path;

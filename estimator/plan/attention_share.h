@@ -21,7 +21,15 @@ struct AttentionShare {
   double Crossover() const { return kv_len.AsDouble() * products.AsDouble() / scores.AsDouble(); }
 };
 
-// nullopt for a plan without attention kernels.
-std::optional<AttentionShare> ShareOfAttention(const Plan& plan);
+class AttentionCounter {
+ public:
+  void Add(const Kernel& kernel);
+  // nullopt without attention kernels.
+  std::optional<AttentionShare> Share() const;
+
+ private:
+  AttentionShare share_;
+  Count most_;  // multiply-accumulates of one attention kernel
+};
 
 }  // namespace dlcost

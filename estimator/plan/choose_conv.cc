@@ -49,7 +49,7 @@ class ConvChooser {
       return Algorithm::kImplicitGemm;
     }
     const bool winograd = Valid(Algorithm::kWinograd);
-    const std::int64_t longest = *std::max_element(nest_.kernel.begin(), nest_.kernel.end());
+    const std::int64_t longest = nest_.LongestFilter();
     if (winograd && longest == 3) return WinogradOrProduct();
     if (longest > 3 && longest <= library_.winograd.longest_nonfused) return LargeFilter();
     runner_up_ = Name(Algorithm::kIm2colGemm);
@@ -145,8 +145,8 @@ class ConvChooser {
   // The smallest tile that holds a whole image with its border, or the largest there is.
   int FourierTile() const {
     for (const int tile : library_.fft.tiles) {
-      if (nest_.out[0] + nest_.kernel[0] - 1 <= tile &&
-          nest_.out[1] + nest_.kernel[1] - 1 <= tile) {
+      if (nest_.axes[0].out + nest_.axes[0].kernel - 1 <= tile &&
+          nest_.axes[1].out + nest_.axes[1].kernel - 1 <= tile) {
         return tile;
       }
     }
@@ -170,18 +170,18 @@ Count LeastConvMacs(const ConvNest& nest, Algorithm algorithm, Count macs) {
   constexpr int kOutputs = 4;
   if (algorithm == Algorithm::kWinograd || algorithm == Algorithm::kWinogradNonfused) {
     Count all = 1, needed = 1;
-    for (const std::int64_t taps : nest.kernel) {
-      all *= Count(kOutputs) * taps;
-      needed *= kOutputs + taps - 1;
+    for (const ConvAxis& axis : nest.axes) {
+      all *= Count(kOutputs) * axis.kernel;
+      needed *= kOutputs + axis.kernel - 1;
     }
     return std::min(macs, macs / all * needed);
   }
-  if (algorithm == Algorithm::kFft && nest.kernel.size() == 2) {
+  if (algorithm == Algorithm::kFft && nest.axes.size() == 2) {
     Count least = macs;
     for (const int tile : {16, 32}) {
-      if (nest.kernel[0] > tile || nest.kernel[1] > tile) continue;
-      const Count tiles = nest.batch * CeilDiv(nest.out[0], tile - nest.kernel[0] + 1) *
-                          CeilDiv(nest.out[1], tile - nest.kernel[1] + 1);
+      if (nest.axes[0].kernel > tile || nest.axes[1].kernel > tile) continue;
+      const Count tiles = nest.batch * CeilDiv(nest.axes[0].out, tile - nest.axes[0].kernel + 1) *
+                          CeilDiv(nest.axes[1].out, tile - nest.axes[1].kernel + 1);
       least = std::min(
           least, Count(3) * tile * (tile / 2 + 1) * tiles * nest.in_channels * nest.out_channels);
     }

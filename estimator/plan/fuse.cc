@@ -54,7 +54,7 @@ class Fuser {
       : values_(values), attention_(attention), group_of_(values.model().nodes.size(), kNone) {}
 
   Grouping Run() {
-    for (const FusedUnit& unit : FindUnits(values_, attention_)) Place(unit);
+    ForEachUnit(values_, attention_, [this](const FusedUnit& unit) { Place(unit); });
     PlaceDequantizations();
     PlaceOthers();
     return Finish();
@@ -225,7 +225,7 @@ class Fuser {
         }
       }
       if (reader_group == kNone) {
-        FusedUnit unit{.nodes = {n}, .name = "dequantize_linear", .role = FusionRole::kElementwise};
+        FusedUnit unit{.nodes = {n}, .name = "DequantizeLinear", .role = FusionRole::kElementwise};
         unit.main = n;
         reader_group = growing_.size();
         growing_.push_back(Start(unit));
@@ -301,7 +301,7 @@ Grouping SeparateNodes(const ValueGraph& values) {
     const CountedNode& counted = values.node(n);
     const FusionRole role = counted.def == nullptr ? FusionRole::kOpaque : counted.def->role;
     grouping.groups.push_back(
-        {.nodes = {n}, .main = n, .kind = KindOf(role), .parts = {LabelOf(counted.node->op)}});
+        {.nodes = {n}, .main = n, .kind = KindOf(role), .parts = {counted.node->op}});
     grouping.group_of.push_back(n);
   }
   return grouping;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <memory>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "estimator/plan/attention_pattern.h"
@@ -16,7 +16,8 @@ struct Group {
   std::vector<std::size_t> nodes;  // in execution order once FuseNodes is done
   std::size_t main = 0;            // shapes the kernel
   KernelKind kind = KernelKind::kOpaque;
-  std::vector<std::string> parts;  // for the label, in order: "conv", "batch_normalization", "gelu"
+  // For the label, in order, as FusedUnit::name: "Conv", "BatchNormalization", "gelu".
+  std::vector<std::string_view> parts;
   std::vector<std::size_t> folded;  // nodes that vanish into weights or stored types
   std::shared_ptr<const AttentionMatch> attention;  // null for everything else
 };

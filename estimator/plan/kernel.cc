@@ -5,6 +5,7 @@
 #include "estimator/plan/execute.h"
 #include "estimator/plan/fuse.h"
 #include "estimator/plan/traffic.h"
+#include "estimator/plan/units.h"
 
 namespace dlcost {
 namespace {
@@ -20,8 +21,10 @@ struct NameOfNest {
 };
 
 // "conv + batch_normalization + relu"; repeated parts are counted, long lists end in dots.
-std::string Label(const std::vector<std::string>& parts) {
+std::string Label(const std::vector<std::string_view>& names) {
   constexpr std::size_t kMostParts = 6;
+  std::vector<std::string> parts;
+  for (const std::string_view name : names) parts.push_back(LabelOf(name));
   std::string label;
   std::size_t written = 0;
   for (std::size_t i = 0; i < parts.size();) {
@@ -50,12 +53,8 @@ class Planner {
                 .conv = options.conv,
                 .flash = options.attention == AttentionForm::kFlash} {}
 
-  Plan Run() {
-    Plan plan;
-    plan.kernels.reserve(grouping_.groups.size());
-    for (std::size_t g = 0; g < grouping_.groups.size(); ++g) plan.kernels.push_back(Make(g));
-    plan.kernel_of = std::move(grouping_.group_of);
-    return plan;
+  void Run(const std::function<void(Kernel)>& visit) {
+    for (std::size_t g = 0; g < grouping_.groups.size(); ++g) visit(Make(g));
   }
 
  private:
@@ -136,7 +135,18 @@ class Planner {
 }  // namespace
 
 Plan MakePlan(const InferredModel& model, const PlanOptions& options) {
-  return Planner(model, options).Run();
+  Plan plan;
+  plan.kernel_of.resize(model.nodes.size());
+  ForEachKernel(model, options, [&](Kernel kernel) {
+    for (const std::size_t n : kernel.nodes) plan.kernel_of[n] = plan.kernels.size();
+    plan.kernels.push_back(std::move(kernel));
+  });
+  return plan;
+}
+
+void ForEachKernel(const InferredModel& model, const PlanOptions& options,
+                   const std::function<void(Kernel)>& visit) {
+  Planner(model, options).Run(visit);
 }
 
 }  // namespace dlcost

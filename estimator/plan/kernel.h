@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,5 +70,10 @@ struct PlanOptions {
 // Every node belongs to exactly one kernel, and the algorithmic work of the kernels adds up to that
 // of the nodes.
 Plan MakePlan(const InferredModel& model, const PlanOptions& options);
+
+// The same kernels one by one, for those who need them only once: a large model's take as much
+// memory as its nodes.
+void ForEachKernel(const InferredModel& model, const PlanOptions& options,
+                   const std::function<void(Kernel)>& visit);
 
 }  // namespace dlcost

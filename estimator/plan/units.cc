@@ -32,15 +32,17 @@ class UnitFinder {
   UnitFinder(const ValueGraph& values, AttentionForm attention)
       : values_(values), attention_(attention), taken_(values.model().nodes.size(), false) {}
 
-  std::vector<FusedUnit> Run() {
+  void Run(const std::function<void(FusedUnit)>& visit) {
     FindPatterns();
     if (attention_ == AttentionForm::kFlash) FindAttention();
-    AddRest();
-    std::vector<FusedUnit> units;
-    for (std::optional<FusedUnit>& unit : by_last_) {
-      if (unit) units.push_back(std::move(*unit));
+    for (std::size_t n = 0; n < size(); ++n) {
+      const auto recognized = by_last_.find(n);
+      if (recognized != by_last_.end()) {
+        visit(std::move(recognized->second));
+      } else if (!taken_[n] && values_.Runs(n) && !IsDequantization(values_.node(n))) {
+        visit(Single(n));
+      }
     }
-    return units;
   }
 
  private:
@@ -56,12 +58,11 @@ class UnitFinder {
   void Take(FusedUnit unit) {
     for (const std::size_t n : unit.nodes) taken_[n] = true;
     const std::size_t last = unit.last();
-    by_last_[last] = std::move(unit);
+    by_last_.insert_or_assign(last, std::move(unit));
   }
 
   void FindPatterns() {
     static const PatternIndex kIndex = CompilePatterns();
-    by_last_.resize(size());
     // From the end, so that a pattern is found before the shorter ones inside it.
     for (std::size_t n = size(); n-- > 0;) {
       const CountedNode& counted = values_.node(n);
@@ -72,7 +73,7 @@ class UnitFinder {
         std::vector<std::size_t> nodes = candidate.pattern.Match(values_, n);
         if (nodes.empty() || nodes.back() != n || !IsFree(nodes)) continue;
         FusedUnit unit{.nodes = std::move(nodes),
-                       .name = std::string(candidate.named->name),
+                       .name = candidate.named->name,
                        .role = candidate.named->role,
                        .main = n};
         for (const std::size_t inner : unit.nodes) {
@@ -89,8 +90,9 @@ class UnitFinder {
     for (std::size_t n = 0; n < size(); ++n) {
       std::vector<std::size_t> softmax;
       const CountedNode& counted = values_.node(n);
-      if (by_last_[n] && by_last_[n]->name == "softmax") {
-        softmax = by_last_[n]->nodes;
+      const auto pattern = by_last_.find(n);
+      if (pattern != by_last_.end() && pattern->second.name == "softmax") {
+        softmax = pattern->second.nodes;
       } else if (counted.node->op == "Softmax" && counted.status == NodeStatus::kCounted) {
         softmax = {n};
       } else {
@@ -103,7 +105,7 @@ class UnitFinder {
         if (std::find(softmax.begin(), softmax.end(), m) == softmax.end()) others.push_back(m);
       }
       if (!IsFree(others)) continue;
-      by_last_[softmax.back()].reset();
+      by_last_.erase(softmax.back());
       FusedUnit unit{.nodes = match->nodes,
                      .name = match->nest.causal ? "causal_attention" : "attention",
                      .role = FusionRole::kOpaque,
@@ -113,29 +115,26 @@ class UnitFinder {
     }
   }
 
-  void AddRest() {
-    for (std::size_t n = 0; n < size(); ++n) {
-      const CountedNode& counted = values_.node(n);
-      if (taken_[n] || !values_.Runs(n) || IsDequantization(counted)) continue;
-      const bool known = counted.def != nullptr && counted.status == NodeStatus::kCounted;
-      const auto* attention = std::get_if<AttentionNest>(&counted.cost.nest);
-      const bool causal = attention != nullptr && attention->causal;
-      Take({.nodes = {n},
-            .name = causal ? "causal_attention" : LabelOf(counted.node->op),
+  FusedUnit Single(std::size_t n) const {
+    const CountedNode& counted = values_.node(n);
+    const bool known = counted.def != nullptr && counted.status == NodeStatus::kCounted;
+    const auto* attention = std::get_if<AttentionNest>(&counted.cost.nest);
+    const bool causal = attention != nullptr && attention->causal;
+    return {.nodes = {n},
+            .name = causal ? "causal_attention" : std::string_view(counted.node->op),
             .role = known ? counted.def->role : FusionRole::kOpaque,
-            .main = n});
-    }
+            .main = n};
   }
 
   const ValueGraph& values_;
   AttentionForm attention_;
   std::vector<bool> taken_;
-  std::vector<std::optional<FusedUnit>> by_last_;
+  std::unordered_map<std::size_t, FusedUnit> by_last_;  // those of several nodes, by last node
 };
 
 }  // namespace
 
-std::string LabelOf(const std::string& op) {
+std::string LabelOf(std::string_view op) {
   std::string label;
   for (std::size_t i = 0; i < op.size(); ++i) {
     const auto c = static_cast<unsigned char>(op[i]);
@@ -153,8 +152,9 @@ bool IsDequantization(const CountedNode& counted) {
   return counted.node->op == "DequantizeLinear" && counted.status == NodeStatus::kCounted;
 }
 
-std::vector<FusedUnit> FindUnits(const ValueGraph& values, AttentionForm attention) {
-  return UnitFinder(values, attention).Run();
+void ForEachUnit(const ValueGraph& values, AttentionForm attention,
+                 const std::function<void(FusedUnit)>& visit) {
+  UnitFinder(values, attention).Run(visit);
 }
 
 }  // namespace dlcost

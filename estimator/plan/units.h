@@ -1,7 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "estimator/plan/attention_pattern.h"
@@ -14,7 +16,8 @@ namespace dlcost {
 // What fusion works on: one node that runs, or the nodes of one recognized pattern.
 struct FusedUnit {
   std::vector<std::size_t> nodes;  // in execution order; the last one makes the result
-  std::string name;                // for the label
+  // For the label, which LabelOf makes of it: of a pattern, or the node's operator.
+  std::string_view name;
   FusionRole role = FusionRole::kOpaque;
   std::size_t main = 0;                             // the node whose loop nest stands for the unit
   std::shared_ptr<const AttentionMatch> attention;  // null for everything else
@@ -22,12 +25,13 @@ struct FusedUnit {
   std::size_t last() const { return nodes.back(); }
 };
 
-// Units in the order of their last nodes; every node that runs is in exactly one, apart from
-// DequantizeLinear, which has none (see FuseNodes).
-std::vector<FusedUnit> FindUnits(const ValueGraph& values, AttentionForm attention);
+// Calls visit(FusedUnit) in the order of their last nodes; every node that runs is in exactly one
+// unit, apart from DequantizeLinear, which has none (see FuseNodes).
+void ForEachUnit(const ValueGraph& values, AttentionForm attention,
+                 const std::function<void(FusedUnit)>& visit);
 
-// "conv", "batch_normalization": an operator's name as labels write it.
-std::string LabelOf(const std::string& op);
+// "conv", "batch_normalization": an operator's name as labels write it. A label stays as it is.
+std::string LabelOf(std::string_view op);
 
 // Stored types become numbers while a kernel reads them: no kernel of its own, no traffic but the
 // stored one.

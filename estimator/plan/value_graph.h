@@ -25,11 +25,18 @@ class ValueGraph {
   const InferredModel& model() const { return model_; }
   const CountedNode& node(std::size_t n) const { return model_.nodes[n]; }
 
-  // The root of a node's operand; kNoValue for an omitted one.
-  ValueId Input(std::size_t n, std::size_t operand) const;
-  ValueId Output(std::size_t n, std::size_t operand) const;
-  std::size_t NumInputs(std::size_t n) const { return node(n).node->inputs.size(); }
-  std::size_t NumOutputs(std::size_t n) const { return node(n).node->outputs.size(); }
+  // The roots of a node's operands; kNoValue for omitted ones.
+  std::span<const ValueId> Inputs(std::size_t n) const { return Operands(2 * n); }
+  std::span<const ValueId> Outputs(std::size_t n) const { return Operands(2 * n + 1); }
+  // One of them; kNoValue where there is none.
+  ValueId Input(std::size_t n, std::size_t operand) const {
+    return operand < Inputs(n).size() ? Inputs(n)[operand] : kNoValue;
+  }
+  ValueId Output(std::size_t n, std::size_t operand) const {
+    return operand < Outputs(n).size() ? Outputs(n)[operand] : kNoValue;
+  }
+  std::size_t NumInputs(std::size_t n) const { return Inputs(n).size(); }
+  std::size_t NumOutputs(std::size_t n) const { return Outputs(n).size(); }
 
   const Tensor& tensor(ValueId value) const { return *tensors_[Index(value)]; }
   NodeIndex Producer(ValueId value) const { return producer_[Index(value)]; }
@@ -43,18 +50,27 @@ class ValueGraph {
 
   std::size_t NumValues() const { return tensors_.size(); }
   // Runs something: neither a view nor known before the run.
-  bool Runs(std::size_t n) const;
+  bool Runs(std::size_t n) const { return runs_[n]; }
 
  private:
   static std::size_t Index(ValueId value) { return static_cast<std::size_t>(value); }
-  ValueId Id(const Graph& graph, TensorId id) const;
   void AddGraph(const Graph& graph);
-  void MarkCaptures(const CountedNode& counted);
+  void MarkCaptures(const CountedNode& counted, ValueId base);
+  std::vector<ValueId> FindRoots();
+  void AddOperands(const std::vector<ValueId>& root);
+  void FindReaders();
+  std::span<const ValueId> Operands(std::size_t list) const {
+    return {operands_.data() + first_operand_[list], operands_.data() + first_operand_[list + 1]};
+  }
 
   const InferredModel& model_;
-  std::unordered_map<const Graph*, ValueId> base_;
+  std::unordered_map<const Graph*, ValueId> base_;  // of the ids of a graph's tensors
+  // What is asked most often side by side: roots of the inputs of node 0, of its outputs, of the
+  // inputs of node 1, ...
+  std::vector<ValueId> operands_;
+  std::vector<std::size_t> first_operand_;  // per list, into operands_
+  std::vector<bool> runs_;                  // per node
   std::vector<const Tensor*> tensors_;
-  std::vector<ValueId> root_;
   std::vector<NodeIndex> producer_;
   std::vector<bool> escapes_, is_input_;
   std::vector<std::size_t> first_reader_;  // per value, into readers_

@@ -43,15 +43,14 @@ class Builder {
     PlanOptions plan_options = options_.plan;
     plan_options.device = device_ ? &*device_ : nullptr;
     plan_options.math = options_.bound.math;
-    Plan plan = MakePlan(model_, plan_options);
-    report_.nodes.reserve(model_.nodes.size());
+    if (HasRows()) report_.nodes.reserve(model_.nodes.size());
     for (const CountedNode& counted : model_.nodes) AddNode(counted);
-    report_.kernels.reserve(plan.kernels.size());
-    report_.attention = ShareOfAttention(plan);
-    for (Kernel& kernel : plan.kernels) AddKernel(kernel);
-    for (std::size_t n = 0; n < report_.nodes.size(); ++n) {
-      report_.nodes[n].kernel = report_.kernels[plan.kernel_of[n]].id;
-    }
+    AttentionCounter attention;
+    ForEachKernel(model_, plan_options, [&](Kernel kernel) {
+      attention.Add(kernel);
+      AddKernel(std::move(kernel));
+    });
+    report_.attention = attention.Share();
     SumUp();
     AddDevice();
     report_.notes.insert(report_.notes.begin(), model_.notes.begin(), model_.notes.end());
@@ -96,7 +95,22 @@ class Builder {
     return operands;
   }
 
+  bool HasRows() const { return options_.detail >= ReportDetail::kRows; }
+
   void AddNode(const CountedNode& counted) {
+    Sums work{.nodes = 1};
+    SetWork(work, counted.cost.work);
+    AddToGroups(*counted.node, work);
+    ++report_.coverage[counted.status];
+    if (!counted.why.empty() &&
+        (counted.status == NodeStatus::kUnknown || counted.status == NodeStatus::kBounded)) {
+      report_.unknown.push_back(
+          {counted.name, counted.node->op, counted.node->domain, counted.why});
+    }
+    if (HasRows()) AddRow(counted, std::move(work));
+  }
+
+  void AddRow(const CountedNode& counted, Sums work) {
     NodeRow row;
     row.name = counted.name;
     row.op = counted.node->op;
@@ -106,23 +120,17 @@ class Builder {
     row.status = counted.status;
     row.repeat = counted.repeat;
     row.upper_bound = counted.upper_bound;
-    if (options_.operands) {
+    if (options_.detail == ReportDetail::kOperands) {
       row.attributes = AttributeTexts(*counted.node);
       row.inputs = OperandsOf(*counted.graph, counted.node->inputs);
       row.outputs = OperandsOf(*counted.graph, counted.node->outputs);
     }
-    row.sums.nodes = 1;
-    SetWork(row.sums, counted.cost.work);
+    row.sums = std::move(work);
     row.sums.bytes_read = counted.cost.BytesRead();
     row.sums.bytes_written = counted.cost.BytesWritten();
     row.valid_macs = counted.cost.valid_macs;
     row.parameters = counted.parameters;
     row.weight_bytes = counted.weight_bytes;
-    ++report_.coverage[row.status];
-    if (!counted.why.empty() &&
-        (row.status == NodeStatus::kUnknown || row.status == NodeStatus::kBounded)) {
-      report_.unknown.push_back({row.name, row.op, row.domain, counted.why});
-    }
     report_.nodes.push_back(std::move(row));
   }
 
@@ -132,33 +140,64 @@ class Builder {
     sums.flops = CountFlops(work, convention_);
   }
 
-  // Takes over what the kernel holds.
-  void AddKernel(Kernel& kernel) {
+  // Work belongs to the nodes; traffic and time of a kernel to the node that names it.
+  void AddToGroups(const Node& node, const Sums& sums) {
+    Accumulate(by_op_[node.op], sums);
+    if (options_.detail == ReportDetail::kOperators) return;
+    Accumulate(by_scope_[ScopeAtDepth(node.scope, options_.scope_depth)], sums);
+  }
+
+  void AddKernel(Kernel kernel) {
+    Sums sums;
+    sums.bytes_read = kernel.bytes_read;
+    sums.bytes_written = kernel.bytes_written;
+    Bound bound;
+    std::optional<Expected> expected;
+    if (device_ && kernel.launches > Count(0)) {
+      bound = BoundKernel(kernel, *device_, options_.bound);
+      sums.compute = bound.compute;
+      sums.memory = bound.memory;
+      sums.bound = bound.time;
+      expected = Expect(kernel, bound);
+      if (expected) sums.expected = Seconds(expected->time.expected);
+      for (const std::string& note : bound.notes) AddNote(note);
+    }
+    AddToGroups(*model_.nodes[kernel.main].node, sums);
+    if (HasRows()) AddRow(std::move(kernel), std::move(sums), std::move(bound), expected);
+  }
+
+  std::optional<Expected> Expect(const Kernel& kernel, const Bound& bound) {
+    if (!timing_) return std::nullopt;
+    return ExpectedKernel(
+        kernel, *device_, *timing_, bound,
+        {.math = options_.bound.math, .cache = options_.bound.cache, .eager = options_.eager});
+  }
+
+  void AddRow(Kernel kernel, Sums sums, Bound bound, const std::optional<Expected>& expected) {
+    Sums& main = report_.nodes[kernel.main].sums;
+    main.compute = sums.compute;
+    main.memory = sums.memory;
+    main.bound = sums.bound;
+    main.expected = sums.expected;
     KernelRow row{.op = report_.nodes[kernel.main].op,
                   .main = kernel.main,
                   .math = kernel.math,
                   .launches = kernel.launches,
                   .execution = kernel.execution};
-    for (const std::size_t n : kernel.nodes) row.nodes.push_back(report_.nodes[n].name);
+    for (const std::size_t n : kernel.nodes) {
+      row.nodes.push_back(report_.nodes[n].name);
+      report_.nodes[n].kernel = kernel.id;
+    }
+    row.sums = std::move(sums);
     row.sums.nodes = static_cast<std::int64_t>(kernel.nodes.size());
     SetWork(row.sums, kernel.work);
-    row.sums.bytes_read = kernel.bytes_read;
-    row.sums.bytes_written = kernel.bytes_written;
     row.executed = CountFlops(kernel.executed, convention_);
     row.least = CountFlops(kernel.least, convention_);
-    if (device_ && kernel.launches > Count(0)) {
-      const Bound bound = BoundKernel(kernel, *device_, options_.bound);
-      row.sums.compute = bound.compute;
-      row.sums.memory = bound.memory;
-      row.sums.bound = bound.time;
-      row.limiter = bound.limiter;
-      row.roofs = bound.roofs;
-      Sums& main = report_.nodes[kernel.main].sums;
-      main.compute = bound.compute;
-      main.memory = bound.memory;
-      main.bound = bound.time;
-      AddExpected(kernel, bound, row);
-      for (const std::string& note : bound.notes) AddNote(note);
+    row.limiter = std::move(bound.limiter);
+    row.roofs = std::move(bound.roofs);
+    if (expected) {
+      row.expected_low = Seconds(expected->time.low);
+      row.expected_high = Seconds(expected->time.high);
     }
     row.id = std::move(kernel.id);
     row.label = std::move(kernel.label);
@@ -168,18 +207,6 @@ class Builder {
     report_.kernels.push_back(std::move(row));
   }
 
-  void AddExpected(const Kernel& kernel, const Bound& bound, KernelRow& row) {
-    if (!timing_) return;
-    const std::optional<Expected> expected = ExpectedKernel(
-        kernel, *device_, *timing_, bound,
-        {.math = options_.bound.math, .cache = options_.bound.cache, .eager = options_.eager});
-    if (!expected) return;
-    row.sums.expected = Seconds(expected->time.expected);
-    row.expected_low = Seconds(expected->time.low);
-    row.expected_high = Seconds(expected->time.high);
-    report_.nodes[kernel.main].sums.expected = row.sums.expected;
-  }
-
   void AddNote(const std::string& note) {
     if (std::find(report_.notes.begin(), report_.notes.end(), note) == report_.notes.end()) {
       report_.notes.push_back(note);
@@ -187,11 +214,8 @@ class Builder {
   }
 
   void SumUp() {
-    report_.by_op =
-        GroupNodes(report_, [](const NodeRow& node) { return std::string_view(node.op); });
-    report_.by_scope = GroupNodes(report_, [this](const NodeRow& node) {
-      return ScopeAtDepth(node.scope, options_.scope_depth);
-    });
+    report_.by_op = by_op_.Rows();
+    report_.by_scope = by_scope_.Rows();
     for (const GroupRow& row : report_.by_op) Accumulate(report_.totals, row.sums);
     SortGroups(report_.by_op, device_.has_value());
     SortGroups(report_.by_scope, device_.has_value());
@@ -231,6 +255,7 @@ class Builder {
   // Per tensor of a graph, once some node has it.
   std::unordered_map<const Graph*, std::vector<std::shared_ptr<const Operand>>> operands_;
   const std::shared_ptr<const Operand> omitted_ = std::make_shared<const Operand>();
+  Groups by_op_, by_scope_;
   Report report_;
 };
 

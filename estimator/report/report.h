@@ -1,11 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,15 @@ namespace dlcost {
 
 inline constexpr std::string_view kReportSchema = "dlcost.report/1";
 
+// How much a report tells; each step includes those before. Rows of nodes and kernels take as much
+// memory as the counted model itself, their operands as much again.
+enum class ReportDetail {
+  kOperators,  // totals and by_op
+  kScopes,     // by_scope
+  kRows,       // nodes and kernels
+  kOperands,   // operands and attributes of the nodes
+};
+
 struct ReportOptions {
   std::string convention = "dlcost";
   std::string dtype;  // --dtype; "" as the file says
@@ -26,9 +36,7 @@ struct ReportOptions {
   PlanOptions plan;
   std::size_t scope_depth = 2;  // components of module paths that by_scope keeps; 0: all
   bool eager = false;           // every kernel is launched by a framework call of its own
-  // Tell the operands and attributes of every node. Tables do without; a large model is told in
-  // half the memory then.
-  bool operands = true;
+  ReportDetail detail = ReportDetail::kOperands;
 };
 
 struct Operand {
@@ -186,12 +194,19 @@ struct Report {
 Report BuildReport(const InferredModel& model, const std::optional<Device>& device,
                    const ReportOptions& options);
 
-// Rows for the groups that `name_of` puts the nodes into; what it returns must live as long as the
-// report.
-std::vector<GroupRow> GroupNodes(const Report& report,
-                                 const std::function<std::string_view(const NodeRow&)>& name_of);
+// Sums by name. Names are not copied: they must live as long as this.
+class Groups {
+ public:
+  Sums& operator[](std::string_view name);
+  // A row for each name, in the order in which they first came.
+  std::vector<GroupRow> Rows() const;
 
-// Adds `kernel` and `node` rows up by any name: the one place where sums are formed.
+ private:
+  std::vector<std::pair<std::string_view, Sums>> groups_;
+  std::unordered_map<std::string_view, std::size_t> index_;
+};
+
+// Adds nodes, kernels or groups up: the one place where sums are formed.
 void Accumulate(Sums& into, const Sums& what);
 // Orders groups as by_op is ordered.
 void SortGroups(std::vector<GroupRow>& groups, bool by_time);

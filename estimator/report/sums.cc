@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <unordered_map>
 
 #include "estimator/report/report.h"
 
@@ -37,33 +36,16 @@ void SortGroups(std::vector<GroupRow>& groups, bool by_time) {
   });
 }
 
-std::vector<GroupRow> GroupNodes(const Report& report,
-                                 const std::function<std::string_view(const NodeRow&)>& name_of) {
-  std::vector<GroupRow> groups;
-  std::unordered_map<std::string_view, std::size_t> index;
-  const auto group = [&](const NodeRow& node) -> Sums& {
-    const std::string_view name = name_of(node);
-    const auto [at, fresh] = index.emplace(name, groups.size());
-    if (fresh) groups.push_back({std::string(name), {}});
-    return groups[at->second].sums;
-  };
-  for (const NodeRow& node : report.nodes) {
-    Sums work;
-    work.nodes = 1;
-    work.macs = node.sums.macs;
-    work.flops = node.sums.flops;
-    work.work = node.sums.work;
-    Accumulate(group(node), work);
-  }
-  for (const KernelRow& kernel : report.kernels) {
-    Sums traffic = kernel.sums;
-    traffic.nodes = 0;
-    traffic.macs = Macs();
-    traffic.flops = Flops();
-    traffic.work = Work();
-    Accumulate(group(report.nodes[kernel.main]), traffic);
-  }
-  return groups;
+Sums& Groups::operator[](std::string_view name) {
+  const auto [at, fresh] = index_.emplace(name, groups_.size());
+  if (fresh) groups_.emplace_back(name, Sums());
+  return groups_[at->second].second;
+}
+
+std::vector<GroupRow> Groups::Rows() const {
+  std::vector<GroupRow> rows;
+  for (const auto& [name, sums] : groups_) rows.push_back({std::string(name), sums});
+  return rows;
 }
 
 }  // namespace dlcost

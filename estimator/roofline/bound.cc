@@ -37,9 +37,9 @@ Bytes SkippedBytes(const Kernel& kernel) {
   const auto* conv = std::get_if<ConvNest>(&kernel.nest);
   if (!conv || conv->transposed) return Bytes(0);
   Count all = conv->batch * conv->in_channels, touched = all;
-  for (std::size_t i = 0; i < conv->in.size(); ++i) {
-    all *= Count(conv->in[i]);
-    touched *= std::min(Count(conv->in[i]), Count(conv->out[i]) * conv->kernel[i]);
+  for (const ConvAxis& axis : conv->axes) {
+    all *= Count(axis.in);
+    touched *= std::min(Count(axis.in), Count(axis.out) * axis.kernel);
   }
   return SizeOf(kernel.math, all - touched);
 }

@@ -28,12 +28,6 @@ DType MainType(const Kernel& kernel) {
   return best;
 }
 
-double Product(const std::vector<std::int64_t>& values) {
-  double product = 1;
-  for (const std::int64_t value : values) product *= static_cast<double>(value);
-  return product;
-}
-
 class Estimator {
  public:
   Estimator(const Kernel& kernel, const Device& device, const TimingDevice& timing,
@@ -140,24 +134,27 @@ class Estimator {
   }
 
   bool Conv(const ConvNest& nest) {
-    if (!FindMatrixRoof() || nest.in.empty()) return false;
-    // Axes beyond two count as further rows; one axis as a row of height one.
-    const bool flat = nest.in.size() == 1;
-    const auto height = [&](const std::vector<std::int64_t>& sizes) {
-      return flat ? 1 : Product({sizes.begin(), sizes.end() - 1});
+    if (!FindMatrixRoof() || nest.axes.empty()) return false;
+    // Axes before the last count as rows; one axis alone is a row.
+    const auto height = [&](std::int64_t ConvAxis::*extent) {
+      double product = 1;
+      for (std::size_t i = 0; i + 1 < nest.axes.size(); ++i) {
+        product *= static_cast<double>(nest.axes[i].*extent);
+      }
+      return product;
     };
-    const auto width = [](const std::vector<std::int64_t>& sizes) {
-      return static_cast<double>(sizes.back());
+    const auto width = [&](std::int64_t ConvAxis::*extent) {
+      return static_cast<double>(nest.axes.back().*extent);
     };
     ConvProblem p{.batch = nest.batch.AsDouble(),
                   .channels = nest.in_channels.AsDouble(),
-                  .height = height(nest.in),
-                  .width = width(nest.in),
+                  .height = height(&ConvAxis::in),
+                  .width = width(&ConvAxis::in),
                   .filters = nest.out_channels.AsDouble(),
-                  .kernel_height = height(nest.kernel),
-                  .kernel_width = width(nest.kernel),
-                  .out_height = height(nest.out),
-                  .out_width = width(nest.out),
+                  .kernel_height = height(&ConvAxis::kernel),
+                  .kernel_width = width(&ConvAxis::kernel),
+                  .out_height = height(&ConvAxis::out),
+                  .out_width = width(&ConvAxis::out),
                   .groups = nest.groups.AsDouble(),
                   .element_bytes = element_bytes_,
                   .tensor = tensor_,

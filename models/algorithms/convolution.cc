@@ -7,15 +7,16 @@
 namespace dlcost {
 namespace {
 
-Count Product(const std::vector<std::int64_t>& extents) {
-  Count product = 1;
-  for (const std::int64_t extent : extents) product *= extent;
-  return product;
+bool All(const ConvNest& nest, std::int64_t ConvAxis::*extent, std::int64_t expected) {
+  return std::all_of(nest.axes.begin(), nest.axes.end(),
+                     [&](const ConvAxis& axis) { return axis.*extent == expected; });
 }
 
-bool All(const std::vector<std::int64_t>& values, std::int64_t expected) {
-  return std::all_of(values.begin(), values.end(),
-                     [&](std::int64_t value) { return value == expected; });
+// "2x2"
+std::string Joined(const ConvNest& nest, std::int64_t ConvAxis::*extent) {
+  std::vector<std::int64_t> values;
+  for (const ConvAxis& axis : nest.axes) values.push_back(axis.*extent);
+  return fmt::format("{}", fmt::join(values, "x"));
 }
 
 Bytes Size(const ConvOptions& options, Count elements) { return SizeOf(options.type, elements); }
@@ -35,25 +36,25 @@ Stage Conversion(const char* what, Count elements, const ConvOptions& options) {
 }  // namespace
 
 Count InputElements(const ConvNest& nest) {
-  return nest.batch * nest.in_channels * Product(nest.in);
+  return nest.batch * nest.in_channels * nest.Product(&ConvAxis::in);
 }
 Count OutputElements(const ConvNest& nest) {
-  return nest.batch * nest.out_channels * Product(nest.out);
+  return nest.batch * nest.out_channels * nest.Product(&ConvAxis::out);
 }
 Count WeightElements(const ConvNest& nest) {
-  return nest.in_channels / nest.groups * nest.out_channels * Product(nest.kernel);
+  return nest.in_channels / nest.groups * nest.out_channels * nest.Product(&ConvAxis::kernel);
 }
 
 GemmNest AsGemm(const ConvNest& nest) {
   const Count in = nest.in_channels / nest.groups, out = nest.out_channels / nest.groups;
-  const Count taps = Product(nest.kernel);
+  const Count taps = nest.Product(&ConvAxis::kernel);
   GemmNest gemm{.batch = nest.groups, .b_is_weight = true};
   if (nest.transposed) {
-    gemm.m = nest.batch * Product(nest.in);
+    gemm.m = nest.batch * nest.Product(&ConvAxis::in);
     gemm.n = out * taps;
     gemm.k = in;
   } else {
-    gemm.m = nest.batch * Product(nest.out);
+    gemm.m = nest.batch * nest.Product(&ConvAxis::out);
     gemm.n = out;
     gemm.k = in * taps;
   }
@@ -79,13 +80,13 @@ std::optional<std::string> WhyNot(Algorithm algorithm, const ConvNest& nest, DTy
       throw Error("{} does not execute convolutions", Name(algorithm));
   }
   if (nest.transposed) return "transposed";
-  if (!All(nest.stride, 1)) return fmt::format("stride {}", fmt::join(nest.stride, "x"));
-  if (!All(nest.dilation, 1)) return fmt::format("dilation {}", fmt::join(nest.dilation, "x"));
+  if (!All(nest, &ConvAxis::stride, 1)) return "stride " + Joined(nest, &ConvAxis::stride);
+  if (!All(nest, &ConvAxis::dilation, 1)) return "dilation " + Joined(nest, &ConvAxis::dilation);
   if (nest.groups != Count(1)) return fmt::format("{} groups", nest.groups);
   if (!IsFloat(type) || Bits(type) < 16) return fmt::format("type {}", Name(type));
-  if (nest.kernel.size() != 2) return fmt::format("{} spatial axes", nest.kernel.size());
-  if (All(nest.kernel, 1)) return "1x1 filter";
-  const std::int64_t longest = *std::max_element(nest.kernel.begin(), nest.kernel.end());
+  if (nest.axes.size() != 2) return fmt::format("{} spatial axes", nest.axes.size());
+  if (All(nest, &ConvAxis::kernel, 1)) return "1x1 filter";
+  const std::int64_t longest = nest.LongestFilter();
   if (algorithm == Algorithm::kFft) {
     if (longest > 16) return fmt::format("filter extent {}", longest);
     // Half precision loses the small frequencies.
@@ -148,7 +149,7 @@ Execution Im2colConv(const ConvNest& nest, const ConvOptions& options, const Lib
   execution.algorithm = Algorithm::kIm2colGemm;
   execution.name = fmt::format("im2col_gemm {}x{}", options.tile.m, options.tile.n);
   // A 1x1 filter that takes every position reads the input as it is.
-  if (All(nest.kernel, 1) && All(nest.stride, 1)) return execution;
+  if (All(nest, &ConvAxis::kernel, 1) && All(nest, &ConvAxis::stride, 1)) return execution;
   execution.workspace = columns;
   Stage gather{.name = nest.transposed ? "col2im" : "im2col"};
   if (nest.transposed) {

@@ -45,13 +45,13 @@ Execution FftConv(const ConvNest& nest, int tile, const ConvOptions& options,
   if (const auto why = WhyNot(Algorithm::kFft, nest, options.type)) {
     throw Error("fft cannot run this convolution: {}", *why);
   }
-  const std::int64_t r = nest.kernel[0], s = nest.kernel[1];
+  const std::int64_t r = nest.axes[0].kernel, s = nest.axes[1].kernel;
   if (tile < 2 || (tile & (tile - 1)) != 0 || tile < r || tile < s) {
     throw Error("no Fourier tile of {} for a {}x{} filter: a power of two that holds it", tile, r,
                 s);
   }
-  const Count tiles =
-      nest.batch * CeilDiv(nest.out[0], tile - r + 1) * CeilDiv(nest.out[1], tile - s + 1);
+  const Count tiles = nest.batch * CeilDiv(nest.axes[0].out, tile - r + 1) *
+                      CeilDiv(nest.axes[1].out, tile - s + 1);
   const Count frequencies = Count(tile) * (tile / 2 + 1);
   const Count inputs = tiles * nest.in_channels, outputs = tiles * nest.out_channels;
   const Count filters = nest.in_channels * nest.out_channels;

@@ -16,8 +16,8 @@ struct TileTransforms {
 
 TileTransforms TransformsOf(const ConvNest& nest, int outputs) {
   TileTransforms t;
-  t.row = MakeToomCook(outputs, static_cast<int>(nest.kernel[0]));
-  t.column = MakeToomCook(outputs, static_cast<int>(nest.kernel[1]));
+  t.row = MakeToomCook(outputs, static_cast<int>(nest.axes[0].kernel));
+  t.column = MakeToomCook(outputs, static_cast<int>(nest.axes[1].kernel));
   t.products = Count(t.row.products) * t.column.products;
   t.input = t.row.input * Count(t.column.products);
   t.input += t.column.input * Count(t.row.products);
@@ -40,12 +40,12 @@ struct Tiles {
 };
 
 Tiles TilesOf(const ConvNest& nest, int outputs) {
-  return {CeilDiv(nest.out[0], outputs), CeilDiv(nest.out[1], outputs)};
+  return {CeilDiv(nest.axes[0].out, outputs), CeilDiv(nest.axes[1].out, outputs)};
 }
 
 std::string TileName(const char* algorithm, const ConvNest& nest, int outputs) {
-  return fmt::format("{} F({}x{},{}x{})", algorithm, outputs, outputs, nest.kernel[0],
-                     nest.kernel[1]);
+  return fmt::format("{} F({}x{},{}x{})", algorithm, outputs, outputs, nest.axes[0].kernel,
+                     nest.axes[1].kernel);
 }
 
 void RequireValid(Algorithm algorithm, const ConvNest& nest, DType type) {

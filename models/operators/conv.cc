@@ -52,6 +52,21 @@ ConvShape ForwardConv(const OpContext& ctx, const ConvLayout& layout) {
   return conv;
 }
 
+std::vector<ConvAxis> AxesOf(const Window& window) {
+  std::vector<ConvAxis> axes;
+  axes.reserve(window.in.size());
+  for (std::size_t i = 0; i < window.in.size(); ++i) {
+    axes.push_back({.in = window.in[i],
+                    .out = window.out[i],
+                    .kernel = window.kernel[i],
+                    .stride = window.stride[i],
+                    .dilation = window.dilation[i],
+                    .pad_begin = window.pad_begin[i],
+                    .pad_end = window.pad_end[i]});
+  }
+  return axes;
+}
+
 void AddConv(OpCost& cost, const ConvShape& conv, DType type) {
   const Window& window = conv.window;
   cost.work.Add(OpClass::kMac, type,
@@ -62,13 +77,7 @@ void AddConv(OpCost& cost, const ConvShape& conv, DType type) {
                        .groups = conv.groups,
                        .in_channels = conv.in_channels,
                        .out_channels = conv.out_channels,
-                       .in = window.in,
-                       .out = window.out,
-                       .kernel = window.kernel,
-                       .stride = window.stride,
-                       .dilation = window.dilation,
-                       .pad_begin = window.pad_begin,
-                       .pad_end = window.pad_end};
+                       .axes = AxesOf(window)};
 }
 
 }  // namespace dlcost

@@ -31,6 +31,9 @@ ConvShape ForwardConv(const OpContext& ctx, const ConvLayout& layout);
 // are the caller's.
 void AddConv(OpCost& cost, const ConvShape& conv, DType type);
 
+// The axes of a window, for a loop nest.
+std::vector<ConvAxis> AxesOf(const Window& window);
+
 // The kernel extents of weight input `weight`, checked against attribute kernel_shape.
 std::vector<std::int64_t> KernelOf(const OpContext& ctx, int weight, bool channels_last = false);
 // Attribute group, at least 1.

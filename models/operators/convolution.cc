@@ -111,17 +111,14 @@ OpCost CostTransposed(const OpContext& ctx, const TransposedInputs& at) {
   cost.valid_macs =
       Macs(Count(conv.batch) * conv.in_channels * conv.group_channels * window.ValidTaps());
   if (ctx.HasInput(at.bias)) cost.work.Add(OpClass::kAdd, type, conv.out.Elements());
+  // The window is that of the forward convolution: its input is the output here.
+  std::vector<ConvAxis> axes = AxesOf(window);
+  for (ConvAxis& axis : axes) std::swap(axis.in, axis.out);
   cost.nest = ConvNest{.batch = conv.batch,
                        .groups = conv.groups,
                        .in_channels = conv.in_channels,
                        .out_channels = conv.out_channels,
-                       .in = window.out,
-                       .out = window.in,
-                       .kernel = window.kernel,
-                       .stride = window.stride,
-                       .dilation = window.dilation,
-                       .pad_begin = window.pad_begin,
-                       .pad_end = window.pad_end,
+                       .axes = std::move(axes),
                        .transposed = true};
   return cost;
 }

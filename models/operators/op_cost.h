@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -40,12 +41,21 @@ struct GemmNest {
   bool b_is_weight = false;
 };
 
-// Convolution over `spatial` axes (1 to 3 and more). Channels are over all groups. A transposed one
-// has its own input and output here, and pads as its attributes mean them: padding of the output.
+// One spatial axis of a convolution, in elements.
+struct ConvAxis {
+  std::int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0;
+};
+
+// Convolution over its spatial axes (1 to 3 and more). A transposed one has its own input and
+// output here, and pads as its attributes mean them: padding of the output.
 struct ConvNest {
   Count batch = 1, groups = 1, in_channels, out_channels;  // channels over all groups
-  std::vector<std::int64_t> in, out, kernel, stride, dilation, pad_begin, pad_end;
+  std::vector<ConvAxis> axes;
   bool transposed = false;
+
+  // The product of one extent over all axes: Product(&ConvAxis::out) is the output positions.
+  Count Product(std::int64_t ConvAxis::*extent) const;
+  std::int64_t LongestFilter() const;  // its extent along the axis where that is largest
 };
 
 // softmax(Q K^T) V. For self-attention with a cache, kv_len includes the past.
@@ -57,7 +67,7 @@ struct AttentionNest {
 // RNN, GRU, LSTM: `gates` products of [input,hidden] and [hidden,hidden] per step.
 struct RecurrentNest {
   Count directions = 1, steps, batch, input, hidden, gates;
-  std::string cell;  // "RNN", "GRU", "LSTM"
+  std::string_view cell;  // "RNN", "GRU", "LSTM": a literal
 };
 
 // `outer` independent reductions over `reduce` elements each (Reduce*, normalizations, Softmax,

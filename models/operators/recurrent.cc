@@ -171,7 +171,7 @@ OpCost CostRecurrent(const OpContext& ctx, const Cell& cell) {
                             .input = e.input,
                             .hidden = e.hidden,
                             .gates = cell.gates,
-                            .cell = std::string(cell.name)};
+                            .cell = cell.name};
   return cost;
 }
 

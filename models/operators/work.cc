@@ -23,13 +23,23 @@ DType RealPart(DType dtype) {
 
 std::string_view Name(OpClass op_class) { return kNames[Index(op_class)]; }
 
-std::span<Work::Entry> Work::Own(std::size_t more) {
+std::span<Work::Entry> Work::OwnAll(std::size_t more) {
   if (more > 0 || entries_.use_count() > 1) {
     std::shared_ptr<Entry[]> own = std::make_shared<Entry[]>(size_ + more);
     std::copy_n(entries_.get(), size_, own.get());
     entries_ = std::move(own);
   }
   return {entries_.get(), size_ + more};
+}
+
+Work::Entry& Work::Own(DType dtype) {
+  for (std::size_t i = 0; i < size_; ++i) {
+    if (entries_[static_cast<std::ptrdiff_t>(i)].dtype == dtype) return OwnAll(0)[i];
+  }
+  Entry& added = OwnAll(1).back();
+  added.dtype = dtype;
+  ++size_;
+  return added;
 }
 
 void Work::Add(OpClass op_class, DType dtype, Count count) {
@@ -51,15 +61,7 @@ void Work::Add(OpClass op_class, DType dtype, Count count) {
   const bool typed =
       op_class == OpClass::kMac || op_class == OpClass::kCompare || op_class == OpClass::kConvert;
   if (!typed && !IsFloat(dtype)) op_class = OpClass::kInteger;
-  for (std::size_t i = 0; i < size_; ++i) {
-    if (entries_[static_cast<std::ptrdiff_t>(i)].dtype != dtype) continue;
-    Own(0)[i].counts[Index(op_class)] += count;
-    return;
-  }
-  Entry& added = Own(1).back();
-  added.dtype = dtype;
-  added.counts[Index(op_class)] = count;
-  ++size_;
+  Own(dtype).counts[Index(op_class)] += count;
 }
 
 void Work::Add(const Work& other) {
@@ -68,16 +70,15 @@ void Work::Add(const Work& other) {
     return;
   }
   for (const Entry& entry : other.entries()) {
-    for (int c = 0; c < kOpClassCount; ++c) {
-      Add(static_cast<OpClass>(c), entry.dtype, entry.counts[static_cast<std::size_t>(c)]);
-    }
+    Entry& own = Own(entry.dtype);
+    for (std::size_t c = 0; c < kOpClassCount; ++c) own.counts[c] += entry.counts[c];
   }
 }
 
 void Work::Scale(Count factor) {
   if (factor == Count(0)) *this = Work();
   if (empty() || factor == Count(1)) return;
-  for (Entry& entry : Own(0)) {
+  for (Entry& entry : OwnAll(0)) {
     for (Count& count : entry.counts) count *= factor;
   }
 }
@@ -93,6 +94,34 @@ Count Work::Of(OpClass op_class, DType dtype) const {
     if (entry.dtype == dtype) return entry.counts[Index(op_class)];
   }
   return 0;
+}
+
+bool operator==(const Work& a, const Work& b) {
+  return a.entries_ == b.entries_ || std::ranges::equal(a.entries(), b.entries());
+}
+
+std::size_t Work::Hash() const {
+  std::size_t hash = 0;
+  // 2^64 divided by the golden ratio spreads what differs in low digits.
+  const auto mix = [&](std::int64_t value) {
+    hash = (hash ^ static_cast<std::size_t>(value)) * 0x9E3779B97F4A7C15U;
+    hash ^= hash >> 32;
+  };
+  for (const Entry& entry : entries()) {
+    mix(static_cast<std::int64_t>(entry.dtype));
+    for (const Count count : entry.counts) mix(count.value());
+  }
+  return hash;
+}
+
+void RecentWork::Share(Work& work) {
+  if (work.empty()) return;
+  Work& recent = recent_[work.Hash() % recent_.size()];
+  if (recent == work) {
+    work = recent;
+  } else {
+    recent = work;
+  }
 }
 
 const std::vector<Convention>& Conventions() {

@@ -38,6 +38,7 @@ class Work {
   struct Entry {
     DType dtype;
     std::array<Count, kOpClassCount> counts;
+    friend bool operator==(const Entry&, const Entry&) = default;
   };
 
   // Integer element types go to `integer` unless op_class is kMac, kCompare or kConvert, so that a
@@ -55,14 +56,30 @@ class Work {
   // In the order in which types were first added.
   std::span<const Entry> entries() const { return {entries_.get(), empty() ? 0 : size_}; }
 
+  // Whether both say the same, types in the same order.
+  friend bool operator==(const Work& a, const Work& b);
+  std::size_t Hash() const;
+
  private:
+  // This work's own entry for a type, new where there was none.
+  Entry& Own(DType dtype);
   // This work's own entries, with room for `more` others behind them.
-  std::span<Entry> Own(std::size_t more);
+  std::span<Entry> OwnAll(std::size_t more);
 
   // Shared between copies until one of them changes: a node's work is told again by its kernel and
   // by the rows of both in the report. Null when there is none.
   std::shared_ptr<Entry[]> entries_;
   std::size_t size_ = 0;
+};
+
+// Makes equal works share their entries: most nodes of a large model do what another one did just
+// before.
+class RecentWork {
+ public:
+  void Share(Work& work);
+
+ private:
+  std::array<Work, 64> recent_;  // each where its hash says
 };
 
 // A counting convention is a table of weights over the classes.

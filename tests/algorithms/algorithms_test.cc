@@ -50,13 +50,7 @@ ConvNest ThreeByThree(int channels, int filters, int extent) {
   return {.batch = 1,
           .in_channels = channels,
           .out_channels = filters,
-          .in = {extent, extent},
-          .out = {extent, extent},
-          .kernel = {3, 3},
-          .stride = {1, 1},
-          .dilation = {1, 1},
-          .pad_begin = {1, 1},
-          .pad_end = {1, 1}};
+          .axes = {2, {.in = extent, .out = extent, .kernel = 3, .pad_begin = 1, .pad_end = 1}}};
 }
 
 TEST(Convolution, ValidityRulesSayWhy) {
@@ -68,11 +62,10 @@ TEST(Convolution, ValidityRulesSayWhy) {
   EXPECT_EQ(why(Algorithm::kWinograd, DType::kInt8), "type i8");
   EXPECT_EQ(why(Algorithm::kFft, DType::kFloat16), "type f16");
   EXPECT_EQ(why(Algorithm::kDepthwise), "more than one input channel per group");
-  nest.stride = {2, 2};
+  for (ConvAxis& axis : nest.axes) axis.stride = 2;
   EXPECT_EQ(why(Algorithm::kWinograd), "stride 2x2");
   EXPECT_THROW(FusedWinogradConv(nest, 2, {}, kAmpere), Error);
-  nest.stride = {1, 1};
-  nest.kernel = {5, 5};
+  for (ConvAxis& axis : nest.axes) axis = {.in = 56, .out = 56, .kernel = 5};
   EXPECT_EQ(why(Algorithm::kWinograd), "filter extent 5");
   EXPECT_EQ(why(Algorithm::kWinogradNonfused), "");
   nest.groups = 2;
@@ -110,7 +103,7 @@ TEST(Convolution, Im2colWritesKColumnsPerPosition) {
   EXPECT_EQ(execution.workspace, Bytes(4LL * 3136 * 576));
   EXPECT_EQ(execution.ExtraWritten(), execution.workspace);
   ConvNest pointwise = nest;
-  pointwise.kernel = {1, 1};
+  for (ConvAxis& axis : pointwise.axes) axis.kernel = 1;
   EXPECT_EQ(Im2colConv(pointwise, {.tile = {.m = 128, .n = 64, .k = 8}}, kAmpere).workspace,
             Bytes(0));
 }

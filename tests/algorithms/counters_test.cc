@@ -19,13 +19,13 @@ ConvNest Square(int batch, int in, int out, int extent, int kernel, int stride, 
   return {.batch = batch,
           .in_channels = in,
           .out_channels = out,
-          .in = {extent, extent},
-          .out = {result, result},
-          .kernel = {kernel, kernel},
-          .stride = {stride, stride},
-          .dilation = {1, 1},
-          .pad_begin = {pad, pad},
-          .pad_end = {pad, pad}};
+          .axes = {2,
+                   {.in = extent,
+                    .out = result,
+                    .kernel = kernel,
+                    .stride = stride,
+                    .pad_begin = pad,
+                    .pad_end = pad}}};
 }
 
 // One addition per output.

@@ -130,16 +130,18 @@ std::vector<Row> MeasuredRows() {
     row.nest = {.batch = at(3),
                 .in_channels = at(4),
                 .out_channels = at(7),
-                .in = {at(5), at(6)},
-                .kernel = {at(8), at(9)},
-                .stride = {at(10), at(11)},
-                .dilation = {1, 1},
-                .pad_begin = {at(12), at(13)},
-                .pad_end = {at(12), at(13)}};
-    for (std::size_t i = 0; i < 2; ++i) {
-      row.nest.out.push_back((row.nest.in[i] + 2 * row.nest.pad_begin[i] - row.nest.kernel[i]) /
-                                 row.nest.stride[i] +
-                             1);
+                .axes = {{.in = at(5),
+                          .kernel = at(8),
+                          .stride = at(10),
+                          .pad_begin = at(12),
+                          .pad_end = at(12)},
+                         {.in = at(6),
+                          .kernel = at(9),
+                          .stride = at(11),
+                          .pad_begin = at(13),
+                          .pad_end = at(13)}}};
+    for (ConvAxis& axis : row.nest.axes) {
+      axis.out = (axis.in + 2 * axis.pad_begin - axis.kernel) / axis.stride + 1;
     }
     row.seconds = std::stod(f[15]) * 1e-6;
     rows.push_back(std::move(row));

@@ -98,10 +98,7 @@ TEST(Bound, StridesBeyondTheKernelSkipInput) {
   Kernel kernel = Product(DType::kFloat16, 1, 2 * 256 * 56 * 56, 0);
   kernel.nest = ConvNest{.in_channels = 256,
                          .out_channels = 128,
-                         .in = {56, 56},
-                         .out = {28, 28},
-                         .kernel = {1, 1},
-                         .stride = {2, 2}};
+                         .axes = {2, {.in = 56, .out = 28, .kernel = 1, .stride = 2}}};
   EXPECT_DOUBLE_EQ(RoofOf(BoundKernel(kernel, Find("t4"), {}), "device memory"),
                    2 * 256 * 28 * 28 / 320e9);
 }
