@@ -15,7 +15,8 @@ constexpr double kQueryGranule = 16;  // and the queries of one warp
 constexpr double kResident = 2;       // blocks that a unit runs side by side
 // Queries that share a key-value head fit one block of the shared decode kernel up to here.
 constexpr double kMaxShared = 32;
-constexpr double kMinPart = 128;  // keys of one part when the key length is split
+constexpr double kMinPart = 128;   // keys of one part when the key length is split
+constexpr double kMostParts = 16;  // of one key length
 // Rows of a shared decode kernel's tile: 16-bit caches use instructions of 16 rows, 8-bit of 8.
 constexpr double kWideRows = 16, kNarrowRows = 8;
 constexpr double kSingleResident = 3;  // blocks of one query head that a unit runs side by side
@@ -139,11 +140,12 @@ DecodeBlock SingleBlock(const TimingDevice& d, const AttentionProblem& p) {
           d[narrow ? C::kDecodeFillSingle8 : C::kDecodeFill] * d.clock};
 }
 
-// Pieces of the key length that run side by side: while units are idle, and no shorter than
-// kMinPart keys.
+// Pieces of the key length that run side by side: while units are idle, no shorter than kMinPart
+// keys and no more than kMostParts.
 double KeyParts(const TimingDevice& d, const AttentionProblem& p, bool shared, double serving) {
   if (shared && p.key_value_bytes <= 1 && d[C::kDecodeSplit8] < 0.5) return 1;
-  return std::max(1.0, std::min(std::floor(d.units / serving), std::ceil(p.key_length / kMinPart)));
+  const double most = std::min(std::ceil(p.key_length / kMinPart), kMostParts);
+  return std::max(1.0, std::min(std::floor(d.units / serving), most));
 }
 
 AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,

@@ -95,14 +95,18 @@ TEST(AttentionTime, DecodeReadsTheCacheOnceWhenQueriesShareIt) {
 
 TEST(AttentionTime, DecodeSplitsTheKeysWhileUnitsAreIdle) {
   const TimingDevice d = PlainDevice();
-  const AttentionProblem p{.phase = AttentionPhase::kDecode,
-                           .batch = 1,
-                           .key_length = 65536,
-                           .heads = 8,
-                           .key_value_heads = 1,
-                           .head_size = 128,
-                           .peak = 100e12};
-  EXPECT_EQ(ExpectedAttention(d, p, {}).parts, 100);
+  AttentionProblem p{.phase = AttentionPhase::kDecode,
+                     .batch = 1,
+                     .key_length = 65536,
+                     .heads = 8,
+                     .key_value_heads = 1,
+                     .head_size = 128,
+                     .peak = 100e12};
+  EXPECT_EQ(ExpectedAttention(d, p, {}).parts, 16);  // no more
+  p.batch = 20;
+  EXPECT_EQ(ExpectedAttention(d, p, {}).parts, 5);  // of 100 units each has one
+  p.key_length = 256;
+  EXPECT_EQ(ExpectedAttention(d, p, {}).parts, 2);  // of 128 keys each
 }
 
 TEST(AttentionTime, LibrariesThatDoNotSplitNarrowCachesLeaveUnitsIdle) {
