@@ -89,7 +89,7 @@ constexpr ConstantDef kDefs[] = {
      "share of the matrix-unit peak in fused attention's two products"},
     {C::kAttentionEfficiency8, "attention.efficiency_8bit", 0.445, 0.02, 1.1, "",
      "the same for 8-bit queries"},
-    {C::kAttentionWide8, "attention.wide_8bit", 0.83, 0.05, 2, "x",
+    {C::kAttentionWide8, "attention.wide_8bit", 1, 0.05, 2, "x",
      "rate of 8-bit queries with heads beyond 128 elements"},
     {C::kAttentionHead8, "attention.head_8bit", 16, 16, 256, "elements",
      "smallest head size that kernels for 8-bit queries are written for"},
@@ -101,16 +101,16 @@ constexpr ConstantDef kDefs[] = {
      "start and end of one block of queries"},
     {C::kAttentionPrepare, "attention.prepare", 0.8, 0.05, 1, "",
      "share of the rated bandwidth of the kernel before prefill attention"},
-    {C::kAttentionOverlap, "attention.overlap", 4.36, 1, 10, "exponent", "as vector.overlap"},
+    {C::kAttentionOverlap, "attention.overlap", 1.8, 1, 10, "exponent", "as vector.overlap"},
     {C::kDecodeBlockOverhead, "decode.block_overhead", 2.03 * kUs, 0, 30 * kUs, "s",
      "one block of a decode kernel that shares keys and values between queries, 16-bit cache"},
-    {C::kDecodeBlockOverhead8, "decode.block_overhead_8bit", 2.07 * kUs, 0, 30 * kUs, "s",
+    {C::kDecodeBlockOverhead8, "decode.block_overhead_8bit", 2.03 * kUs, 0, 30 * kUs, "s",
      "the same for 8-bit caches"},
     {C::kDecodeRow, "decode.row", 1.9, 0, 40, "clk",
      "clocks of such a block per element of its queries, padding included"},
     {C::kDecodeHeadOverhead, "decode.head_overhead", 1.13 * kUs, 0, 30 * kUs, "s",
      "one block of a decode kernel with one block per query head, 16-bit cache"},
-    {C::kDecodeHeadOverhead8, "decode.head_overhead_8bit", 2.91 * kUs, 0, 30 * kUs, "s",
+    {C::kDecodeHeadOverhead8, "decode.head_overhead_8bit", 1.13 * kUs, 0, 30 * kUs, "s",
      "the same for 8-bit caches"},
     {C::kDecodeFill, "decode.fill", 32, 0.5, 400, "B/clk",
      "key and value bytes that a block reads per clock, 16-bit cache"},
@@ -190,7 +190,10 @@ bool IsTrait(Constant constant) {
     case C::kTensorResident:
     case C::kTensorCluster:
     case C::kAttentionEfficiency:
+    case C::kAttentionWide8:
     case C::kAttentionHead8:
+    case C::kDecodeBlockOverhead8:
+    case C::kDecodeHeadOverhead8:
     case C::kDecodeFill:
     case C::kDecodeFill8:
     case C::kDecodeFillSingle8:
@@ -213,6 +216,7 @@ bool IsUniversal(Constant constant) {
     case C::kTensorTilePenalty:
     case C::kAttentionScoreCycles:
     case C::kAttentionPrepare:
+    case C::kAttentionOverlap:
     case C::kConvDrain:
     case C::kConvOverlap:
       return true;
