@@ -4,6 +4,7 @@
 #include "estimator/plan/attention_share.h"
 #include "estimator/report/attribute_text.h"
 #include "estimator/report/report.h"
+#include "estimator/roofline/call_queue.h"
 #include "estimator/roofline/expected.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -34,7 +35,10 @@ class Builder {
         options_(options),
         convention_(FindConvention(options.convention)) {
     // Without a bandwidth there is nothing to expect; bounds say so themselves.
-    if (device_ && device_->memory.bandwidth) timing_ = MakeTimingDevice(*device_);
+    if (device_ && device_->memory.bandwidth) {
+      timing_ = MakeTimingDevice(*device_);
+      calls_.emplace(*timing_);
+    }
   }
 
   Report Run() {
@@ -168,9 +172,13 @@ class Builder {
 
   std::optional<Expected> Expect(const Kernel& kernel, const Bound& bound) {
     if (!timing_) return std::nullopt;
-    return ExpectedKernel(
+    std::optional<Expected> expected = ExpectedKernel(
         kernel, *device_, *timing_, bound,
         {.math = options_.bound.math, .cache = options_.bound.cache, .eager = options_.eager});
+    if (expected && options_.eager) {
+      expected->time = calls_->Add(*expected, bound.time.value());
+    }
+    return expected;
   }
 
   void AddRow(Kernel kernel, Sums sums, Bound bound, const std::optional<Expected>& expected) {
@@ -252,6 +260,7 @@ class Builder {
   const ReportOptions& options_;
   const Convention& convention_;
   std::optional<TimingDevice> timing_;
+  std::optional<CallQueue> calls_;
   // Per tensor of a graph, once some node has it.
   std::unordered_map<const Graph*, std::vector<std::shared_ptr<const Operand>>> operands_;
   const std::shared_ptr<const Operand> omitted_ = std::make_shared<const Operand>();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "estimator/hardware/database.h"
+#include "estimator/roofline/call_queue.h"
 
 namespace dlcost {
 namespace {
@@ -85,6 +86,26 @@ TEST_F(ExpectedTest, WhatTheNextKernelReadsNeedNotGoToMemory) {
   EXPECT_NEAR(between->memory, 2 * weights, 1e-9);
   EXPECT_GT(alone->memory, 100 * weights);
   EXPECT_LT(between->time.expected, alone->time.expected);
+}
+
+TEST_F(ExpectedTest, CallsOfAFrameworkRunAheadOfTheDevice) {
+  const double gap = timing_[Constant::kLaunchGraph];
+  const auto call = [](double host, double device) {
+    Expected e;
+    e.launch = host;
+    e.time = {0.9 * (host + device), host + device, 1.1 * (host + device)};
+    return e;
+  };
+  // Long kernels: the device waits for the first call only.
+  CallQueue busy(timing_);
+  EXPECT_DOUBLE_EQ(busy.Add(call(30e-6, 1e-3), 0).expected, 30e-6 + 1e-3);
+  EXPECT_NEAR(busy.Add(call(30e-6, 1e-3), 0).expected, 1e-3 + gap, 1e-12);
+  // Short kernels: one call after the other.
+  CallQueue idle(timing_);
+  EXPECT_DOUBLE_EQ(idle.Add(call(30e-6, 5e-6), 0).expected, 30e-6 + 5e-6);
+  EXPECT_NEAR(idle.Add(call(30e-6, 5e-6), 0).expected, 30e-6, 1e-12);
+  // Never faster than the bound.
+  EXPECT_GE(busy.Add(call(30e-6, 1e-6), 2e-3).low, 2e-3);
 }
 
 TEST_F(ExpectedTest, RoundsOfALoopCountEach) {
