@@ -93,9 +93,11 @@ class Estimator {
 
   // Kernels that follow each other leave a power-limited board no pause to recover in: over all of
   // them it does no more FLOP/s than its power carries.
-  double AtSustainedPower(double seconds, double launch, double flops) const {
-    if (options_.eager) return seconds;
-    return std::max(seconds, launch + flops / PowerLimit(timing_, tensor_, element_bytes_));
+  double AtSustainedPower(double seconds, double launch, double flops) {
+    const double limit = PowerLimit(timing_, tensor_, element_bytes_);
+    if (options_.eager || launch + flops / limit <= seconds) return seconds;
+    if (options_.explain) ExplainPower(timing_, limit, flops / limit, result_);
+    return launch + flops / limit;
   }
 
   void Finish(double seconds, double repeats, double launch, double log_range) {

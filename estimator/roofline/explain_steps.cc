@@ -79,6 +79,12 @@ void PaddingAdvice(Expected& result, double padding) {
   }
 }
 
+// What overlaps takes longer than its longest part (Overlap).
+void TogetherStep(Expected& result, double seconds, double exponent) {
+  Step(result, "together", Time(seconds),
+       fmt::format("their {:.3g}-norm, as they overlap", exponent));
+}
+
 void TileSteps(const TimingDevice& d, const GemmProblem& p, const GemmTime& t, Expected& result) {
   Step(result, "tile", fmt::format("{} x {}", t.tile.rows, t.tile.columns),
        "the fastest of the tiles that libraries ship");
@@ -120,6 +126,13 @@ void ExplainGemm(const TimingDevice& d, const GemmProblem& p, const Conditions& 
        fmt::format("at {} of {}", Percent(d[Constant::kMemorySustained]),
                    Scaled(d.memory_rate, "B/s")));
   Step(result, "cache time", Time(t.cache_seconds), Scaled(t.cache_bytes, "B") + " of tiles");
+  const double together = t.seconds - t.launch_seconds - t.prepare_seconds - t.split_seconds;
+  if (t.tile.rows == 1) {
+    Step(result, "together", Time(together), "the longest of them");
+  } else {
+    TogetherStep(result, together,
+                 d[p.tensor ? Constant::kTensorOverlap : Constant::kVectorOverlap]);
+  }
   if (t.split_seconds > 0) Step(result, "adding up parts", Time(t.split_seconds));
   if (t.prepare_seconds > 0) Step(result, "kernels before it", Time(t.prepare_seconds));
   Limit(result, t.units_seconds, t.memory_seconds, t.cache_seconds, t.launch_seconds);
@@ -146,6 +159,11 @@ void ExplainConv(const TimingDevice& d, const ConvProblem& p, const ConvTime& t,
   Step(result, "all waves", Time(t.units_seconds));
   Step(result, "device memory", Scaled(t.memory_bytes, "B"));
   Step(result, "memory time", Time(t.memory_seconds));
+  const bool as_product = p.tensor || t.method == ConvMethod::kSplitGemm;
+  TogetherStep(result, t.seconds - t.launch_seconds - t.transform_seconds,
+               d[!as_product ? Constant::kConvOverlap
+                 : p.tensor  ? Constant::kTensorOverlap
+                             : Constant::kVectorOverlap]);
   if (t.transform_seconds > 0) Step(result, "transforms through memory", Time(t.transform_seconds));
   Limit(result, t.units_seconds, t.memory_seconds + t.transform_seconds, 0, t.launch_seconds);
   PaddingAdvice(result, 1 - 2 * t.batch * t.m * t.n * t.k / t.executed_flops);
@@ -172,6 +190,13 @@ void ExplainAttention(const TimingDevice& d, const AttentionProblem& p, const At
   Step(result, "all waves", Time(t.units_seconds));
   Step(result, "device memory", Scaled(t.memory_bytes, "B"));
   Step(result, "memory time", Time(t.memory_seconds));
+  const bool decode = p.phase == AttentionPhase::kDecode;
+  if (decode) Step(result, "cache time", Time(t.cache_seconds));
+  const double split = decode && t.parts > 1 ? d[Constant::kTileSplit] : 0;
+  TogetherStep(result, t.seconds - t.launch_seconds - t.prepare_seconds - split,
+               d[decode ? Constant::kDecodeOverlap : Constant::kAttentionOverlap]);
+  if (split > 0) Step(result, "adding up parts", Time(split));
+  if (t.prepare_seconds > 0) Step(result, "kernel before it", Time(t.prepare_seconds));
   if (extra_seconds > 0) Step(result, "further traffic", Time(extra_seconds));
   Limit(result, t.units_seconds, t.memory_seconds + extra_seconds, t.cache_seconds,
         t.launch_seconds);
@@ -201,6 +226,12 @@ void ExplainRecurrent(const RecurrentProblem& p, const GemmTime& inputs, const R
   if (!t.persistent) {
     result.advice.push_back("Steps run one after the other: larger batches make each one fuller.");
   }
+}
+
+void ExplainPower(const TimingDevice& d, double limit, double seconds, Expected& result) {
+  Step(result, "at sustained power", Time(seconds),
+       fmt::format("{:.4g} W carry {} while kernels follow each other", d.power,
+                   Scaled(limit, "FLOP/s")));
 }
 
 void ExplainTotal(Expected& result, double repeats, double log_range) {

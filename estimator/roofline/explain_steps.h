@@ -26,6 +26,8 @@ void ExplainAttention(const TimingDevice& device, const AttentionProblem& proble
 void ExplainStream(const StreamProblem& problem, const StreamTime& time, Expected& result);
 void ExplainRecurrent(const RecurrentProblem& problem, const GemmTime& inputs,
                       const RecurrentTime& time, double directions, Expected& result);
+// A kernel that waits for the board's power, which carries `limit` FLOP/s: it takes `seconds`.
+void ExplainPower(const TimingDevice& device, double limit, double seconds, Expected& result);
 // The last lines: launch, repeats, total, range.
 void ExplainTotal(Expected& result, double repeats, double log_range);
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "estimator/hardware/database.h"
 #include "estimator/roofline/call_queue.h"
 
@@ -86,6 +88,26 @@ TEST_F(ExpectedTest, WhatTheNextKernelReadsNeedNotGoToMemory) {
   EXPECT_NEAR(between->memory, 2 * weights, 1e-9);
   EXPECT_GT(alone->memory, 100 * weights);
   EXPECT_LT(between->time.expected, alone->time.expected);
+}
+
+// 19.3 GFLOP on the 217 TFLOP/s that 350 W carry: 89 us, more than its waves take.
+TEST_F(ExpectedTest, TellsWhenABoardWaitsForItsPower) {
+  const Device l40s = DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"}).Find("l40s");
+  const TimingDevice timing = MakeTimingDevice(l40s);
+  Kernel kernel = Gemm(4096, 3072, 768);
+  kernel.bytes_passed = kernel.bytes() - Bytes(3072 * 768 * 2);  // all but the weights
+  const Bound bound = BoundKernel(kernel, l40s, {});
+  const auto told = [&](bool eager) {
+    const auto e = ExpectedKernel(kernel, l40s, timing, bound, {.eager = eager, .explain = true});
+    const auto power = [](const TimeStep& step) { return step.what == "at sustained power"; };
+    return std::any_of(e->steps.begin(), e->steps.end(), power);
+  };
+  EXPECT_TRUE(told(false));
+  EXPECT_FALSE(told(true));  // calls of a framework leave pauses
+  const double seconds = ExpectedKernel(kernel, l40s, timing, bound, {})->time.expected;
+  EXPECT_NEAR(
+      seconds,
+      timing[Constant::kLaunchGraph] + 2.0 * 4096 * 3072 * 768 / PowerLimit(timing, true, 2), 1e-9);
 }
 
 TEST_F(ExpectedTest, CallsOfAFrameworkRunAheadOfTheDevice) {
