@@ -134,7 +134,7 @@ class Harness {
     if (rows.size() < kFewestRows) return;
     std::vector<Constant> kept;
     for (const ConstantDef& def : ConstantDefs()) {
-      if (IsTrait(def.id)) kept.push_back(def.id);
+      if (def.scope == ConstantScope::kTrait) kept.push_back(def.id);
     }
     CalibrationOptions fit;
     fit.iterations = kFitSteps;

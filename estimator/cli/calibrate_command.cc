@@ -59,8 +59,9 @@ class Calibrator {
       if (!constant) throw Error("--keep: no constant is called '{}'", Printable(name));
       fixed_.push_back(*constant);
     }
+    const ConstantScope kept = options.common ? ConstantScope::kTrait : ConstantScope::kUniversal;
     for (const ConstantDef& def : ConstantDefs()) {
-      if (options.common ? IsTrait(def.id) : IsUniversal(def.id)) fixed_.push_back(def.id);
+      if (def.scope == kept) fixed_.push_back(def.id);
     }
   }
 

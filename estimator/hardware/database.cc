@@ -118,9 +118,7 @@ class Loader {
     const std::string key = path.lexically_normal().string();
     if (files.size() >= kMaxExtends) throw Error("{}: 'extends' goes round in a circle", key);
     files.push_back(key);
-    const auto cached = parsed_.find(key);
-    const Entry own = cached != parsed_.end() ? cached->second : Read(key);
-    parsed_.emplace(key, own);
+    const Entry& own = Parsed(key);
     Entry root = own;
     FillTiming(path, own, root);
     const Entry* extends = own.Find("extends");
@@ -134,6 +132,12 @@ class Loader {
       return child.key == "name" || child.key == "aliases" || child.key == "sources";
     });
     return MergeEntries(base, root);
+  }
+
+  const Entry& Parsed(const std::string& path) {
+    const auto cached = parsed_.find(path);
+    return cached != parsed_.end() ? cached->second
+                                   : parsed_.emplace(path, Read(path)).first->second;
   }
 
   Entry Read(const std::string& path) const {
@@ -164,10 +168,7 @@ class Loader {
     if (!neighbours) return;
     for (const Entry& name : neighbours->children) {
       const std::string key = Base(path, name).lexically_normal().string();
-      const auto cached = parsed_.find(key);
-      const Entry neighbour = cached != parsed_.end() ? cached->second : Read(key);
-      parsed_.emplace(key, neighbour);
-      if (const Entry* timing = neighbour.Find("timing")) PutBelow(*timing, root);
+      if (const Entry* timing = Parsed(key).Find("timing")) PutBelow(*timing, root);
     }
   }
 

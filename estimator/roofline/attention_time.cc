@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimator/roofline/tiles.h"
+
 namespace dlcost {
 namespace {
 
@@ -20,8 +22,6 @@ constexpr double kMostParts = 16;  // of one key length
 // Rows of a shared decode kernel's tile: 16-bit caches use instructions of 16 rows, 8-bit of 8.
 constexpr double kWideRows = 16, kNarrowRows = 8;
 constexpr double kSingleResident = 3;  // blocks of one query head that a unit runs side by side
-
-double RoundUp(double value, double multiple) { return std::ceil(value / multiple) * multiple; }
 
 double PaddedHead(const AttentionProblem& p) {
   return std::exp2(std::ceil(std::log2(std::max(p.head_size, kHeadGranule))));
@@ -170,8 +170,9 @@ AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
   const double cached = own + elements.keys_values * p.key_value_bytes * (t.shared ? 1 : group);
   t.cache_seconds = cached / CacheRate(d);
   t.launch_seconds = d[C::kLaunchAttention];
-  t.seconds = Overlap(d[C::kDecodeOverlap], t.units_seconds, t.memory_seconds, t.cache_seconds);
-  if (t.parts > 1) t.seconds += d[C::kTileSplit];
+  if (t.parts > 1) t.split_seconds = d[C::kTileSplit];
+  t.seconds = Overlap(d[C::kDecodeOverlap], t.units_seconds, t.memory_seconds, t.cache_seconds) +
+              t.split_seconds;
   return t;
 }
 

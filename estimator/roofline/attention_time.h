@@ -31,6 +31,7 @@ struct AttentionTime {
   double memory_bytes = 0;
   double memory_seconds = 0;
   double cache_seconds = 0;
+  double split_seconds = 0;  // adding up the parts of the key length
   double prepare_bytes = 0;
   double prepare_seconds = 0;
   double launch_seconds = 0;

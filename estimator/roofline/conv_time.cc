@@ -30,7 +30,7 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Products& w,
   t->m = w.m;
   t->n = w.n;
   t->k = w.k;
-  const double depth = std::ceil(w.k / kDepthStep) * kDepthStep;
+  const double depth = RoundUp(w.k, kDepthStep);
   double best = 0;
   for (const Tile tile : ConvTiles()) {
     const double rows = tile.rows, columns = tile.columns;
@@ -40,8 +40,7 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Products& w,
     const double efficiency =
         std::min(1.0, w.efficiency / (1 + d[C::kConvTilePenalty] * (1 / rows + 1 / columns)));
     // Warps whose filters lie beyond the last one compute nothing.
-    const double used =
-        std::min(columns, std::ceil(w.n / kWarpFilters) * kWarpFilters / std::ceil(w.n / columns));
+    const double used = std::min(columns, RoundUp(w.n, kWarpFilters) / std::ceil(w.n / columns));
     const double arithmetic = 2 * rows * used * depth / (p.peak / d.units * efficiency);
     const double drain = rows * columns * w.result_bytes / (d[C::kConvDrain] * d.clock);
     const double seconds = waves * (arithmetic / busy + drain + d[C::kTileOverhead]);
@@ -68,8 +67,7 @@ ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, double input_b
                      const Conditions& conditions) {
   // Matrix instructions take channels by eight: libraries pad what is no multiple.
   const double group_channels = p.channels / p.groups;
-  const double channels =
-      p.tensor ? std::ceil(group_channels / kChannelStep) * kChannelStep : group_channels;
+  const double channels = p.tensor ? RoundUp(group_channels, kChannelStep) : group_channels;
   GemmProblem gemm{.batch = p.groups,
                    .m = p.batch * p.out_height * p.out_width,
                    .n = p.filters / p.groups,

@@ -167,12 +167,11 @@ class Estimator {
     // A stencil per channel is no matrix product: it streams its input.
     if (p.channels == p.groups && p.groups > 1) return Stream();
     const double repeats = Repeats(macs);
-    const double own = (p.batch * p.channels * p.height * p.width + outputs +
-                        p.filters * p.channels / p.groups * p.kernel_height * p.kernel_width) *
-                       p.element_bytes;
+    const double weights = p.filters * p.channels / p.groups * p.kernel_height * p.kernel_width;
+    const double own =
+        (p.batch * p.channels * p.height * p.width + outputs + weights) * p.element_bytes;
     p.extra_bytes = std::max(0.0, kernel_.bytes().AsDouble() / repeats - own);
-    SetWeights(repeats * p.filters * p.channels / p.groups * p.kernel_height * p.kernel_width *
-               p.element_bytes);
+    SetWeights(repeats * weights * p.element_bytes);
     const ConvTime t = FasterOf(RunConv(p), p);
     result_.units = t.units_seconds * repeats;
     result_.memory = (t.memory_seconds + t.transform_seconds) * repeats;

@@ -192,10 +192,9 @@ void ExplainAttention(const TimingDevice& d, const AttentionProblem& p, const At
   Step(result, "memory time", Time(t.memory_seconds));
   const bool decode = p.phase == AttentionPhase::kDecode;
   if (decode) Step(result, "cache time", Time(t.cache_seconds));
-  const double split = decode && t.parts > 1 ? d[Constant::kTileSplit] : 0;
-  TogetherStep(result, t.seconds - t.launch_seconds - t.prepare_seconds - split,
+  TogetherStep(result, t.seconds - t.launch_seconds - t.prepare_seconds - t.split_seconds,
                d[decode ? Constant::kDecodeOverlap : Constant::kAttentionOverlap]);
-  if (split > 0) Step(result, "adding up parts", Time(split));
+  if (t.split_seconds > 0) Step(result, "adding up parts", Time(t.split_seconds));
   if (t.prepare_seconds > 0) Step(result, "kernel before it", Time(t.prepare_seconds));
   if (extra_seconds > 0) Step(result, "further traffic", Time(extra_seconds));
   Limit(result, t.units_seconds, t.memory_seconds + extra_seconds, t.cache_seconds,

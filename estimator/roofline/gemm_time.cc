@@ -53,6 +53,7 @@ struct Shared {
   UnitConstants c;
   double a, w, out;       // bytes of activations, weights, result
   double miss_a, miss_w;  // shares that come from device memory
+  double first_bytes;     // from device memory, nothing read twice
   double sustained;       // byte/s of device memory
   double cache_rate;      // byte/s
   double keep_a, keep_w;  // share of one matrix that the cache cannot keep for a second panel
@@ -66,6 +67,7 @@ Shared Prepare(const TimingDevice& d, const GemmProblem& p, const Conditions& co
   s.out = p.batch * p.m * p.n * p.output_bytes;
   s.miss_a = MissShare(d, conditions, s.a + s.w + s.out + p.extra_bytes);
   s.miss_w = WeightMissShare(d, conditions, s.a + conditions.weight_copies * s.w + s.out);
+  s.first_bytes = s.a * s.miss_a + s.w * s.miss_w + (s.out + p.extra_bytes) * s.miss_a;
   s.sustained = d.memory_rate * d[Constant::kMemorySustained];
   s.cache_rate = CacheRate(d);
   const auto too_large = [&](double bytes) {
@@ -74,6 +76,11 @@ Shared Prepare(const TimingDevice& d, const GemmProblem& p, const Conditions& co
   s.keep_a = too_large(s.a / p.batch);
   s.keep_w = too_large(s.w / p.batch);
   return s;
+}
+
+double StreamSeconds(const TimingDevice& d, const Shared& s, double bytes) {
+  const double stream = bytes / s.sustained;
+  return stream + std::min(d[Constant::kMemoryLatency], stream);
 }
 
 // The 8-norm of two times that overlap almost completely.
@@ -94,7 +101,7 @@ GemmTime WithTile(const TimingDevice& d, const GemmProblem& p, const Shared& s, 
   const double tiles_m = std::ceil(p.m / rows), tiles_n = std::ceil(p.n / columns);
   // The main loop advances by 64 bytes of each row.
   const double step = 64 / p.input_bytes;
-  const double depth = std::ceil(p.k / split / step) * step;
+  const double depth = RoundUp(p.k / split, step);
   t.tiles = p.batch * tiles_m * tiles_n * split;
   t.waves = std::ceil(t.tiles / d.units);
   t.busy = std::min(1.0, t.waves * rows * columns / s.c.busy_area);
@@ -103,9 +110,7 @@ GemmTime WithTile(const TimingDevice& d, const GemmProblem& p, const Shared& s, 
       std::min(1.0, s.c.efficiency * s.c.shape / (1 + s.c.tile_penalty * (1 / rows + 1 / columns)));
 
   // Warps whose columns lie beyond the matrix compute nothing.
-  const double used =
-      p.tensor ? columns
-               : std::min(columns, std::ceil(p.n / kWarpColumns) * kWarpColumns / tiles_n);
+  const double used = p.tensor ? columns : std::min(columns, RoundUp(p.n, kWarpColumns) / tiles_n);
   const double arithmetic = 2 * rows * used * depth / (p.peak / d.units * t.efficiency);
   const double fill = (rows + columns) * depth * p.input_bytes / (s.c.fill * d.clock);
   const double part_bytes = split > 1 ? 4 : p.output_bytes;
@@ -135,10 +140,9 @@ GemmTime WithTile(const TimingDevice& d, const GemmProblem& p, const Shared& s, 
   const double down = std::min(tiles_m, std::max(1.0, together / across));
   t.reread_bytes = s.w * s.keep_w * (std::max(tiles_m / down, 1.0) - 1) +
                    s.a * s.keep_a * (std::max(tiles_n / across, 1.0) - 1);
-  const double first_bytes = s.a * s.miss_a + s.w * s.miss_w + (s.out + p.extra_bytes) * s.miss_a;
-  t.memory_bytes = first_bytes + t.reread_bytes;
-  const double stream = (first_bytes + t.reread_bytes / d[Constant::kMemoryReread]) / s.sustained;
-  t.memory_seconds = stream + std::min(d[Constant::kMemoryLatency], stream);
+  t.memory_bytes = s.first_bytes + t.reread_bytes;
+  t.memory_seconds =
+      StreamSeconds(d, s, s.first_bytes + t.reread_bytes / d[Constant::kMemoryReread]);
   // Blocks of a cluster load the operand that they share once.
   const double shared =
       p.tensor ? std::max(rows, columns) * (1 - 1 / d[Constant::kTensorCluster]) : 0;
@@ -166,9 +170,8 @@ GemmTime WithVector(const TimingDevice& d, const GemmProblem& p, const Shared& s
   t.efficiency = s.c.efficiency;
   t.units_seconds = 2 * p.batch * p.m * p.n * p.k / (p.peak * s.c.efficiency);
   t.tile_seconds = t.units_seconds;
-  t.memory_bytes = s.a * s.miss_a + s.w * s.miss_w + (s.out + p.extra_bytes) * s.miss_a;
-  t.memory_seconds = t.memory_bytes / s.sustained;
-  t.memory_seconds += std::min(d[Constant::kMemoryLatency], t.memory_seconds);
+  t.memory_bytes = s.first_bytes;
+  t.memory_seconds = StreamSeconds(d, s, t.memory_bytes);
   t.cache_bytes = s.a + s.w + s.out;
   t.cache_seconds = t.cache_bytes / s.cache_rate;
   t.seconds = std::max({t.units_seconds, t.memory_seconds, t.cache_seconds});

@@ -1,5 +1,7 @@
 #include "estimator/roofline/tiles.h"
 
+#include <cmath>
+
 namespace dlcost {
 namespace {
 
@@ -14,6 +16,8 @@ constexpr Tile kConv[] = {{128, 128}, {128, 64}, {128, 32}, {64, 64},  {64, 32},
 constexpr int kSplits[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 
 }  // namespace
+
+double RoundUp(double value, double multiple) { return std::ceil(value / multiple) * multiple; }
 
 std::span<const Tile> TensorTiles() { return kTensor; }
 std::span<const Tile> VectorTiles() { return kVector; }

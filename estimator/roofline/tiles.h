@@ -9,6 +9,10 @@ struct Tile {
   int rows, columns;
 };
 
+// The least multiple of `multiple` that is no less than `value`: how far a tile or an instruction
+// pads it.
+double RoundUp(double value, double multiple);
+
 // The tiles that matrix libraries ship kernels for; the model takes the fastest, as their
 // heuristics try to. Names of kernels carry them: maxwell_sgemm_128x64, ampere_bf16_s16816gemm_
 // bf16_256x128, cutlass_80_wmma_tensorop_16x128.

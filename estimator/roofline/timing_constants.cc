@@ -10,6 +10,8 @@ namespace {
 
 using C = Constant;
 constexpr double kUs = 1e-6;
+constexpr auto kTrait = ConstantScope::kTrait;
+constexpr auto kUniversal = ConstantScope::kUniversal;
 
 // Values: the middle of what fits on measured devices found (docs/timing.md has the tables).
 constexpr ConstantDef kDefs[] = {
@@ -32,33 +34,36 @@ constexpr ConstantDef kDefs[] = {
     {C::kMemorySustained, "memory.sustained", 0.818, 0.3, 1, "",
      "share of the rated bandwidth that matrix kernels sustain"},
     {C::kMemoryLatency, "memory.latency", 0.7 * kUs, 0, 20 * kUs, "s",
-     "first access to device memory until the stream flows"},
+     "first access to device memory until the stream flows", kUniversal},
     {C::kMemoryReread, "memory.reread", 0.67, 0.02, 1, "",
      "bandwidth of reading panels again, as a share of streaming (short, strided pieces)"},
     {C::kCacheRate, "cache.rate", 24, 1, 200, "B/clk",
-     "bytes that the last-level cache delivers to one unit per clock, all units reading"},
+     "bytes that the last-level cache delivers to one unit per clock, all units reading", kTrait},
     {C::kCacheShare, "cache.share", 0.807, 0.05, 3, "x",
      "share of the last-level cache that one stream of data can use"},
     {C::kPowerVector, "power.vector", 1.15, 0.1, 20, "pJ/FLOP/nm",
      "energy of the whole board per fp32 FLOP of matrix products and nm of the process"},
     {C::kPowerTensor, "power.tensor", 0.2, 0.01, 5, "pJ/FLOP/nm",
-     "the same per FLOP of matrix units with 16-bit inputs; 8-bit inputs take half"},
+     "the same per FLOP of matrix units with 16-bit inputs; 8-bit inputs take half", kTrait},
     {C::kBurstTime, "burst.time", 1080 * kUs, 50 * kUs, 200000 * kUs, "s",
      "work after which a board is down to the clock that its power limit allows"},
-    {C::kTileOverhead, "tile.overhead", 0.38 * kUs, 0, 20 * kUs, "s", "start and end of one tile"},
+    {C::kTileOverhead, "tile.overhead", 0.38 * kUs, 0, 20 * kUs, "s", "start and end of one tile",
+     kUniversal},
     {C::kTileBusyArea, "tile.busy_area", 4000, 64, 60000, "elements",
-     "elements of a product's tile that one unit needs to be busy"},
+     "elements of a product's tile that one unit needs to be busy", kUniversal},
     {C::kTileSplit, "tile.split", 2.45 * kUs, 0, 30 * kUs, "s",
-     "adding up the parts when a sum is split over blocks"},
+     "adding up the parts when a sum is split over blocks", kUniversal},
     {C::kVectorEfficiency, "vector.efficiency", 0.85, 0.1, 1.1, "",
-     "share of the vector peak that the main loop of a matrix product sustains"},
+     "share of the vector peak that the main loop of a matrix product sustains", kTrait},
     {C::kVectorRagged, "vector.ragged", 1, 0.05, 1.2, "x",
-     "rate of unbatched products whose m is no multiple of 64"},
-    {C::kVectorBatched, "vector.batched", 1, 0.3, 2, "x", "rate of strided-batched products"},
+     "rate of unbatched products whose m is no multiple of 64", kTrait},
+    {C::kVectorBatched, "vector.batched", 1, 0.3, 2, "x", "rate of strided-batched products",
+     kTrait},
     {C::kVectorTilePenalty, "vector.tile_penalty", 1.16, 0, 60, "elements",
-     "loss to operand traffic: efficiency / (1 + penalty * (1/rows + 1/columns of the tile))"},
+     "loss to operand traffic: efficiency / (1 + penalty * (1/rows + 1/columns of the tile))",
+     kUniversal},
     {C::kVectorFill, "vector.fill", 120, 2, 400, "B/clk",
-     "operand bytes that reach one unit per clock"},
+     "operand bytes that reach one unit per clock", kTrait},
     {C::kVectorDrain, "vector.drain", 3.99, 1, 400, "B/clk",
      "result bytes that leave one unit per clock, not hidden behind the main loop"},
     {C::kVectorOverlap, "vector.overlap", 1.61, 1, 10, "exponent",
@@ -66,75 +71,76 @@ constexpr ConstantDef kDefs[] = {
     {C::kVectorResident, "vector.resident", 1, 1, 8, "blocks",
      "blocks of one unit that walk the matrices together"},
     {C::kVectorSquares, "vector.squares", 1, 0, 1, "0 or 1",
-     "whether blocks that run together cover squares of the result, or rows of it"},
+     "whether blocks that run together cover squares of the result, or rows of it", kTrait},
     {C::kVectorBatchedRows, "vector.batched_rows", 64, 32, 128, "elements",
-     "fewest rows of the tiles that the library has for strided-batched products"},
+     "fewest rows of the tiles that the library has for strided-batched products", kTrait},
     {C::kTensorEfficiency, "tensor.efficiency", 1, 0.1, 1.1, "",
-     "share of the matrix-unit peak that the main loop sustains, 16-bit inputs"},
+     "share of the matrix-unit peak that the main loop sustains, 16-bit inputs", kTrait},
     {C::kTensorEfficiency8, "tensor.efficiency_8bit", 0.801, 0.1, 1.1, "",
      "the same for 8-bit inputs"},
     {C::kTensorUnaligned, "tensor.unaligned", 0.7, 0.05, 1, "x",
-     "rate when rows do not start at multiples of 16 bytes"},
+     "rate when rows do not start at multiples of 16 bytes", kTrait},
     {C::kTensorTilePenalty, "tensor.tile_penalty", 2, 0, 60, "elements",
-     "as vector.tile_penalty, for matrix units"},
+     "as vector.tile_penalty, for matrix units", kUniversal},
     {C::kTensorFill, "tensor.fill", 64, 2, 400, "B/clk",
-     "operand bytes that reach one unit per clock"},
+     "operand bytes that reach one unit per clock", kTrait},
     {C::kTensorDrain, "tensor.drain", 13.1, 1, 400, "B/clk",
      "result bytes that leave one unit per clock, not hidden behind the main loop"},
-    {C::kTensorOverlap, "tensor.overlap", 6, 1, 10, "exponent", "as vector.overlap"},
-    {C::kTensorResident, "tensor.resident", 1.3, 1, 8, "blocks", "as vector.resident"},
+    {C::kTensorOverlap, "tensor.overlap", 6, 1, 10, "exponent", "as vector.overlap", kTrait},
+    {C::kTensorResident, "tensor.resident", 1.3, 1, 8, "blocks", "as vector.resident", kTrait},
     {C::kTensorCluster, "tensor.cluster", 1, 1, 16, "blocks",
-     "blocks that load an operand together and share it (Hopper: thread block clusters)"},
+     "blocks that load an operand together and share it (Hopper: thread block clusters)", kTrait},
     {C::kAttentionEfficiency, "attention.efficiency", 0.58, 0.05, 1.1, "",
-     "share of the matrix-unit peak in fused attention's two products"},
+     "share of the matrix-unit peak in fused attention's two products", kTrait},
     {C::kAttentionEfficiency8, "attention.efficiency_8bit", 0.445, 0.02, 1.1, "",
      "the same for 8-bit queries"},
     {C::kAttentionWide8, "attention.wide_8bit", 1, 0.05, 2, "x",
-     "rate of 8-bit queries with heads beyond 128 elements"},
+     "rate of 8-bit queries with heads beyond 128 elements", kTrait},
     {C::kAttentionHead8, "attention.head_8bit", 16, 16, 256, "elements",
-     "smallest head size that kernels for 8-bit queries are written for"},
+     "smallest head size that kernels for 8-bit queries are written for", kTrait},
     {C::kAttentionPaged, "attention.paged", 0.867, 0.1, 1.5, "x",
      "rate of prefill, whose keys and values lie in the pages of a cache, over contiguous ones"},
     {C::kAttentionScoreCycles, "attention.score_cycles", 0.04, 0, 1, "clk",
-     "clocks of one unit per score for scaling, exponential and sum, not hidden"},
+     "clocks of one unit per score for scaling, exponential and sum, not hidden", kUniversal},
     {C::kAttentionBlockOverhead, "attention.block_overhead", 5.1 * kUs, 0, 30 * kUs, "s",
      "start and end of one block of queries"},
     {C::kAttentionPrepare, "attention.prepare", 0.8, 0.05, 1, "",
-     "share of the rated bandwidth of the kernel before prefill attention"},
-    {C::kAttentionOverlap, "attention.overlap", 1.8, 1, 10, "exponent", "as vector.overlap"},
+     "share of the rated bandwidth of the kernel before prefill attention", kUniversal},
+    {C::kAttentionOverlap, "attention.overlap", 1.8, 1, 10, "exponent", "as vector.overlap",
+     kUniversal},
     {C::kDecodeBlockOverhead, "decode.block_overhead", 2.03 * kUs, 0, 30 * kUs, "s",
      "one block of a decode kernel that shares keys and values between queries, 16-bit cache"},
     {C::kDecodeBlockOverhead8, "decode.block_overhead_8bit", 2.03 * kUs, 0, 30 * kUs, "s",
-     "the same for 8-bit caches"},
+     "the same for 8-bit caches", kTrait},
     {C::kDecodeRow, "decode.row", 1.9, 0, 40, "clk",
      "clocks of such a block per element of its queries, padding included"},
     {C::kDecodeHeadOverhead, "decode.head_overhead", 1.13 * kUs, 0, 30 * kUs, "s",
      "one block of a decode kernel with one block per query head, 16-bit cache"},
     {C::kDecodeHeadOverhead8, "decode.head_overhead_8bit", 1.13 * kUs, 0, 30 * kUs, "s",
-     "the same for 8-bit caches"},
+     "the same for 8-bit caches", kTrait},
     {C::kDecodeFill, "decode.fill", 32, 0.5, 400, "B/clk",
-     "key and value bytes that a block reads per clock, 16-bit cache"},
+     "key and value bytes that a block reads per clock, 16-bit cache", kTrait},
     {C::kDecodeFill8, "decode.fill_8bit", 32, 0.5, 400, "B/clk",
-     "the same for 8-bit caches, in a block that serves several query heads"},
+     "the same for 8-bit caches, in a block that serves several query heads", kTrait},
     {C::kDecodeFillSingle8, "decode.fill_single_8bit", 32, 0.5, 400, "B/clk",
-     "the same for 8-bit caches, in a block that serves one query head"},
+     "the same for 8-bit caches, in a block that serves one query head", kTrait},
     {C::kDecodeSplit8, "decode.split_8bit", 1, 0, 1, "0 or 1",
-     "whether the shared kernel for 8-bit caches splits the key length at all"},
+     "whether the shared kernel for 8-bit caches splits the key length at all", kTrait},
     {C::kDecodeOverlap, "decode.overlap", 2.36, 1, 10, "exponent", "as vector.overlap"},
     {C::kConvEfficiency, "conv.efficiency", 0.93, 0.1, 1.1, "",
      "share of the vector peak in the main loop of direct and implicit-GEMM convolution"},
     {C::kConvTilePenalty, "conv.tile_penalty", 5.03, 0, 60, "elements", "as vector.tile_penalty"},
     {C::kConvBusyArea, "conv.busy_area", 8740, 64, 60000, "elements", "as tile.busy_area"},
-    {C::kConvDrain, "conv.drain", 76.5, 1, 400, "B/clk", "as vector.drain"},
+    {C::kConvDrain, "conv.drain", 76.5, 1, 400, "B/clk", "as vector.drain", kUniversal},
     {C::kConvWinogradFused, "conv.winograd_fused", 0.351, 0.05, 1.2, "",
      "share of the vector peak in one-kernel Winograd F(2x2,3x3), executed products"},
     {C::kConvWinogradStaged, "conv.winograd_staged", 0.741, 0.05, 1.3, "",
      "share of the vector peak in the products of staged Winograd F(4x4,3x3)"},
-    {C::kConvOverlap, "conv.overlap", 1.45, 1, 10, "exponent", "as vector.overlap"},
+    {C::kConvOverlap, "conv.overlap", 1.45, 1, 10, "exponent", "as vector.overlap", kUniversal},
     {C::kConvTensor, "conv.tensor", 0.75, 0.1, 1.2, "x",
-     "rate of convolutions on matrix units over that of products of the same size"},
+     "rate of convolutions on matrix units over that of products of the same size", kTrait},
     {C::kStreamSustained, "stream.sustained", 0.85, 0.3, 1, "",
-     "share of the rated bandwidth that elementwise kernels sustain"},
+     "share of the rated bandwidth that elementwise kernels sustain", kTrait},
     {C::kSoftmaxOnePass, "rows.softmax_short", 1.04, 0.1, 1.2, "x",
      "softmax rows that stay in registers (to 1024 elements), of stream.sustained"},
     {C::kSoftmaxTwoPass, "rows.softmax_long", 0.825, 0.1, 1.2, "x",
@@ -171,58 +177,6 @@ std::optional<Constant> FindConstant(std::string_view name) {
     if (def.name == name) return def.id;
   }
   return std::nullopt;
-}
-
-bool IsTrait(Constant constant) {
-  switch (constant) {
-    case C::kCacheRate:
-    case C::kPowerTensor:
-    case C::kVectorEfficiency:
-    case C::kVectorRagged:
-    case C::kVectorBatched:
-    case C::kVectorFill:
-    case C::kVectorSquares:
-    case C::kVectorBatchedRows:
-    case C::kTensorEfficiency:
-    case C::kTensorUnaligned:
-    case C::kTensorFill:
-    case C::kTensorOverlap:
-    case C::kTensorResident:
-    case C::kTensorCluster:
-    case C::kAttentionEfficiency:
-    case C::kAttentionWide8:
-    case C::kAttentionHead8:
-    case C::kDecodeBlockOverhead8:
-    case C::kDecodeHeadOverhead8:
-    case C::kDecodeFill:
-    case C::kDecodeFill8:
-    case C::kDecodeFillSingle8:
-    case C::kDecodeSplit8:
-    case C::kConvTensor:
-    case C::kStreamSustained:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool IsUniversal(Constant constant) {
-  switch (constant) {
-    case C::kMemoryLatency:
-    case C::kTileOverhead:
-    case C::kTileBusyArea:
-    case C::kTileSplit:
-    case C::kVectorTilePenalty:
-    case C::kTensorTilePenalty:
-    case C::kAttentionScoreCycles:
-    case C::kAttentionPrepare:
-    case C::kAttentionOverlap:
-    case C::kConvDrain:
-    case C::kConvOverlap:
-      return true;
-    default:
-      return false;
-  }
 }
 
 TimingConstants::TimingConstants() {

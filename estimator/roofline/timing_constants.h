@@ -93,6 +93,13 @@ enum class Constant {
 };
 inline constexpr std::size_t kConstantCount = static_cast<std::size_t>(Constant::kCount);
 
+// What one value of a constant holds for.
+enum class ConstantScope {
+  kTrait,      // one architecture, one board or the libraries written for it
+  kCommon,     // devices that nobody measured; rows of an architecture give it its own
+  kUniversal,  // every GPU: rows of one device or architecture do not move it
+};
+
 struct ConstantDef {
   Constant id;
   std::string_view name;     // in `timing:` sections: "tensor.efficiency"
@@ -100,17 +107,13 @@ struct ConstantDef {
   double low, high;          // what a file may say and a fit may choose
   std::string_view unit;     // "s", "B/clk", "x" (a factor), "" (a share of a rate)
   std::string_view meaning;  // one line
+  ConstantScope scope = ConstantScope::kCommon;
 };
 
 // In the order of Constant.
 std::span<const ConstantDef> ConstantDefs();
 const ConstantDef& Def(Constant constant);
 std::optional<Constant> FindConstant(std::string_view name);
-// Whether a constant says what an architecture, a board or the libraries written for it are like:
-// no value of it holds for all of them.
-bool IsTrait(Constant constant);
-// Whether one value serves every GPU: rows of one device or architecture do not move it.
-bool IsUniversal(Constant constant);
 
 // One value per constant.
 class TimingConstants {

@@ -75,15 +75,19 @@ TEST(AttentionTime, ACausalMaskHalvesLongPrompts) {
   EXPECT_NEAR(ExpectedAttention(d, p, {}).seconds / full, 0.5, 0.02);
 }
 
+AttentionProblem Decode(double batch, double key_length, double heads, double key_value_heads) {
+  return {.phase = AttentionPhase::kDecode,
+          .batch = batch,
+          .key_length = key_length,
+          .heads = heads,
+          .key_value_heads = key_value_heads,
+          .head_size = 128,
+          .peak = 100e12};
+}
+
 TEST(AttentionTime, DecodeReadsTheCacheOnceWhenQueriesShareIt) {
   const TimingDevice d = PlainDevice();
-  AttentionProblem p{.phase = AttentionPhase::kDecode,
-                     .batch = 64,
-                     .key_length = 8192,
-                     .heads = 32,
-                     .key_value_heads = 8,
-                     .head_size = 128,
-                     .peak = 100e12};
+  AttentionProblem p = Decode(64, 8192, 32, 8);
   const AttentionTime shared = ExpectedAttention(d, p, {});
   EXPECT_TRUE(shared.shared);
   EXPECT_EQ(shared.memory_bytes, 2.0 * 64 * 8 * 8192 * 128 * 2 + 2.0 * 64 * 32 * 128 * 2);
@@ -95,13 +99,7 @@ TEST(AttentionTime, DecodeReadsTheCacheOnceWhenQueriesShareIt) {
 
 TEST(AttentionTime, DecodeSplitsTheKeysWhileUnitsAreIdle) {
   const TimingDevice d = PlainDevice();
-  AttentionProblem p{.phase = AttentionPhase::kDecode,
-                     .batch = 1,
-                     .key_length = 65536,
-                     .heads = 8,
-                     .key_value_heads = 1,
-                     .head_size = 128,
-                     .peak = 100e12};
+  AttentionProblem p = Decode(1, 65536, 8, 1);
   EXPECT_EQ(ExpectedAttention(d, p, {}).parts, 16);  // no more
   p.batch = 20;
   EXPECT_EQ(ExpectedAttention(d, p, {}).parts, 5);  // of 100 units each has one
@@ -111,14 +109,8 @@ TEST(AttentionTime, DecodeSplitsTheKeysWhileUnitsAreIdle) {
 
 TEST(AttentionTime, LibrariesThatDoNotSplitNarrowCachesLeaveUnitsIdle) {
   TimingDevice d = PlainDevice();
-  AttentionProblem p{.phase = AttentionPhase::kDecode,
-                     .batch = 1,
-                     .key_length = 65536,
-                     .heads = 8,
-                     .key_value_heads = 1,
-                     .head_size = 128,
-                     .key_value_bytes = 1,
-                     .peak = 100e12};
+  AttentionProblem p = Decode(1, 65536, 8, 1);
+  p.key_value_bytes = 1;
   const double split = ExpectedAttention(d, p, {}).seconds;
   d.constants[Constant::kDecodeSplit8] = 0;
   EXPECT_EQ(ExpectedAttention(d, p, {}).parts, 1);
@@ -127,13 +119,8 @@ TEST(AttentionTime, LibrariesThatDoNotSplitNarrowCachesLeaveUnitsIdle) {
 
 TEST(AttentionTime, HeadSizesArePaddedToPowersOfTwo) {
   const TimingDevice d = PlainDevice();
-  AttentionProblem p{.phase = AttentionPhase::kDecode,
-                     .batch = 2048,
-                     .key_length = 4,
-                     .heads = 8,
-                     .key_value_heads = 1,
-                     .head_size = 192,
-                     .peak = 100e12};
+  AttentionProblem p = Decode(2048, 4, 8, 1);
+  p.head_size = 192;
   const double padded = ExpectedAttention(d, p, {}).block_seconds;
   p.head_size = 256;
   EXPECT_NEAR(ExpectedAttention(d, p, {}).block_seconds, padded, 0.1 * padded);
