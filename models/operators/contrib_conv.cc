@@ -1,5 +1,6 @@
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
+#include "models/operators/contrib.h"
 #include "models/operators/conv.h"
 #include "models/operators/counting.h"
 #include "models/operators/families.h"
@@ -232,43 +233,28 @@ constexpr OpCase kQLinearGlobalAveragePoolCases[] = {
      .bytes_written = 16},
 };
 
-constexpr std::string_view kOrt = "com.microsoft";
-constexpr std::string_view kNchwc = "com.microsoft.nchwc";
-
-constexpr OpDef Make(std::string_view domain, std::string_view name, std::string_view formula,
-                     void (*infer)(OpContext&), OpCost (*cost)(const OpContext&), FusionRole role,
-                     std::span<const OpCase> cases) {
-  return {.name = name,
-          .domain = domain,
-          .formula = formula,
-          .infer = infer,
-          .cost = cost,
-          .role = role,
-          .cases = cases};
-}
+constexpr ContribOps kMake{FusionRole::kAnchor};
+constexpr ContribOps kMakeNchwc{FusionRole::kMovement, "com.microsoft.nchwc"};
 
 constexpr std::string_view kFormula = "MACs as Conv; 1 add per output and addend; the activation";
 
 constexpr OpDef kOps[] = {
-    Make(kOrt, "FusedConv", kFormula, InferFusedConv, CostFusedConv, FusionRole::kAnchor,
-         kFusedConvCases),
-    Make(kOrt, "NhwcConv", kFormula, InferNhwcConv, CostNhwcConv, FusionRole::kAnchor,
-         kNhwcConvCases),
-    Make(kOrt, "NhwcFusedConv", kFormula, InferNhwcFused, CostNhwcFused, FusionRole::kAnchor,
-         kNhwcFusedConvCases),
-    Make(kNchwc, "Conv", kFormula, InferBlockedConv, CostBlockedConv, FusionRole::kAnchor,
-         kBlockedConvCases),
-    Make(kNchwc, "ReorderInput", "no arithmetic; moves the input", InferReorderInput, CostMove,
-         FusionRole::kMovement, kReorderInputCases),
-    Make(kNchwc, "ReorderOutput", "no arithmetic; moves the input", InferReorderOutput, CostMove,
-         FusionRole::kMovement, kReorderOutputCases),
-    Make(kOrt, "NhwcMaxPool", "prod(kernel) - 1 comparisons per output", InferNhwcMaxPool,
-         CostNhwcMaxPool, FusionRole::kReduction, kNhwcMaxPoolCases),
-    Make(kOrt, "QLinearAveragePool", "prod(kernel) - 1 integer, 1 mul, 1 convert per output",
-         InferQuantizedPool, CostQuantizedPool, FusionRole::kReduction, kQLinearAveragePoolCases),
-    Make(kOrt, "QLinearGlobalAveragePool",
-         "prod(spatial) - 1 integer, 1 mul, 1 convert per channel", InferQuantizedPool,
-         CostQuantizedPool, FusionRole::kReduction, kQLinearGlobalAveragePoolCases),
+    kMake("FusedConv", kFormula, InferFusedConv, CostFusedConv, kFusedConvCases),
+    kMake("NhwcConv", kFormula, InferNhwcConv, CostNhwcConv, kNhwcConvCases),
+    kMake("NhwcFusedConv", kFormula, InferNhwcFused, CostNhwcFused, kNhwcFusedConvCases),
+    kMakeNchwc("Conv", kFormula, InferBlockedConv, CostBlockedConv, kBlockedConvCases,
+               FusionRole::kAnchor),
+    kMakeNchwc("ReorderInput", "no arithmetic; moves the input", InferReorderInput, CostMove,
+               kReorderInputCases),
+    kMakeNchwc("ReorderOutput", "no arithmetic; moves the input", InferReorderOutput, CostMove,
+               kReorderOutputCases),
+    kMake("NhwcMaxPool", "prod(kernel) - 1 comparisons per output", InferNhwcMaxPool,
+          CostNhwcMaxPool, kNhwcMaxPoolCases, FusionRole::kReduction),
+    kMake("QLinearAveragePool", "prod(kernel) - 1 integer, 1 mul, 1 convert per output",
+          InferQuantizedPool, CostQuantizedPool, kQLinearAveragePoolCases, FusionRole::kReduction),
+    kMake("QLinearGlobalAveragePool", "prod(spatial) - 1 integer, 1 mul, 1 convert per channel",
+          InferQuantizedPool, CostQuantizedPool, kQLinearGlobalAveragePoolCases,
+          FusionRole::kReduction),
 };
 
 }  // namespace
