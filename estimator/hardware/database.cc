@@ -124,10 +124,7 @@ class Loader {
     const Entry* extends = own.Find("extends");
     if (!extends) return root;
     std::erase_if(root.children, [](const Entry& child) { return child.key == "extends"; });
-    if (extends->kind != Entry::Kind::kValue) {
-      throw Error("{}: 'extends' names one device or file", extends->Where());
-    }
-    Entry base = Merged(Base(path, *extends), files);
+    Entry base = Merged(NamedFile(path, *extends, "extends"), files);
     std::erase_if(base.children, [](const Entry& child) {
       return child.key == "name" || child.key == "aliases" || child.key == "sources";
     });
@@ -163,11 +160,16 @@ class Loader {
   void FillTiming(const fs::path& path, const Entry& own, Entry& root) {
     const Entry* calibration = own.Find("calibration");
     if (!calibration) return;
-    if (const Entry* assumed = calibration->Find("assumed")) PutBelow(*assumed, root);
+    if (const Entry* assumed = calibration->Find("assumed")) {
+      if (assumed->kind != Entry::Kind::kMap) {
+        throw Error("{}: 'assumed' must hold 'key: value' lines", assumed->Where());
+      }
+      PutBelow(*assumed, root);
+    }
     const Entry* neighbours = calibration->Find("neighbours");
     if (!neighbours) return;
     for (const Entry& name : neighbours->children) {
-      const std::string key = Base(path, name).lexically_normal().string();
+      const std::string key = NamedFile(path, name, "neighbours").lexically_normal().string();
       if (const Entry* timing = Parsed(key).Find("timing")) PutBelow(*timing, root);
     }
   }
@@ -185,8 +187,12 @@ class Loader {
     }
   }
 
-  fs::path Base(const fs::path& from, const Entry& extends) {
-    const std::string& name = extends.value;
+  // The file that an entry under `key` of the file `from` names: a device, or a path.
+  fs::path NamedFile(const fs::path& from, const Entry& entry, std::string_view key) {
+    if (entry.kind != Entry::Kind::kValue) {
+      throw Error("{}: '{}' names one device or file", entry.Where(), key);
+    }
+    const std::string& name = entry.value;
     std::vector<fs::path> places = {from.parent_path()};
     places.insert(places.end(), directories_.begin(), directories_.end());
     for (const fs::path& place : places) {
@@ -196,7 +202,7 @@ class Loader {
       if (fs::is_regular_file(file, error) && !fs::equivalent(file, from, error)) return file;
     }
     if (const auto found = Locate(name)) return *found;
-    throw Error("{}: extends unknown '{}'", extends.Where(), Printable(name));
+    throw Error("{}: {} unknown '{}'", entry.Where(), key, Printable(name));
   }
 
   const std::vector<std::string>& directories_;

@@ -265,6 +265,16 @@ process_nm: 7)");
   EXPECT_FALSE(alone.Timing("launch").has_value());
 }
 
+TEST_F(DeviceFileTest, WrongCalibrationsAreNamed) {
+  const std::string name = "name: x\n";
+  EXPECT_EQ(ErrorOf(name + "calibration: {neighbours: [nothing]}\n"),
+            "my_chip.yaml:2: neighbours unknown 'nothing'");
+  EXPECT_EQ(ErrorOf(name + "calibration: {neighbours: [{a: b}]}\n"),
+            "my_chip.yaml:2: 'neighbours' names one device or file");
+  EXPECT_EQ(ErrorOf(name + "calibration: {assumed: 5}\n"),
+            "my_chip.yaml:2: 'assumed' must hold 'key: value' lines");
+}
+
 TEST_F(DeviceFileTest, OverridesReachConstantsThatTheFileDoesNotList) {
   EXPECT_DOUBLE_EQ(*Read(kChip, {{"timing.launch.graph", "3 us"}}).Timing("launch.graph"), 3e-6);
 }
