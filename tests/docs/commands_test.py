@@ -1,7 +1,8 @@
 """Runs the commands that README.md and docs/ show with their output, and compares.
 
-An indented block whose first line is "$ scripts/dlcost ..." (or "$ dlcost ...") shows a command and what it prints, up to the
-next "$" or the end of the block; a line "..." in it stands for any lines. Run by ctest with the program and the source tree.
+An indented block whose first line is "$ scripts/dlcost ..." (or dlcost, accuracy in any folder) shows a command and what it
+prints, up to the next "$" or the end of the block; a line "..." in it stands for any lines. Run by ctest with the source tree and
+the programs; commands of a program that was not built are left out, visibly.
 """
 
 import glob
@@ -12,8 +13,9 @@ import subprocess
 import sys
 import unittest
 
-PROGRAM, SOURCE = sys.argv[1], sys.argv[2]
-UPDATE = len(sys.argv) > 3 and sys.argv[3] == "--update"
+UPDATE = "--update" in sys.argv
+SOURCE, *PATHS = [word for word in sys.argv[1:] if word != "--update"]
+PROGRAMS = {os.path.basename(path): path for path in PATHS}
 
 
 def blocks(lines):
@@ -35,7 +37,7 @@ def shown_commands(path):
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
     for first, last in blocks(lines):
-        if not re.match(r"    \$ (scripts/)?dlcost ", lines[first]):
+        if not re.match(r"    \$ (\S*/)?(dlcost|accuracy) ", lines[first]):
             continue
         at = first
         while at < last:
@@ -46,10 +48,15 @@ def shown_commands(path):
             at = end
 
 
+def program_of(command):
+    """The path of the program; None where it was not built."""
+    return PROGRAMS.get(os.path.basename(command.split()[0]))
+
+
 def run(command):
     words = shlex.split(command)
     result = subprocess.run(
-        [PROGRAM, *words[1:]], capture_output=True, cwd=SOURCE, timeout=60, check=False
+        [program_of(command), *words[1:]], capture_output=True, cwd=SOURCE, timeout=60, check=False
     )
     return (result.stdout + result.stderr).decode().rstrip("\n").split("\n")
 
@@ -67,8 +74,10 @@ class DocumentedCommands(unittest.TestCase):
         for path in documents:
             for line, command, shown, _ in shown_commands(path):
                 seen += 1
-                printed = run(command)
                 with self.subTest(document=os.path.relpath(path, SOURCE), line=line + 1):
+                    if program_of(command) is None:
+                        self.skipTest("not built: " + command)
+                    printed = run(command)
                     while shown and not shown[-1].strip():
                         shown.pop()
                     self.assertTrue(
@@ -84,7 +93,7 @@ def update():
         with open(path, encoding="utf-8") as file:
             lines = file.read().split("\n")
         for line, command, shown, end in reversed(list(shown_commands(path))):
-            if "..." not in shown:
+            if "..." not in shown and program_of(command) is not None:
                 lines[line + 1 : end] = [("    " + text).rstrip() for text in run(command)]
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(lines))

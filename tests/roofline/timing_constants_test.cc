@@ -1,8 +1,13 @@
 #include "estimator/roofline/timing_constants.h"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <set>
+#include <string>
 
 #include "estimator/core/error.h"
 
@@ -17,6 +22,22 @@ TEST(TimingConstants, EveryDefinitionIsInItsRangeAndNamedOnce) {
     EXPECT_GE(def.high, def.value) << def.name;
     EXPECT_FALSE(def.meaning.empty()) << def.name;
     EXPECT_EQ(FindConstant(def.name), def.id);
+  }
+}
+
+// docs/timing.md: | `name` | unit | common value | range | GPUs | meaning |
+TEST(TimingConstants, TheDocumentTellsEachOne) {
+  std::ifstream in(DLCOST_SOURCE_DIR "/docs/timing.md");
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  for (const ConstantDef& def : ConstantDefs()) {
+    const double unit = def.unit == "s" ? 1e-6 : 1;
+    const std::size_t at = text.find(fmt::format("| `{}` |", def.name));
+    ASSERT_NE(at, std::string::npos) << def.name;
+    EXPECT_THAT(
+        text.substr(at, text.find('\n', at) - at),
+        testing::HasSubstr(fmt::format(
+            "| {:.4g} | {:g} to {:g} | {} | {} |", def.value / unit, def.low / unit,
+            def.high / unit, def.scope == ConstantScope::kUniversal ? "all" : "own", def.meaning)));
   }
 }
 
