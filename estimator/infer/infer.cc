@@ -21,6 +21,9 @@ InferredModel Infer(Model model, const InferOptions& options) {
     throw error.At(Printable(result.model->path));
   }
   result.notes = result.dims.notes;
+  if (std::string note = WeightsOfUnknown(result); !note.empty()) {
+    result.notes.push_back(std::move(note));
+  }
   return result;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "estimator/infer/infer.h"
 
@@ -11,12 +12,16 @@ namespace dlcost {
 // A stored tensor is an initializer, the tensor of a Constant node, or what a generator
 // (ConstantOfShape, Range, EyeLike) makes from constants alone. It is found by walking back from
 // the operands of nodes that run through nodes that are folded. It is a parameter when it holds
-// numbers to compute with: floating-point ones, and integers that a convolution or matrix product
-// consumes or a DequantizeLinear turns into reals. Scalars, indices, shapes and masks are none.
-// Numbers in attributes that an operator computes with (OpCost::held_parameters) are parameters
-// too. Bytes count at the stored width; with `floats_as`, floating-point ones as if stored in that
-// type.
+// numbers to compute with: floating-point ones, and integers that are quantized numbers
+// (integer_numbers.h). Scalars, indices, shapes and masks are none. Packed weights count the
+// numbers that they hold (OpDef::packed). Numbers in attributes that an operator computes with
+// (OpCost::held_parameters) are parameters too. What unknown nodes read, and the graphs of control
+// flow that could not be followed, counts by the same rules. Bytes count at the stored width; with
+// `floats_as`, floating-point ones as if stored in that type.
 void CountWeights(InferredModel& model, std::optional<DType> floats_as = {});
+
+// A note on the weights that only unknown nodes read; "" when there are none.
+std::string WeightsOfUnknown(const InferredModel& model);
 
 // Fills in peak_activation_bytes by liveness: a tensor lives from the node that makes it to its
 // last reader, graph inputs from the start, graph outputs to the end; a view shares its input's

@@ -12,6 +12,7 @@ namespace dlcost {
 struct ContribOps {
   FusionRole usual = FusionRole::kOpaque;
   std::string_view domain = "com.microsoft";
+  std::optional<IntegerInputs> integers = {};
 
   constexpr OpDef operator()(std::string_view name, std::string_view formula,
                              void (*infer)(OpContext&), OpCost (*cost)(const OpContext&),
@@ -24,7 +25,8 @@ struct ContribOps {
             .cost = cost,
             .role = role,
             .cases = cases,
-            .random = random};
+            .random = random,
+            .integers = integers};
   }
   constexpr OpDef operator()(std::string_view name, std::string_view formula,
                              void (*infer)(OpContext&), OpCost (*cost)(const OpContext&),

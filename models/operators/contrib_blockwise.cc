@@ -166,6 +166,61 @@ OpCost CostQkv(const OpContext& ctx) {
   return cost;
 }
 
+// What `input` holds of blocks along `k`, for each of `n` rows: the weight itself, or one number
+// per block. Rows of packed bytes are padded, so that the bytes do not tell.
+std::optional<Count> NumbersOf(const OpContext& ctx, std::int64_t k, std::int64_t n,
+                               bool per_block) {
+  if (k < 0 || n < 0) return std::nullopt;
+  const std::int64_t block = ctx.RequiredInt("block_size");
+  if (!per_block) return Count(n) * k;
+  return block > 0 ? std::optional(Count(n) * CeilDiv(k, block)) : std::nullopt;
+}
+
+std::optional<Count> PackedNBits(const OpContext& ctx, int input) {
+  if (input != 1 && input != 3) return std::nullopt;
+  if (input == 3 && IsFloat(ctx.InputType(3))) return std::nullopt;  // not packed
+  return NumbersOf(ctx, ctx.RequiredInt("K"), ctx.RequiredInt("N"), input == 3);
+}
+
+std::optional<Count> PackedBnb4(const OpContext& ctx, int input) {
+  if (input != 1) return std::nullopt;
+  return NumbersOf(ctx, ctx.RequiredInt("K"), ctx.RequiredInt("N"), false);
+}
+
+// The blob holds weights and, between them, a scale per block of 32.
+std::optional<Count> PackedFpQ4(const OpContext& ctx, int input) {
+  const Value* shape = ctx.InputValue(2);
+  if (input != 1 || shape == nullptr || shape->size() != 2) return std::nullopt;
+  const Count k = shape->ints()[0], n = shape->ints()[1];
+  return n * (k + CeilDiv(k, 32));
+}
+
+// Two fp4 numbers in a byte; its scales are a byte each.
+std::optional<Count> PackedFp4(const OpContext& ctx, int input) {
+  if (input != 1 || ctx.InputType(1) != DType::kUint8) return std::nullopt;
+  return ctx.InputShape(1).Elements() * 2;
+}
+
+// Weights from input `first` on, each followed by its scales and its bias.
+std::optional<Count> PackedProjection(const OpContext& ctx, int input, int first,
+                                      std::initializer_list<std::string_view> widths) {
+  for (const std::string_view width : widths) {
+    if (input == first) {
+      return NumbersOf(ctx, ctx.RequiredInt("K"), ctx.RequiredInt(width), false);
+    }
+    first += 3;
+  }
+  return std::nullopt;
+}
+
+std::optional<Count> PackedMlp(const OpContext& ctx, int input) {
+  return PackedProjection(ctx, input, 3, {"N", "N"});
+}
+
+std::optional<Count> PackedQkv(const OpContext& ctx, int input) {
+  return PackedProjection(ctx, input, 3, {"Nq", "Nkv", "Nkv"});
+}
+
 // Numbers of u8 data that hold several each.
 std::int64_t Packed(const OpContext& ctx) {
   if (ctx.InputType(0) != DType::kUint8) return 1;
@@ -189,6 +244,12 @@ void InferGatherBlocks(OpContext& ctx) {
   dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
   dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), indices.begin(), indices.end());
   ctx.SetOutput(0, ctx.InputType(2), Shape(std::move(dims)));
+}
+
+std::optional<Count> PackedTable(const OpContext& ctx, int input) {
+  if (input != 0 && input != 3) return std::nullopt;
+  if (ctx.InputType(input) != DType::kUint8) return std::nullopt;
+  return ctx.InputShape(input).Elements() * Packed(ctx);
 }
 
 OpCost CostGatherBlocks(const OpContext& ctx) {
@@ -314,23 +375,37 @@ constexpr OpCase kGatherBlocksCases[] = {
      .bytes_written = 256},
 };
 
-constexpr ContribOps kMake{FusionRole::kAnchor};
+// Operands are numbers or 32-bit indices and shapes: the width tells.
+constexpr ContribOps kMake{FusionRole::kAnchor, "com.microsoft", IntegerInputs{}};
+
+constexpr OpDef Holding(OpDef def, std::optional<Count> (*packed)(const OpContext&, int)) {
+  def.packed = packed;
+  return def;
+}
 
 constexpr std::string_view kFormula =
     "MACs = M * N * K; N * K conversions, 1 mul per output and block";
 
 constexpr OpDef kOps[] = {
-    kMake("MatMulNBits", kFormula, InferAttributes, CostMatMulNBits, kMatMulNBitsCases),
-    kMake("MatMulBnb4", kFormula, InferAttributes, CostMatMulBnb4, kMatMulBnb4Cases),
-    kMake("MatMulFpQ4", kFormula, InferMatMulFpQ4, CostMatMulFpQ4, kMatMulFpQ4Cases),
-    kMake("MatMulBlockQuantizedFp4Weight", kFormula, InferStored, CostFp4, kFp4Cases),
+    Holding(kMake("MatMulNBits", kFormula, InferAttributes, CostMatMulNBits, kMatMulNBitsCases),
+            PackedNBits),
+    Holding(kMake("MatMulBnb4", kFormula, InferAttributes, CostMatMulBnb4, kMatMulBnb4Cases),
+            PackedBnb4),
+    Holding(kMake("MatMulFpQ4", kFormula, InferMatMulFpQ4, CostMatMulFpQ4, kMatMulFpQ4Cases),
+            PackedFpQ4),
+    Holding(kMake("MatMulBlockQuantizedFp4Weight", kFormula, InferStored, CostFp4, kFp4Cases),
+            PackedFp4),
     kMake("MatMulBlockQuantizedFp8Weight", kFormula, InferStored, CostFp8, kFp8Cases),
-    kMake("MatMulNBitsMlp", "two MatMulNBits of the same rows; activation and 1 mul per output",
-          InferMlp, CostMlp, kMlpCases),
-    kMake("MatMulNBitsQkv", "three MatMulNBits of the same normalized rows", InferQkv, CostQkv,
-          kQkvCases),
-    kMake("GatherBlockQuantized", "1 convert, 1 mul per output element", InferGatherBlocks,
-          CostGatherBlocks, kGatherBlocksCases, FusionRole::kMovement),
+    Holding(
+        kMake("MatMulNBitsMlp", "two MatMulNBits of the same rows; activation and 1 mul per output",
+              InferMlp, CostMlp, kMlpCases),
+        PackedMlp),
+    Holding(kMake("MatMulNBitsQkv", "three MatMulNBits of the same normalized rows", InferQkv,
+                  CostQkv, kQkvCases),
+            PackedQkv),
+    Holding(kMake("GatherBlockQuantized", "1 convert, 1 mul per output element", InferGatherBlocks,
+                  CostGatherBlocks, kGatherBlocksCases, FusionRole::kMovement),
+            PackedTable),
 };
 
 }  // namespace

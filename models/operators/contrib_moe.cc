@@ -33,19 +33,32 @@ struct Routing {
   bool gated = false;  // fc1 makes gate and value together
 };
 
+// Numbers that an element of a weight holds.
+std::int64_t NumbersPerElement(const OpContext& ctx, int input, std::string_view own_bits) {
+  const std::string type = ctx.op() == "QMoE" ? ctx.String("quant_type", "int") : "fp8";
+  if (ctx.InputType(input) != DType::kUint8 || type == "fp8") return 1;
+  const std::int64_t bits = type != "int" ? 4 : ctx.Int(own_bits, ctx.Int("expert_weight_bits", 4));
+  if (bits != 2 && bits != 4 && bits != 8) throw Error("experts of {} bits", bits);
+  return 8 / bits;
+}
+
 // Numbers of an expert's weight, unpacked.
 Count WeightElements(const OpContext& ctx, int input, std::string_view own_bits) {
   const Shape& w = ctx.InputShape(input);
   if (w.rank() != 3) throw Error("the experts' weight {} is not of rank 3", ToString(w));
-  Count elements = Count(w[1]) * w[2];
-  if (ctx.InputType(input) == DType::kUint8 && ctx.op() == "QMoE" &&
-      ctx.String("quant_type", "int") != "fp8") {
-    const bool fp4 = ctx.String("quant_type", "int") != "int";
-    const std::int64_t bits = fp4 ? 4 : ctx.Int(own_bits, ctx.Int("expert_weight_bits", 4));
-    if (bits != 2 && bits != 4 && bits != 8) throw Error("experts of {} bits", bits);
-    elements *= Count(8 / bits);
+  return Count(w[1]) * w[2] * NumbersPerElement(ctx, input, own_bits);
+}
+
+constexpr std::string_view kBits[] = {"fc1_expert_weight_bits", "fc2_expert_weight_bits",
+                                      "fc3_expert_weight_bits"};
+
+// Weights and their zero points (inputs 11 to 13) are packed alike.
+std::optional<Count> PackedExperts(const OpContext& ctx, int input) {
+  for (int layer = 0; layer < 3; ++layer) {
+    if (input != 2 + 3 * layer && input != 11 + layer) continue;
+    return ctx.InputShape(input).Elements() * NumbersPerElement(ctx, input, kBits[layer]);
   }
-  return elements;
+  return std::nullopt;
 }
 
 Routing RoutingOf(const OpContext& ctx, const ExpertInputs& at) {
@@ -61,7 +74,7 @@ Routing RoutingOf(const OpContext& ctx, const ExpertInputs& at) {
   }
   r.passes = r.tokens * r.active;
   r.gated = ctx.String("activation_type", "relu") == "swiglu" && ctx.Int("swiglu_fusion", 0) != 0;
-  r.inner = (WeightElements(ctx, at.fc2, "fc2_expert_weight_bits") / Count(r.hidden)).value();
+  r.inner = (WeightElements(ctx, at.fc2, kBits[1]) / Count(r.hidden)).value();
   return r;
 }
 
@@ -99,10 +112,9 @@ OpCost CostExperts(const OpContext& ctx, const ExpertInputs& at) {
     int weight, bias, scale;
     std::string_view bits;
     std::int64_t out;
-  } layers[] = {
-      {at.fc1, at.bias1, at.scale1, "fc1_expert_weight_bits", r.inner * (r.gated ? 2 : 1)},
-      {at.fc2, at.bias2, at.scale2, "fc2_expert_weight_bits", r.hidden},
-      {at.fc3, at.bias3, at.scale3, "fc3_expert_weight_bits", r.inner}};
+  } layers[] = {{at.fc1, at.bias1, at.scale1, kBits[0], r.inner * (r.gated ? 2 : 1)},
+                {at.fc2, at.bias2, at.scale2, kBits[1], r.hidden},
+                {at.fc3, at.bias3, at.scale3, kBits[2], r.inner}};
   for (const auto& layer : layers) {
     if (!ctx.HasInput(layer.weight)) continue;
     const Count weights = WeightElements(ctx, layer.weight, layer.bits);
@@ -181,7 +193,8 @@ constexpr OpDef kOps[] = {
      .formula = "MACs = tokens * k * (weights of one expert)",
      .infer = InferMoe,
      .cost = CostQMoe,
-     .cases = kQMoeCases},
+     .cases = kQMoeCases,
+     .packed = PackedExperts},
 };
 
 }  // namespace

@@ -251,7 +251,8 @@ constexpr OpCase kMulIntegerCases[] = {
      .bytes_written = 24},
 };
 
-constexpr ContribOps kMake{FusionRole::kElementwise};
+constexpr ContribOps kMake{FusionRole::kElementwise, "com.microsoft",
+                           IntegerInputs{.computed = kEveryInput}};
 
 constexpr OpDef kOps[] = {
     kMake("QLinearAdd", "dequantize both, 1 add, requantize", InferBinary, CostBinary,

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -37,6 +38,29 @@ enum class FusionRole {
 
 // Operators that own subgraphs; the inference driver runs those, not the operator's own functions.
 enum class ControlFlow { kNone, kIf, kLoop, kScan, kSequenceMap, kGeneration };
+
+// How an operator reads integers that the file stores: they may be quantized numbers, which are
+// weights, or indices, shapes and masks, which are none. Bit i is input i, the last bit stands for
+// every input from there on. Integers of at most 8 bits in an input that is neither are numbers
+// (nobody stores indices so), wider ones are none.
+struct IntegerInputs {
+  std::uint32_t computed = 0;  // numbers of any width: quantized data, biases, zero points
+  std::uint32_t passed = 0;    // elements that come out again: numbers where the outputs are
+
+  constexpr bool Computes(std::size_t input) const { return Has(computed, input); }
+  constexpr bool Passes(std::size_t input) const { return Has(passed, input); }
+
+ private:
+  static constexpr bool Has(std::uint32_t set, std::size_t input) {
+    return ((set >> (input < 31 ? input : 31)) & 1U) != 0;
+  }
+};
+inline constexpr std::uint32_t kEveryInput = ~std::uint32_t{0};
+constexpr std::uint32_t InputSet(std::initializer_list<int> inputs) {
+  std::uint32_t set = 0;
+  for (const int input : inputs) set |= std::uint32_t{1} << input;
+  return set;
+}
 
 // A worked example, counted by hand: drives the unit test and the generated operator table.
 struct OpCase {
@@ -75,6 +99,27 @@ struct OpDef {
   int removed_in = 0;   // first opset without the operator, 0: never removed
   bool random = false;  // differs from run to run: never folded, even when all inputs are constant
   ControlFlow control = ControlFlow::kNone;
+  std::optional<IntegerInputs> integers = {};  // where the role does not tell: IntegersOf
+  // Optional: how many numbers input i holds, where it is not one per element (packed weights);
+  // nullopt for an input that is not packed. Called when the types of the inputs are known.
+  std::optional<Count> (*packed)(const OpContext&, int input) = nullptr;
 };
+
+// Products compute with all of their operands, pointwise operators pass all of them on, movements
+// and views the first.
+constexpr IntegerInputs IntegersOf(const OpDef& def) {
+  if (def.integers) return *def.integers;
+  switch (def.role) {
+    case FusionRole::kAnchor:
+      return {.computed = kEveryInput};
+    case FusionRole::kElementwise:
+      return {.passed = kEveryInput};
+    case FusionRole::kMovement:
+    case FusionRole::kView:
+      return {.passed = InputSet({0})};
+    default:
+      return {};
+  }
+}
 
 }  // namespace dlcost

@@ -147,6 +147,9 @@ constexpr OpCase kDynamicQuantizeLinearCases[] = {
      .bytes_written = 6 + 4 + 1},
 };
 
+// Quantized data and its zero point, of whatever width.
+constexpr IntegerInputs kQuantizedOperands{.computed = InputSet({0, 2})};
+
 constexpr OpDef kOps[] = {
     {.name = "QuantizeLinear",
      .since = {10, 13, 19, 21, 23, 24, 25, 28},
@@ -161,7 +164,8 @@ constexpr OpDef kOps[] = {
      .infer = InferDequantizeLinear,
      .cost = CostDequantizeLinear,
      .role = FusionRole::kElementwise,
-     .cases = kDequantizeLinearCases},
+     .cases = kDequantizeLinearCases,
+     .integers = kQuantizedOperands},
     {.name = "DynamicQuantizeLinear",
      .since = {11},
      .formula = "2 compares, 1 div, 1 convert, 1 integer per element",
@@ -184,7 +188,8 @@ constexpr OpDef kOps[] = {
      .infer = InferDequantizeLinear,
      .cost = CostDequantizeLinear,
      .role = FusionRole::kElementwise,
-     .cases = kDequantizeLinearCases},
+     .cases = kDequantizeLinearCases,
+     .integers = kQuantizedOperands},
 };
 
 }  // namespace

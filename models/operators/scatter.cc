@@ -198,6 +198,8 @@ constexpr std::string_view kFormula =
     "1 operation per update with a reduction, else none; reads data, indices and updates, writes "
     "the result";
 
+constexpr IntegerInputs kDataAndUpdates{.passed = InputSet({0, 2})};
+
 constexpr OpDef kOps[] = {
     {.name = "ScatterElements",
      .since = {11, 13, 16, 18},
@@ -206,7 +208,8 @@ constexpr OpDef kOps[] = {
      .values = ScatterElementsValues,
      .cost = CostScatter,
      .role = FusionRole::kMovement,
-     .cases = kScatterElementsCases},
+     .cases = kScatterElementsCases,
+     .integers = kDataAndUpdates},
     {.name = "Scatter",
      .since = {9},
      .formula = kFormula,
@@ -215,7 +218,8 @@ constexpr OpDef kOps[] = {
      .cost = CostScatter,
      .role = FusionRole::kMovement,
      .cases = kScatterCases,
-     .removed_in = 11},
+     .removed_in = 11,
+     .integers = kDataAndUpdates},
     {.name = "ScatterND",
      .since = {11, 13, 16, 18},
      .formula = kFormula,
@@ -223,7 +227,8 @@ constexpr OpDef kOps[] = {
      .values = ScatterNdValues,
      .cost = CostScatter,
      .role = FusionRole::kMovement,
-     .cases = kScatterNdCases},
+     .cases = kScatterNdCases,
+     .integers = kDataAndUpdates},
     {.name = "TensorScatter",
      .since = {24},
      .formula = "no arithmetic; reads and writes the update, in place",

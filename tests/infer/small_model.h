@@ -44,10 +44,11 @@ class SmallModel {
     return *this;
   }
 
-  SmallModel& Weight(const std::string& name, std::vector<int> dims) {
+  SmallModel& Weight(const std::string& name, std::vector<int> dims,
+                     int type = onnx::TensorProto::FLOAT) {
     auto* tensor = model_.mutable_graph()->add_initializer();
     tensor->set_name(name);
-    tensor->set_data_type(onnx::TensorProto::FLOAT);
+    tensor->set_data_type(type);
     for (const int dim : dims) tensor->add_dims(dim);
     return *this;
   }
@@ -74,6 +75,17 @@ class SmallModel {
                    std::vector<std::string> outputs) {
     AddNode(op, std::move(inputs), std::move(outputs));
     return *this;
+  }
+
+  // An operator of another domain.
+  onnx::NodeProto& AddNodeOf(const std::string& domain, const std::string& op,
+                             std::vector<std::string> inputs, std::vector<std::string> outputs) {
+    auto* opset = model_.add_opset_import();
+    opset->set_domain(domain);
+    opset->set_version(1);
+    onnx::NodeProto& node = AddNode(op, std::move(inputs), std::move(outputs));
+    node.set_domain(domain);
+    return node;
   }
 
   SmallModel& Output(const std::string& name) {
