@@ -14,7 +14,8 @@ Bytes SizeOfTensor(const Tensor& tensor) {
 // What lives inside the graphs of a model, by the node that runs them.
 using InnerPeaks = std::unordered_map<const Node*, Bytes>;
 
-// One graph, main or inner. Memory is owned by the tensor at the root of a chain of views.
+// One graph, main or inner. Memory is owned by the tensor at the root of a chain of views
+// and of outputs in place.
 class Liveness {
  public:
   Liveness(const Graph& graph, const std::vector<const CountedNode*>& nodes,
@@ -23,8 +24,12 @@ class Liveness {
         nodes_(nodes),
         inner_(inner),
         root_(graph_.tensors.size()),
-        last_use_(graph_.tensors.size(), kNever) {
-    for (std::size_t t = 0; t < root_.size(); ++t) root_[t] = static_cast<TensorId>(t);
+        last_use_(graph_.tensors.size(), kNever),
+        size_(graph_.tensors.size()) {
+    for (std::size_t t = 0; t < root_.size(); ++t) {
+      root_[t] = static_cast<TensorId>(t);
+      size_[t] = SizeOfTensor(graph_.tensors[t]);
+    }
   }
 
   Bytes Peak() {
@@ -42,6 +47,7 @@ class Liveness {
 
   void FindRoots() {
     for (const CountedNode* counted : nodes_) {
+      FindMemoryTaken(*counted);
       if (counted->status != NodeStatus::kView) continue;
       const Node& node = *counted->node;
       if (node.inputs.empty() || node.inputs[0] == kNoTensor) continue;
@@ -50,6 +56,19 @@ class Liveness {
           root_[static_cast<std::size_t>(id)] = static_cast<TensorId>(Root(node.inputs[0]));
         }
       }
+    }
+  }
+
+  // What grows in place has the size that it ends with from the start.
+  void FindMemoryTaken(const CountedNode& counted) {
+    for (const Access& access : counted.cost.accesses) {
+      if (access.memory_of == Access::kNoInput) continue;
+      const TensorId from = counted.node->inputs[static_cast<std::size_t>(access.memory_of)];
+      const TensorId to = counted.node->outputs[static_cast<std::size_t>(access.operand)];
+      if (from == kNoTensor || to == kNoTensor) continue;
+      const std::size_t root = Root(from);
+      root_[static_cast<std::size_t>(to)] = static_cast<TensorId>(root);
+      size_[root] = std::max(size_[root], size_[static_cast<std::size_t>(to)]);
     }
   }
 
@@ -63,7 +82,7 @@ class Liveness {
     }
   }
 
-  Bytes SizeAt(std::size_t t) const { return SizeOfTensor(graph_.tensors[t]); }
+  Bytes SizeAt(std::size_t t) const { return size_[t]; }
 
   Bytes Sweep() {
     Bytes live, peak;
@@ -100,6 +119,7 @@ class Liveness {
   const InnerPeaks& inner_;
   std::vector<TensorId> root_;
   std::vector<std::int64_t> last_use_;
+  std::vector<Bytes> size_;
 };
 
 }  // namespace

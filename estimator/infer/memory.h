@@ -25,8 +25,8 @@ std::string WeightsOfUnknown(const InferredModel& model);
 
 // Fills in peak_activation_bytes by liveness: a tensor lives from the node that makes it to its
 // last reader, graph inputs from the start, graph outputs to the end; a view shares its input's
-// memory. While control flow runs, the peak of one run of its graph comes on top of what lives
-// around it.
+// memory, and so does an output in place of an input (Access::memory_of): a growing cache. While
+// control flow runs, the peak of one run of its graph comes on top of what lives around it.
 void MeasurePeakActivations(InferredModel& model);
 
 }  // namespace dlcost

@@ -115,14 +115,19 @@ bool TrafficCounter::IsReadOutside(ValueId value, std::size_t g) const {
   return false;
 }
 
-// A cache grows by the parts that the model makes; the past stays where it is.
+// A cache grows by what stands behind the past, which stays where it is: the first part that comes
+// from outside.
 Bytes TrafficCounter::AppendedBytes(std::size_t n) const {
   Bytes bytes;
+  bool past = true;
   for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
     const ValueId part = values_.Input(n, i);
-    if (part != kNoValue && !values_.IsGraphInput(part)) {
-      bytes += SizeOfTensor(values_.tensor(part)) * values_.node(n).repeat;
+    if (part == kNoValue) continue;
+    if (past && values_.IsGraphInput(part)) {
+      past = false;
+      continue;
     }
+    bytes += SizeOfTensor(values_.tensor(part)) * values_.node(n).repeat;
   }
   return bytes;
 }

@@ -2,14 +2,15 @@
 
 #include "estimator/core/error.h"
 #include "models/operators/attention_core.h"
+#include "models/operators/cache.h"
 #include "models/operators/common.h"
 #include "models/operators/families.h"
 
 namespace dlcost {
 namespace {
 
-// Counting: attention_core.h. RotaryEmbedding: every rotated pair is 4 multiplications and 2
-// additions; it reads the rows of cos and sin that the positions pick.
+// Counting: attention_core.h; a cache grows in place (cache.h). RotaryEmbedding: every rotated pair
+// is 4 multiplications and 2 additions; it reads the rows of cos and sin that the positions pick.
 
 // Batch, heads, length and head size of [batch, heads, length, size] or, packed,
 // [batch, length, heads * size].
@@ -71,6 +72,13 @@ void InferAttention(OpContext& ctx) {
 OpCost CostAttention(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
   AttentionCore core = CoreOf(ctx);
+  for (const int i : {1, 2}) {
+    GrowCache(cost, ctx,
+              {.past = 3 + i,
+               .present = i,
+               .filled = core.offset,
+               .fresh = Count(core.kv_len) - Count(core.offset)});
+  }
   core.causal = ctx.Int("is_causal", 0) != 0;
   core.softcap = ctx.Float("softcap", 0) != 0;
   core.added_masks = ctx.HasInput(3) ? 1 : 0;
@@ -156,7 +164,7 @@ constexpr OpCase kAttentionCases[] = {
      .macs = 64 * 8,
      .flops = 1024 + 64 + 64 + 4 * 64 - 16,
      .bytes_read = 2 * (32 + 8 + 8 + 8 + 56 + 56),
-     .bytes_written = 2 * (32 + 64 + 64)},
+     .bytes_written = 2 * (32 + 8 + 8)},
     {.what = "softcap, causal: dense all the same",
      .attributes = "is_causal=1 softcap=30.0",
      .inputs = "f32[1,1,4,2] f32[1,1,4,2] f32[1,1,4,3]",

@@ -2,6 +2,7 @@
 
 #include "estimator/core/error.h"
 #include "models/operators/attention_core.h"
+#include "models/operators/cache.h"
 #include "models/operators/common.h"
 #include "models/operators/counting.h"
 #include "models/operators/families.h"
@@ -11,7 +12,7 @@ namespace {
 
 // ONNX Runtime's attention over separate heads. Counting: attention_core.h; a bias is 1 addition
 // per projected element; a padding mask and an attention bias are added to every score each. A mask
-// given as lengths (rank 1) is not arithmetic.
+// given as lengths (rank 1) is not arithmetic. A cache grows in place (cache.h).
 
 // Where MultiHeadAttention and its decoder form have their inputs.
 struct HeadInputs {
@@ -92,6 +93,10 @@ void InferHeads(OpContext& ctx, const HeadInputs& at) {
 OpCost CostHeads(const OpContext& ctx, const HeadInputs& at) {
   OpCost cost = StreamAll(ctx);
   const MultiHead m = ReadMultiHead(ctx, at);
+  const Count filled = m.core.offset;
+  GrowCache(cost, ctx, {.past = at.past_key, .present = 1, .filled = filled, .fresh = m.new_keys});
+  GrowCache(cost, ctx,
+            {.past = at.past_value, .present = 2, .filled = filled, .fresh = m.new_keys});
   if (ctx.HasInput(at.bias)) {
     const Count q = m.core.Rows() * m.core.qk_dim;
     const Count kv = Count(m.core.batch) * m.core.kv_heads * m.new_keys *
@@ -169,7 +174,7 @@ constexpr OpCase kMultiHeadCases[] = {
      .macs = 48 * 16,
      .flops = 1536 + 48 + 192 - 16,
      .bytes_read = 4 * (3 * 64 + 2 * 320),
-     .bytes_written = 4 * (64 + 2 * 384)},
+     .bytes_written = 4 * (64 + 2 * 64)},
     {.what = "cross attention with cached keys",
      .attributes = "num_heads=4",
      .inputs = "f32[2,1,32] f32[2,4,6,8] f32[2,4,6,8]",
@@ -187,8 +192,8 @@ constexpr OpCase kMaskedMultiHeadCases[] = {
      .outputs = "f32[2,1,32] f32[2,4,16,8] f32[2,4,16,8]",
      .macs = 48 * 16,
      .flops = 1536 + 48 + 192 - 16,
-     .bytes_read = 4 * (3 * 64 + 2 * 1024 + 1),
-     .bytes_written = 4 * (64 + 2 * 1024)},
+     .bytes_read = 4 * (3 * 64 + 2 * 320 + 1),
+     .bytes_written = 4 * (64 + 2 * 64)},
 };
 
 constexpr OpCase kPackedMultiHeadCases[] = {

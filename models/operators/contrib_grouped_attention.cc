@@ -2,6 +2,7 @@
 
 #include "estimator/core/error.h"
 #include "models/operators/attention_core.h"
+#include "models/operators/cache.h"
 #include "models/operators/common.h"
 #include "models/operators/counting.h"
 #include "models/operators/families.h"
@@ -13,13 +14,12 @@ namespace {
 // rotation of queries and keys, 4 multiplications and 2 additions per pair; normalization of query
 // and key heads, mean square and 2 multiplications per element; a sink or smooth softmax is 1 exp
 // and 1 addition per row; a quantized cache is 1 conversion and 1 multiplication per element read.
-// A cache that past and present share is read where it is filled and written where keys are new.
+// The cache grows in place (cache.h).
 
 struct Grouped {
   AttentionCore core;
   std::int64_t new_keys = 0;
   std::int64_t buffer = 0;  // keys that the present cache has room for
-  bool shared = false;      // past and present are one buffer
 };
 
 std::int64_t KnownScalar(const OpContext& ctx, int input, std::int64_t fallback) {
@@ -54,8 +54,6 @@ Grouped ReadGrouped(const OpContext& ctx, int total) {
   const Count appended = Count(past) + Count(g.new_keys);
   const std::int64_t known = KnownScalar(ctx, total, -1);
   core.kv_len = known >= 0 ? known : appended.value();
-  // A cache with more room than the known length needs is a shared one.
-  g.shared = known >= 0 && past > 0 && appended > Count(known);
   g.buffer = std::max(past, core.kv_len);
   core.offset = std::max<std::int64_t>(core.kv_len - core.q_len, 0);
   core.softcap = ctx.Float("softcap", 0) != 0;
@@ -81,33 +79,20 @@ void InferGrouped(OpContext& ctx, int total) {
   ctx.SetOutput(3, core.type, {core.batch, core.q_heads, core.q_len, core.kv_len});
 }
 
-// Elements of a cache with `keys` keys, in its own element type.
-Count CacheElements(const OpContext& ctx, int input, Count keys) {
-  const Shape& cache = ctx.InputShape(input);
-  return Count(cache[0]) * cache[1] * keys * cache[3];
-}
-
-void AddGroupedAccesses(OpCost& cost, const OpContext& ctx, const Grouped& g) {
+// `cos` is the input with the cosines; sines follow.
+void AddGroupedAccesses(OpCost& cost, const OpContext& ctx, const Grouped& g, int cos) {
   for (int i = 0; i < ctx.NumInputs(); ++i) {
-    const bool cache = i == 3 || i == 4;
-    const bool table = (i == 7 || i == 8) && ctx.HasInput(i);
-    if (cache && g.shared && ctx.HasInput(i)) {
-      const Count filled = std::max(Count(g.core.kv_len) - Count(g.new_keys), Count(0));
-      AddPartialRead(cost, ctx, i, CacheElements(ctx, i, filled), AccessKind::kStrided);
-    } else if (table) {
+    if ((i == cos || i == cos + 1) && ctx.HasInput(i)) {
       const Count rows = std::min(Count(g.core.batch) * g.core.q_len, Count(ctx.InputDim(i, 0)));
       AddPartialRead(cost, ctx, i, rows * ctx.InputDim(i, 1), AccessKind::kGather);
     } else {
       AddRead(cost, ctx, i);
     }
   }
-  for (int i = 0; i < ctx.NumOutputs(); ++i) {
-    if ((i == 1 || i == 2) && g.shared && ctx.HasOutput(i)) {
-      const Count elements = CacheElements(ctx, i + 2, g.new_keys);
-      cost.accesses.push_back({true, i, AccessKind::kInPlace, SizeOf(ctx.OutputType(i), elements)});
-    } else {
-      AddWrite(cost, ctx, i);
-    }
+  for (int i = 0; i < ctx.NumOutputs(); ++i) AddWrite(cost, ctx, i);
+  const Count filled = std::max(Count(g.core.kv_len) - Count(g.new_keys), Count(0));
+  for (const int i : {1, 2}) {
+    GrowCache(cost, ctx, {.past = i + 2, .present = i, .filled = filled, .fresh = g.new_keys});
   }
 }
 
@@ -126,7 +111,7 @@ OpCost CostGroupQuery(const OpContext& ctx) {
   OpCost cost;
   Grouped g = ReadGrouped(ctx, 6);
   AttentionCore& core = g.core;
-  AddGroupedAccesses(cost, ctx, g);
+  AddGroupedAccesses(cost, ctx, g, 7);
   AddRotation(cost, ctx, g, 7);
   core.added_masks = ctx.HasInput(10) ? 1 : 0;
   if (ctx.HasInput(14)) {
@@ -154,8 +139,9 @@ void InferSparse(OpContext& ctx) { InferGrouped(ctx, 7); }
 
 // Which blocks are kept is in the inputs; at most all of them.
 OpCost CostSparse(const OpContext& ctx) {
-  OpCost cost = StreamAll(ctx);
+  OpCost cost;
   const Grouped g = ReadGrouped(ctx, 7);
+  AddGroupedAccesses(cost, ctx, g, 9);
   AddRotation(cost, ctx, g, 9);
   AddAttention(cost, g.core);
   cost.note = "an upper bound: no block is taken for masked";
@@ -209,7 +195,8 @@ OpCost CostPaged(const OpContext& ctx) {
   for (const int i : {1, 2}) {
     if (!ctx.HasOutput(i) || !ctx.HasInput(i + 2)) continue;
     const Count elements = Count(g.new_keys) * ctx.InputShape(i + 2).Product(2, 4);
-    cost.accesses.push_back({true, i, AccessKind::kInPlace, SizeOf(ctx.OutputType(i), elements)});
+    cost.accesses.push_back(
+        {true, i, AccessKind::kInPlace, SizeOf(ctx.OutputType(i), elements), i + 2});
   }
   AddRotation(cost, ctx, g, 8);
   AddAttention(cost, core);
@@ -227,7 +214,7 @@ constexpr OpCase kGroupQueryCases[] = {
      .macs = 192 * 16,
      .flops = 6144 + 192 + 4 * 192 - 48 + 144 * 6,
      .bytes_read = 2 * (192 + 96 + 96 + 160 + 160) + 8 + 4 + 2 * 2 * 24,
-     .bytes_written = 2 * (192 + 256 + 256)},
+     .bytes_written = 2 * (192 + 96 + 96)},
     {.what = "packed, one token in a shared cache of 16 that then holds 8: 64 scores in 8 rows",
      .attributes = "num_heads=4 kv_num_heads=2",
      .inputs = "f16[2,1,64] _ _ f16[2,2,16,8] f16[2,2,16,8] i32[2] i32[]{8}",
@@ -246,8 +233,8 @@ constexpr OpCase kSparseCases[] = {
      .outputs = "f16[2,3,32] f16[2,2,16,8] f16[2,2,16,8]",
      .macs = 192 * 16,
      .flops = 6144 + 192 + 4 * 192 - 48,
-     .bytes_read = 2 * (192 + 192 + 1024) + 8 + 4 + 4 + 8,
-     .bytes_written = 2 * (192 + 1024)},
+     .bytes_read = 2 * (192 + 192 + 2 * 160) + 8 + 4 + 4 + 8,
+     .bytes_written = 2 * (192 + 2 * 96)},
 };
 
 // 2 sequences of 2 blocks of 4 keys: 3 * 4 * 8 = 96 scores in 12 rows.

@@ -4,6 +4,7 @@
 
 #include "estimator/core/error.h"
 #include "models/operators/attention_core.h"
+#include "models/operators/cache.h"
 #include "models/operators/common.h"
 #include "models/operators/contrib.h"
 #include "models/operators/counting.h"
@@ -132,6 +133,12 @@ OpCost CostDecoder(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
   Count new_keys;
   const AttentionCore core = DecoderCore(ctx, &new_keys);
+  if (Flag(ctx, 9)) {
+    const Count filled = Count(core.kv_len) - new_keys;
+    for (const int i : {1, 2}) {
+      GrowCache(cost, ctx, {.past = i + 5, .present = i, .filled = filled, .fresh = new_keys});
+    }
+  }
   const Count width = ctx.InputDim(0, 2);
   const Count projected = Count(core.batch) * (Count(core.q_len) + new_keys * 2) * width;
   cost.work.Add(OpClass::kMac, core.type, projected * width);
@@ -191,9 +198,10 @@ OpCost CostSelected(const OpContext& ctx, const SelectedInputs& at) {
   AddWrite(cost, ctx, 0);
   const Count fresh = Count(core.q_len) * core.kv_heads * core.qk_dim;
   for (const int i : {1, 2}) {
-    if (ctx.HasOutput(i)) {
-      cost.accesses.push_back({true, i, AccessKind::kInPlace, SizeOf(ctx.OutputType(i), fresh)});
-    }
+    if (!ctx.HasOutput(i)) continue;
+    const int past = i == 1 ? at.key_cache : at.value_cache;
+    cost.accesses.push_back(
+        {true, i, AccessKind::kInPlace, SizeOf(ctx.OutputType(i), fresh), past});
   }
   AddAttention(cost, core);
   cost.note = "an upper bound: every selection is taken for full";
@@ -239,7 +247,7 @@ constexpr OpCase kDecoderCases[] = {
      .macs = 384 + 20 * 8,
      .flops = 2 * 544 + 48 + 20 + 80 - 8,
      .bytes_read = 4 * (16 + 16 + 64 + 128 + 24 + 24 + 24) + 4,
-     .bytes_written = 4 * (16 + 40 + 40)},
+     .bytes_written = 4 * (16 + 16 + 16)},
 };
 
 // 3 tokens, 2 heads, 4 selected keys: 24 scores in 6 rows of 8 MACs.

@@ -2,6 +2,7 @@
 
 #include "estimator/core/error.h"
 #include "models/operators/attention_core.h"
+#include "models/operators/cache.h"
 #include "models/operators/common.h"
 #include "models/operators/counting.h"
 #include "models/operators/families.h"
@@ -12,8 +13,8 @@ namespace {
 // ONNX Runtime's attention with the input projection inside. Counting: the projection is a matrix
 // product of all tokens with the merged weight, its bias 1 addition per projected element; then
 // attention_core.h; a mask of rank 2 or more and an attention bias are added to every score each;
-// do_rotary rotates queries and keys, 4 multiplications and 2 additions per pair. The nest is that
-// of the attention.
+// do_rotary rotates queries and keys, 4 multiplications and 2 additions per pair. A cache grows in
+// place (cache.h). The nest is that of the attention.
 
 // Where each form has its inputs.
 struct ProjectedInputs {
@@ -89,6 +90,12 @@ void InferProjected(OpContext& ctx, const ProjectedInputs& at, DType type) {
 OpCost CostProjected(const OpContext& ctx, const ProjectedInputs& at, DType type) {
   OpCost cost = StreamAll(ctx);
   const Projected p = ReadProjected(ctx, at, type);
+  GrowCache(cost, ctx,
+            {.past = at.past,
+             .present = 1,
+             .axis = 3,
+             .filled = p.core.offset,
+             .fresh = ctx.InputDim(0, 1)});
   const Count projected = p.tokens * (Count(p.q_width) + Count(p.kv_width));
   cost.work.Add(OpClass::kMac, ctx.InputType(0), projected * p.input);
   if (ctx.HasInput(at.bias)) cost.work.Add(OpClass::kAdd, type, projected);
@@ -175,7 +182,7 @@ constexpr OpCase kAttentionCases[] = {
      .macs = 6144 + 48 * 16,
      .flops = 2 * 6912 + 192 + 48 + 192 - 16,
      .bytes_read = 4 * (64 + 3072 + 96 + 640),
-     .bytes_written = 4 * (64 + 768)},
+     .bytes_written = 4 * (64 + 128)},
 };
 
 // Besides, 1 multiplication per projected element.

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "estimator/core/error.h"
+#include "models/operators/cache.h"
 #include "models/operators/common.h"
 #include "models/operators/counting.h"
 #include "models/operators/families.h"
@@ -91,11 +92,13 @@ void AddIndexer(OpCost& cost, const Indexer& x) {
 struct Padded {
   Indexer indexer;
   std::int64_t keys = 0;      // of present_key
+  std::int64_t fresh = 0;     // of these, new
   std::int64_t buffered = 0;  // csa: of present_proj_buffer
 };
 
+constexpr int kPastKey = 7, kPastLength = 12, kBuffer = 13;
+
 Padded ReadPadded(const OpContext& ctx) {
-  constexpr int kPastKey = 7, kPastLength = 12, kBuffer = 13;
   RequireRank(ctx, 0, 3);
   Padded p{ReadIndexer(ctx)};
   Indexer& x = p.indexer;
@@ -104,6 +107,7 @@ Padded ReadPadded(const OpContext& ctx) {
   const bool shared = ctx.HasInput(kPastLength);
   if (!x.csa) {
     p.keys = shared ? past : (Count(past) + Count(length)).value();
+    p.fresh = length;
     x.entries = p.keys / x.ratio;
     x.new_entries = Count(batch) * x.entries;  // pooled again from raw keys in every call
     return p;
@@ -114,6 +118,7 @@ Padded ReadPadded(const OpContext& ctx) {
   const Count pending = Count(held >= x.ratio ? held - x.ratio : held) + Count(length);
   const std::int64_t windows = pending.value() / x.ratio;
   p.buffered = windows > 0 ? x.ratio + pending.value() % x.ratio : held + length;
+  p.fresh = windows;
   x.new_entries = Count(batch) * windows;
   p.keys = shared ? past : (Count(past) + Count(windows)).value();
   x.entries = p.keys;
@@ -135,7 +140,14 @@ void InferPadded(OpContext& ctx) {
 
 OpCost CostPadded(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
-  AddIndexer(cost, ReadPadded(ctx).indexer);
+  const Padded p = ReadPadded(ctx);
+  if (ctx.HasInput(kPastKey)) {
+    const Count filled = ctx.InputDim(kPastKey, 1);
+    const Count fresh = p.fresh;
+    GrowCache(cost, ctx,
+              {.past = kPastKey, .present = 1, .axis = 1, .filled = filled, .fresh = fresh});
+  }
+  AddIndexer(cost, p.indexer);
   return cost;
 }
 
@@ -182,7 +194,7 @@ constexpr OpCase kPaddedCases[] = {
      .macs = 48,
      .flops = 96 + 7 * 24 + 24 + 30,
      .bytes_read = 2 * (16 + 8 + 4 + 4 + 32 + 32 + 16),
-     .bytes_written = 40 + 48},
+     .bytes_written = 40 + 16},
     // 2 new windows of 2 tokens, 3 entries. 4 + 2 = 6 vectors, 4 of 4 channels rotated: 6 * (4 mul,
     // 4 add, 1 div, 1 sqrt + 16 mul + 4 add); 32 gated elements in 8 rows: 32 add, 24 compares, 56
     // add, 32 div, 32 MACs. 12 scores, 24 products of 5 MACs: 24 + 12 compares, 12 mul.
@@ -195,7 +207,7 @@ constexpr OpCase kPaddedCases[] = {
      .macs = 32 + 120,
      .flops = 304 + 10 * 30 + 144 + 48,
      .bytes_read = 2 * (32 + 32 + 4 + 4 + 32 + 32 + 4 + 32 + 16 + 8 + 32) + 32,
-     .bytes_written = 32 + 24 + 64}};
+     .bytes_written = 32 + 16 + 64}};
 
 // 3 queries of 2 heads; at most 3 / 2 + 1 = 2 new entries, 4 held. 8 vectors of 24; 8 add, 8 div;
 // 12 scores, 24 products of 4 MACs: 24 + 12 compares, 12 add, 12 mul.

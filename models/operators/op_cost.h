@@ -29,6 +29,9 @@ struct Access {
   int operand = 0;  // index among the node's inputs or outputs, or kAttributes
   AccessKind kind = AccessKind::kStream;
   Bytes bytes;
+  // Of an output in place: the input whose memory it takes over, as a growing cache does.
+  int memory_of = kNoInput;
+  static constexpr int kNoInput = -1;
 };
 
 // The loop nests that algorithms and timing models understand.

@@ -139,7 +139,7 @@ OpCost CostTensorScatter(const OpContext& ctx) {
   OpCost cost;
   AddRead(cost, ctx, 1);
   AddRead(cost, ctx, 2);
-  cost.accesses.push_back({true, 0, AccessKind::kInPlace, ctx.InputBytes(1)});
+  cost.accesses.push_back({true, 0, AccessKind::kInPlace, ctx.InputBytes(1), 0});
   return cost;
 }
 

@@ -175,5 +175,15 @@ TEST(Weights, OfUnknownOperatorsAreWhatNobodyElseReads) {
   EXPECT_EQ(NodeOf(inferred, "n_y").parameters, Count(64));
 }
 
+// Past and present are one buffer: queries, keys, values, 2 caches of 8 positions, the output.
+TEST(PeakMemory, ACacheGrowsInPlace) {
+  SmallModel model(24);
+  for (const char* name : {"q", "k", "v"}) model.Input(name, {1, 2, 1, 4});
+  for (const char* name : {"pk", "pv"}) model.Input(name, {1, 2, 7, 4});
+  model.Node("Attention", {"q", "k", "v", "", "pk", "pv"}, {"y", "ck", "cv"});
+  model.Output("y").Output("ck").Output("cv");
+  EXPECT_EQ(model.Infer().peak_activation_bytes, Bytes(4 * (3 * 8 + 2 * 64 + 8)));
+}
+
 }  // namespace
 }  // namespace dlcost
