@@ -58,6 +58,20 @@ ConvLayout NhwcLayout(const OpContext& ctx) {
 void InferNhwcConv(OpContext& ctx) { InferLaidOut(ctx, NhwcLayout(ctx)); }
 OpCost CostNhwcConv(const OpContext& ctx) { return CostFused(ctx, NhwcLayout(ctx)); }
 
+// Blocks are of 8 or 16 channels, as the machine has it that the file was made for: the filters of
+// the convolution behind tell. Without one, 8 is the least that either pads to.
+std::int64_t BlockedChannels(const OpContext& ctx, std::int64_t channels) {
+  const Node* conv = ctx.ReaderOf(0, "Conv");
+  const Shape* filters = conv == nullptr ? nullptr : ctx.InputShapeOf(*conv, 1);
+  if (filters != nullptr && filters->rank() > 1) {
+    const AttributeValue* group = conv->FindAttribute("group");
+    const auto* groups = group == nullptr ? nullptr : std::get_if<std::int64_t>(group);
+    const Count padded = Count((*filters)[1]) * (groups == nullptr ? 1 : *groups);
+    if (padded >= Count(channels)) return padded.value();
+  }
+  return RoundUp(channels, 8).value();
+}
+
 // Channels move between plain, last and blocked order; a move of everything.
 void InferReorderInput(OpContext& ctx) {
   ctx.SetOutputType(0, ctx.InputType(0));
@@ -68,6 +82,7 @@ void InferReorderInput(OpContext& ctx) {
     dims.insert(dims.begin() + 1, dims.back());
     dims.pop_back();
   }
+  dims[1] = BlockedChannels(ctx, dims[1]);
   ctx.SetOutput(0, ctx.InputType(0), Shape(std::move(dims)));
 }
 
@@ -191,6 +206,11 @@ constexpr OpCase kReorderInputCases[] = {
      .inputs = "f32[1,4,4,8]",
      .outputs = "f32[1,8,4,4]",
      .bytes_read = 512,
+     .bytes_written = 512},
+    {.what = "5 channels fill a block of 8",
+     .inputs = "f32[1,5,4,4]",
+     .outputs = "f32[1,8,4,4]",
+     .bytes_read = 320,
      .bytes_written = 512},
 };
 

@@ -47,6 +47,25 @@ const Shape& OpContext::InputShape(int i) const {
 
 std::int64_t OpContext::InputDim(int i, std::int64_t axis) const { return InputShape(i).At(axis); }
 
+const Node* OpContext::ReaderOf(int i, std::string_view op) const {
+  // A node that stands outside its graph, as a made-up one, has none behind it.
+  const bool inside = !graph_.nodes.empty() && &node_ >= graph_.nodes.data() &&
+                      &node_ < graph_.nodes.data() + graph_.nodes.size();
+  if (!inside || !HasOutput(i)) return nullptr;
+  const TensorId output = node_.outputs[static_cast<std::size_t>(i)];
+  for (const Node* node = &node_ + 1; node != graph_.nodes.data() + graph_.nodes.size(); ++node) {
+    if (node->inputs.empty() || node->inputs[0] != output) continue;
+    return node->op == op && node->domain == node_.domain ? node : nullptr;
+  }
+  return nullptr;
+}
+
+const Shape* OpContext::InputShapeOf(const Node& node, std::size_t input) const {
+  if (input >= node.inputs.size() || node.inputs[input] == kNoTensor) return nullptr;
+  const auto& shape = graph_.tensors[static_cast<std::size_t>(node.inputs[input])].type.shape;
+  return shape ? &*shape : nullptr;
+}
+
 const Value* OpContext::InputValue(int i) const {
   return HasInput(i) ? Input(i).value.get() : nullptr;
 }

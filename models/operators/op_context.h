@@ -43,6 +43,11 @@ class OpContext {
   bool InputShapeKnown(int i) const;
   const Shape& InputShape(int i) const;  // throws Unresolved when unknown
   std::int64_t InputDim(int i, std::int64_t axis) const;
+  // The first node behind this one in the file that reads output i as its first input, as far as it
+  // is one of `op` of the same domain; null otherwise.
+  const Node* ReaderOf(int i, std::string_view op) const;
+  // The shape of input `input` of another node of this graph; null when it is not known.
+  const Shape* InputShapeOf(const Node& node, std::size_t input) const;
   int InputRank(int i) const { return InputShape(i).Rank(); }
   const Value* InputValue(int i) const;  // null when missing or not known
   ValuePtr SharedInputValue(int i) const;
