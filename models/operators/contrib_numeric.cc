@@ -142,6 +142,7 @@ constexpr OpCase kIrfftCases[] = {
 };
 
 constexpr ContribOps kMake;
+constexpr ContribOps kMakeExtension{FusionRole::kOpaque, "ai.onnx.contrib"};
 
 constexpr auto kPointwise = FusionRole::kElementwise;
 
@@ -153,6 +154,8 @@ constexpr OpDef kOps[] = {
     kMake("CDist", "1 add, 1 MAC per pair and column, 1 sqrt per pair", InferCDist, CostCDist,
           kCDistCases),
     kMake("Inverse", "MACs = n^3 per matrix", InferSameAsInput, CostInverse, kInverseCases),
+    kMakeExtension("Inverse", "MACs = n^3 per matrix", InferSameAsInput, CostInverse,
+                   kInverseCases),
     kMake("Rfft", "n / 4 * log2(n) butterflies of 4 mul and 6 add", InferRfft, CostTransform,
           kRfftCases),
     kMake("Irfft", "n / 4 * log2(n) butterflies of 4 mul and 6 add", InferIrfft, CostTransform,

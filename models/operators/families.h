@@ -87,5 +87,7 @@ std::span<const OpDef> ContribOptimizerOps();
 std::span<const OpDef> ContribScatterGradientOps();
 std::span<const OpDef> ContribNhwcOps();
 std::span<const OpDef> ContribAliasOps();
+// The package onnxruntime-extensions.
+std::span<const OpDef> ExtensionOps();
 
 }  // namespace dlcost

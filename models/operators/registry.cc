@@ -109,6 +109,7 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       ContribScatterGradientOps(),
       ContribNhwcOps(),
       ContribAliasOps(),
+      ExtensionOps(),
   };
   return families;
 }
