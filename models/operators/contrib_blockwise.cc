@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
 #include "models/operators/contrib.h"
@@ -221,65 +219,6 @@ std::optional<Count> PackedQkv(const OpContext& ctx, int input) {
   return PackedProjection(ctx, input, 3, {"Nq", "Nkv", "Nkv"});
 }
 
-// Numbers of u8 data that hold several each.
-std::int64_t Packed(const OpContext& ctx) {
-  if (ctx.InputType(0) != DType::kUint8) return 1;
-  const std::int64_t bits = ctx.Int("bits", 4);
-  if (bits != 2 && bits != 4 && bits != 8) throw Error("bits is {}, not 2, 4 or 8", bits);
-  return 8 / bits;
-}
-
-std::size_t GatherAxis(const OpContext& ctx) {
-  return NormalizeAxis(ctx.Int("gather_axis", 0), ctx.InputShape(0).rank());
-}
-
-// Inputs: data, indices, scales, zero_points. Like Gather, and dequantized to the scales' type.
-void InferGatherBlocks(OpContext& ctx) {
-  ctx.SetOutputType(0, ctx.InputType(2));
-  const Shape& data = ctx.InputShape(0);
-  const Shape& indices = ctx.InputShape(1);
-  const std::size_t axis = GatherAxis(ctx);
-  std::vector<std::int64_t> dims = data.dims();
-  dims.back() = (Count(dims.back()) * Packed(ctx)).value();
-  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
-  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), indices.begin(), indices.end());
-  ctx.SetOutput(0, ctx.InputType(2), Shape(std::move(dims)));
-}
-
-std::optional<Count> PackedTable(const OpContext& ctx, int input) {
-  if (input != 0 && input != 3) return std::nullopt;
-  if (ctx.InputType(input) != DType::kUint8) return std::nullopt;
-  return ctx.InputShape(input).Elements() * Packed(ctx);
-}
-
-OpCost CostGatherBlocks(const OpContext& ctx) {
-  OpCost cost;
-  const Shape& data = ctx.InputShape(0);
-  const std::size_t axis = GatherAxis(ctx);
-  const Count rows = std::min(ctx.InputShape(1).Elements(), Count(data[axis]));
-  for (int i = 0; i < ctx.NumInputs(); ++i) {
-    if (!ctx.HasInput(i)) continue;
-    if (i == 1) {
-      AddRead(cost, ctx, i);
-      continue;
-    }
-    // The taken rows of data, scales and zero points.
-    const Shape& shape = ctx.InputShape(i);
-    const Count row = shape.At(static_cast<std::int64_t>(axis)) > 0
-                          ? shape.Elements() / Count(shape[axis])
-                          : Count(0);
-    AddPartialRead(cost, ctx, i, std::min(rows, Count(shape[axis])) * row, AccessKind::kGather);
-  }
-  AddWrite(cost, ctx, 0);
-  const DType type = ctx.InputType(2);
-  const Count outputs = ctx.OutputShape(0).Elements();
-  cost.work.Add(OpClass::kConvert, type, outputs);
-  if (ctx.HasInput(3)) cost.work.Add(OpClass::kInteger, DType::kInt32, outputs);
-  cost.work.Add(OpClass::kMul, type, outputs);
-  cost.nest = ElementwiseNest{outputs};
-  return cost;
-}
-
 // 3 * 8 outputs, K = 64 in 2 blocks.
 constexpr OpCase kMatMulNBitsCases[] = {
     {.what = "4 bits in blocks of 32, zero points, bias",
@@ -358,23 +297,6 @@ constexpr OpCase kQkvCases[] = {
      .bytes_written = 48 + 24 + 24},
 };
 
-constexpr OpCase kGatherBlocksCases[] = {
-    {.what = "2 rows of 64 numbers of 4 bits, 2 blocks each",
-     .attributes = "block_size=32 quantize_axis=1",
-     .inputs = "w:u4[100,64] i64[2] w:f16[100,2]",
-     .outputs = "f16[2,64]",
-     .flops = 128,
-     .bytes_read = 64 + 16 + 8,
-     .bytes_written = 256},
-    {.what = "the same, two numbers in a byte",
-     .attributes = "block_size=32 quantize_axis=1 bits=4",
-     .inputs = "w:u8[100,32] i64[1,2] w:f16[100,2]",
-     .outputs = "f16[1,2,64]",
-     .flops = 128,
-     .bytes_read = 64 + 16 + 8,
-     .bytes_written = 256},
-};
-
 // Operands are numbers or 32-bit indices and shapes: the width tells.
 constexpr ContribOps kMake{FusionRole::kAnchor, "com.microsoft", IntegerInputs{}};
 
@@ -403,9 +325,6 @@ constexpr OpDef kOps[] = {
     Holding(kMake("MatMulNBitsQkv", "three MatMulNBits of the same normalized rows", InferQkv,
                   CostQkv, kQkvCases),
             PackedQkv),
-    Holding(kMake("GatherBlockQuantized", "1 convert, 1 mul per output element", InferGatherBlocks,
-                  CostGatherBlocks, kGatherBlocksCases, FusionRole::kMovement),
-            PackedTable),
 };
 
 }  // namespace
