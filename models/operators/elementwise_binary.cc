@@ -242,7 +242,9 @@ constexpr OpDef kOtherOps[] = {
      .values = BitShiftValues,
      .cost = CostBitShift,
      .role = FusionRole::kElementwise,
-     .cases = kBitShiftCases},
+     .cases = kBitShiftCases,
+     // Who shifts stored bits takes codes of a few bits out of them.
+     .integers = IntegerInputs{.computed = InputSet({0}), .passed = InputSet({1})}},
 };
 
 }  // namespace

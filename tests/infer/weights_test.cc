@@ -9,7 +9,8 @@ namespace {
 
 constexpr int kF32 = onnx::TensorProto::FLOAT, kI64 = onnx::TensorProto::INT64,
               kI32 = onnx::TensorProto::INT32, kI8 = onnx::TensorProto::INT8,
-              kU8 = onnx::TensorProto::UINT8, kBool = onnx::TensorProto::BOOL;
+              kU32 = onnx::TensorProto::UINT32, kU8 = onnx::TensorProto::UINT8,
+              kBool = onnx::TensorProto::BOOL;
 constexpr int kI4 = 22;  // INT4, younger than the proto
 constexpr const char* kOrt = "com.microsoft";
 
@@ -65,6 +66,21 @@ TEST(Weights, OfATableThatIsCast) {
   SetTo(model.AddNode("Cast", {"rows"}, {"reals"}), kF32);
   model.Node("Mul", {"reals", "scale"}, {"y"}).Output("y");
   ExpectWeights(model.Infer(), 1600 + 16, 1600 + 64);
+}
+
+// Codes of a few bits in words, taken out by shifts.
+TEST(Weights, OfWordsThatAreShifted) {
+  SmallModel model;
+  model.Input("x", {2, 8}).Weight("words", {8, 4}, kU32).Weight("shifts", {8, 1, 4}, kU32);
+  model.Ints("axis", {0}).Node("Unsqueeze", {"words", "axis"}, {"w1"});
+  model.Node("BitShift", {"w1", "shifts"}, {"codes"});
+  auto* direction = model.proto().mutable_graph()->mutable_node(1)->add_attribute();
+  direction->set_name("direction");
+  direction->set_type(onnx::AttributeProto::STRING);
+  direction->set_s("RIGHT");
+  SetTo(model.AddNode("Cast", {"codes"}, {"reals"}), kF32);
+  model.Node("MatMul", {"x", "reals"}, {"y"}).Output("y");
+  ExpectWeights(model.Infer(), 32, 128);
 }
 
 TEST(Weights, BehindFoldedNodesLeaveTheirShapesOut) {
