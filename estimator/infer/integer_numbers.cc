@@ -5,14 +5,14 @@
 namespace dlcost {
 namespace {
 
-IntegerInputs InputsOf(const Reader& reader) {
+IntegerInputs InputsOf(const ReadingNode& reader) {
   return reader.def == nullptr ? IntegerInputs{} : IntegersOf(*reader.def);
 }
 
 bool IsNarrow(const Tensor& tensor) { return Bits(tensor.type.dtype) <= 8; }
 
 // Where the type of an output is not known, reals are what integers usually become.
-bool MakesReals(const Reader& reader) {
+bool MakesReals(const ReadingNode& reader) {
   const std::vector<TensorId>& outputs = reader.node->outputs;
   return std::any_of(outputs.begin(), outputs.end(), [&](TensorId id) {
     if (id == kNoTensor) return false;
@@ -24,7 +24,7 @@ bool MakesReals(const Reader& reader) {
 }  // namespace
 
 IntegerNumbers::IntegerNumbers(const Places& places) : places_(places) {
-  for (const Reader& reader : places.readers()) {
+  for (const ReadingNode& reader : places.readers()) {
     for (std::size_t i = 0; i < reader.node->inputs.size(); ++i) {
       if (reader.node->inputs[i] == kNoTensor) continue;
       const Place place = places.Resolve({reader.graph, reader.node->inputs[i]});
@@ -38,7 +38,8 @@ IntegerNumbers::IntegerNumbers(const Places& places) : places_(places) {
   }
 }
 
-bool IntegerNumbers::IsRead(const Reader& reader, std::size_t input, const Tensor& tensor) const {
+bool IntegerNumbers::IsRead(const ReadingNode& reader, std::size_t input,
+                            const Tensor& tensor) const {
   if (!IsInteger(tensor.type.dtype)) return false;
   const IntegerInputs inputs = InputsOf(reader);
   if (inputs.Computes(input)) return true;
@@ -53,7 +54,7 @@ void IntegerNumbers::Mark(Place place) {
 void IntegerNumbers::PassBack(Place place) {
   const Tensor& tensor = TensorAt(place);
   if (const Place* inside = places_.Inside(tensor)) return Mark(places_.Resolve(*inside));
-  const Reader* producer = places_.Producer(tensor);
+  const ReadingNode* producer = places_.Producer(tensor);
   if (producer == nullptr) return;
   const IntegerInputs inputs = InputsOf(*producer);
   for (std::size_t i = 0; i < producer->node->inputs.size(); ++i) {

@@ -18,7 +18,7 @@ class IntegerNumbers {
   bool Has(const Tensor* identity) const { return numbers_.count(identity) != 0; }
 
  private:
-  bool IsRead(const Reader& reader, std::size_t input, const Tensor& tensor) const;
+  bool IsRead(const ReadingNode& reader, std::size_t input, const Tensor& tensor) const;
   void Mark(Place place);
   void PassBack(Place place);
 

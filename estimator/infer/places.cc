@@ -116,7 +116,7 @@ const Tensor* Places::Identity(Place place) const {
   return &TensorAt({found == originals_.end() ? place.graph : found->second, place.id});
 }
 
-const Reader* Places::Producer(const Tensor& tensor) const {
+const ReadingNode* Places::Producer(const Tensor& tensor) const {
   const auto found = producers_.find(&tensor);
   return found == producers_.end() ? nullptr : &readers_[found->second];
 }

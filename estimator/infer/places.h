@@ -19,7 +19,7 @@ inline const Tensor& TensorAt(Place place) {
 }
 
 // A node that reads, with the row that it belongs to.
-struct Reader {
+struct ReadingNode {
   const Node* node;
   Graph* graph;
   const OpDef* def;  // null: an operator that nobody defined
@@ -35,13 +35,13 @@ class Places {
   Places(const Places&) = delete;
   Places& operator=(const Places&) = delete;
 
-  const std::vector<Reader>& readers() const { return readers_; }
+  const std::vector<ReadingNode>& readers() const { return readers_; }
   // A value that inner graphs capture is the outer graph's.
   Place Resolve(Place place) const;
   // Stands for a tensor in every copy of its graph.
   const Tensor* Identity(Place place) const;
   // What makes the tensor, as far as it leads back to something stored; null otherwise.
-  const Reader* Producer(const Tensor& tensor) const;
+  const ReadingNode* Producer(const Tensor& tensor) const;
   // A graph inside may hand out a weight of its own (a branch that chooses between two of them):
   // where it is there; null otherwise.
   const Place* Inside(const Tensor& tensor) const;
@@ -53,7 +53,7 @@ class Places {
   void AddCaptures(const Graph& inner, const Graph& outer);
   void AddResults(const Subgraph& subgraph);
 
-  std::vector<Reader> readers_;
+  std::vector<ReadingNode> readers_;
   std::deque<Graph> unfollowed_;  // copies, with the types of constants filled in
   std::unordered_map<const Tensor*, std::size_t> producers_;  // index into readers_
   std::unordered_map<const Tensor*, Place> captured_;         // inner tensor -> outer place

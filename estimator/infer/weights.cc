@@ -17,7 +17,7 @@ struct Packing {
 };
 
 // nullopt: one per element, or not known.
-std::optional<Packing> PackingOf(const Reader& reader, std::size_t input) {
+std::optional<Packing> PackingOf(const ReadingNode& reader, std::size_t input) {
   if (reader.def == nullptr || reader.def->packed == nullptr) return std::nullopt;
   const OpContext ctx(*reader.graph, *reader.node, SinceVersion(*reader.def, reader.node->opset));
   const auto i = static_cast<int>(input);
@@ -44,7 +44,7 @@ class WeightCounter {
     }
     // What nobody else reads belongs to nodes of which nothing is known.
     for (const bool known : {true, false}) {
-      for (const Reader& reader : places_.readers()) {
+      for (const ReadingNode& reader : places_.readers()) {
         if ((reader.row->status != NodeStatus::kUnknown) == known) Read(reader);
       }
     }
@@ -56,7 +56,7 @@ class WeightCounter {
     std::optional<Packing> packing;
   };
 
-  void Read(const Reader& reader) {
+  void Read(const ReadingNode& reader) {
     CountedNode& row = *reader.row;
     if (row.status == NodeStatus::kMetadata) return;
     row_ = &row;
@@ -85,7 +85,7 @@ class WeightCounter {
       }
       // A weight that is expanded to the batch is known before the run without being constant.
       if (!tensor.foldable || !visited_.insert(places_.Identity(place)).second) continue;
-      const Reader* producer = places_.Producer(tensor);
+      const ReadingNode* producer = places_.Producer(tensor);
       if (producer == nullptr || IsGenerator(*producer->node)) {
         // Folded, but not from constants alone: a mask or a range as long as the input.
         if (tensor.constant) Add(place, producer, item.packing);
@@ -103,7 +103,7 @@ class WeightCounter {
            producer.op == "EyeLike";
   }
 
-  void Add(Place place, const Reader* producer, const std::optional<Packing>& packing) {
+  void Add(Place place, const ReadingNode* producer, const std::optional<Packing>& packing) {
     const Tensor& tensor = TensorAt(place);
     if (!tensor.type.shape) return;
     if (producer == nullptr && !tensor.is_initializer) return;
