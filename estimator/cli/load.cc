@@ -14,28 +14,26 @@
 namespace dlcost {
 namespace {
 
-void AddSymbols(const Tensor& tensor, std::set<std::string>& symbols) {
-  if (!tensor.declared || !tensor.declared->dims) return;
-  for (const Dim& dim : *tensor.declared->dims) {
-    if (dim.size < 0 && !dim.symbol.empty()) symbols.insert(dim.symbol);
+// Whether `name` can be bound in the model: an open dimension of an input, "x[3]", or a size that
+// only inner tensors have.
+bool HasDim(const Model& model, const std::string& name) {
+  for (const OpenDim& dim : OpenDimsOf(model)) {
+    if (dim.key == name || PartsOf(dim.key).count(name) != 0) return true;
+    for (const OpenDim::Place& place : dim.places) {
+      if (AxisKey(place.input, place.axis) == name) return true;
+    }
   }
-}
-
-// Names of the symbolic dimensions of the model's inputs.
-std::set<std::string> Symbols(const Model& model) {
-  std::set<std::string> symbols;
-  for (const TensorId id : model.graph.inputs) {
-    AddSymbols(model.graph.tensors[static_cast<std::size_t>(id)], symbols);
-  }
-  return symbols;
+  return std::any_of(model.graph.tensors.begin(), model.graph.tensors.end(), [&](const Tensor& t) {
+    return t.declared && t.declared->dims &&
+           std::any_of(t.declared->dims->begin(), t.declared->dims->end(),
+                       [&](const Dim& dim) { return dim.size < 0 && dim.symbol == name; });
+  });
 }
 
 // Moves the dimensions that the model has nowhere out of the bindings.
 void TakeForeignDims(const Model& model, Bindings& bindings, std::set<std::string>& foreign) {
-  std::set<std::string> own;
-  for (const Tensor& tensor : model.graph.tensors) AddSymbols(tensor, own);
   std::erase_if(bindings.dims, [&](const auto& dim) {
-    const bool is_foreign = own.count(dim.first) == 0;
+    const bool is_foreign = !HasDim(model, dim.first);
     if (is_foreign) foreign.insert(dim.first);
     return is_foreign;
   });
@@ -44,14 +42,16 @@ void TakeForeignDims(const Model& model, Bindings& bindings, std::set<std::strin
 // The sizes that `like` was made with, for dimensions that the options do not mention.
 void BindLike(const Report& like, const Model& model, Bindings& bindings) {
   if (bindings.batch || !bindings.inputs.empty()) return;
-  const std::set<std::string> symbols = Symbols(model);
-  for (const auto& [name, size] : like.model.dims) {
+  for (const OpenDim& dim : OpenDimsOf(model)) {
+    const auto given = like.model.dims.find(dim.key);
     // A default that was noted then is noted again, so that a report written anew is the same.
-    const std::string noted = name + " = 1 by default";
     const bool by_default =
-        std::any_of(like.notes.begin(), like.notes.end(),
-                    [&](const std::string& note) { return note.starts_with(noted); });
-    if (symbols.count(name) != 0 && !by_default) bindings.dims.emplace(name, size);
+        std::any_of(like.notes.begin(), like.notes.end(), [&](const std::string& note) {
+          return note.find(" = 1 by default") != std::string::npos &&
+                 note.find(dim.Label()) != std::string::npos;
+        });
+    if (given != like.model.dims.end() && !by_default)
+      bindings.dims.emplace(dim.key, given->second);
   }
 }
 

@@ -43,13 +43,24 @@ std::vector<std::pair<std::string, std::string>> OverridesOf(const DeviceOptions
 void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional) {
   app.add_option(positional, options.path, "ONNX file")->required()->type_name("FILE");
   app.add_option("--batch", options.batch, "size of batch dimensions")->type_name("N");
-  app.add_option("--dim", options.dims, "bind a symbolic dimension, e.g. --dim seq=512")
+  app.add_option("--dim", options.dims,
+                 "bind an open dimension by name, or an axis of an input, e.g. --dim seq=512, "
+                 "--dim 'x[3]=192'")
       ->type_name("NAME=N");
   app.add_option("--input", options.inputs, "set one input's shape, e.g. --input x:1x3x224x224")
       ->type_name("NAME:SHAPE");
   app.add_option("--value", options.values,
                  "the integers that an input holds, e.g. --value shape=1,3,224,224")
       ->type_name("NAME=INTS");
+  app.add_option(
+         "--at", options.at,
+         "bind what only the run knows, at a node or tensor (* for any text): its shape, its "
+         "values, or a share of its upper bound, e.g. --at /NonZero=2x57, --at "
+         "'/Range=[0,1,2]', --at '/experts*/NonZero=25%'")
+      ->type_name("NODE=WHAT");
+  app.add_option("--assume", options.assume,
+                 "typical: estimate what only the run knows; counts that rest on it are marked")
+      ->type_name("WHAT");
   app.add_option("--dtype", options.dtype,
                  "what if: store and compute floating-point tensors in this type, e.g. f16, int8")
       ->type_name("TYPE");
@@ -78,7 +89,11 @@ InferredModel InferModel(const ModelOptions& options) {
 }
 
 InferredModel InferModel(Model model, const ModelOptions& options, const Bindings& bindings) {
-  InferOptions infer{bindings, {}, nullptr};
+  InferOptions infer;
+  infer.bindings = bindings;
+  for (const std::string& text : options.at) infer.at.push_back(ParseRunBinding(text));
+  if (!options.assume.empty()) RequireOneOf("--assume", options.assume, {"typical"});
+  infer.assume_typical = !options.assume.empty();
   for (const std::string& text : options.trips) AddTrips(infer.control, text);
   for (const std::string& text : options.branches) AddBranch(infer.control, text);
   if (!options.ops.empty()) {

@@ -17,8 +17,9 @@ namespace dlcost {
 struct ModelOptions {
   std::string path;
   std::optional<std::int64_t> batch;
-  std::vector<std::string> dims, inputs, trips, branches, values, ops;
-  std::string dtype;  // "" as the file says
+  std::vector<std::string> dims, inputs, trips, branches, values, ops, at;
+  std::string assume;  // "" nothing
+  std::string dtype;   // "" as the file says
 };
 // `positional` is the name of the positional argument for the file.
 void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional = "model");

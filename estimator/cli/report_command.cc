@@ -35,7 +35,11 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  dlcost resnet50.onnx --gpu a100\n"
     "  dlcost bert.onnx --gpu h100 --batch 32 --dim seq=512 --math tf32 --top 20\n"
-    "  dlcost model.onnx --by node --format json -o report.json\n";
+    "  dlcost model.onnx --by node --format json -o report.json\n"
+    "  dlcost ocr.onnx --dim 'x[2]=48' --dim 'x[3]=192'\n"
+    "  dlcost speech.onnx --dim tokens=64 --at '/encoder/ReduceSum=[310]'\n"
+    "  dlcost experts.onnx --at '*NonZero*=25%'\n"
+    "  dlcost detector.onnx --assume typical\n";
 
 GroupBy GroupByOf(const std::string& by) {
   RequireOneOf("--by", by, {"op", "scope", "node", "kernel"});

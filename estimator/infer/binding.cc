@@ -3,8 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <set>
 
 #include "estimator/core/error.h"
@@ -13,50 +11,27 @@
 namespace dlcost {
 namespace {
 
-std::int64_t ParseSize(std::string_view text, const std::string& whole) {
-  std::int64_t size = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  if (error != std::errc() || end != text.data() + text.size() || size < 0) {
-    throw Error("'{}': '{}' is not a size", Printable(whole), Printable(std::string(text)));
-  }
-  return size;
-}
-
-bool Contains(const std::string& text, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](std::string_view part) { return text.find(part) != std::string::npos; });
-}
-
-std::string Lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-// Names that exporters give to other axes; a first dimension so named is not a batch.
-bool NamesAnotherAxis(const std::string& symbol) {
-  const std::string lower = Lower(symbol);
-  return Contains(lower, {"seq", "len", "time", "height", "width", "token", "past", "cache",
-                          "frame", "channel", "feature", "hidden", "vocab"});
-}
-
-bool NamesBatch(const std::string& symbol) {
-  const std::string lower = Lower(symbol);
-  return lower == "n" || lower == "b" || lower == "bs" || Contains(lower, {"batch"});
-}
-
 class Binder {
  public:
-  Binder(Model& model, const Bindings& bindings) : graph_(model.graph), bindings_(bindings) {}
+  Binder(Model& model, const Bindings& bindings)
+      : graph_(model.graph), bindings_(bindings), open_(OpenDimsOf(model)) {
+    for (const OpenDim& dim : open_) {
+      if (auto parts = PartsOf(dim.key); !parts.empty()) expressions_[dim.key] = std::move(parts);
+    }
+  }
 
   BoundDims Run() {
-    bound_.symbols = bindings_.dims;
-    CheckNames();
+    CheckInputNames();
+    for (const auto& [name, size] : bindings_.dims) BindNamed(name, size);
     for (const TensorId id : graph_.inputs) UnifyGivenShape(Input(id));
-    FindBatchSymbols();
-    for (const TensorId id : graph_.inputs) Bind(Input(id));
-    if (bindings_.batch && !batch_used_) OverrideFixedBatch();
+    SolveExpressions();
+    BindBatch();
+    SolveExpressions();
+    CheckExpressions();
+    CollectUnbound();
     if (!unbound_.empty() || !shapeless_.empty()) Complain();
+    for (const TensorId id : graph_.inputs) SetShape(Input(id));
+    if (bindings_.batch && !batch_used_) OverrideFixedBatch();
     for (const auto& [name, ints] : bindings_.values) SetValue(name, ints);
     NoteDefaults();
     return std::move(bound_);
@@ -64,6 +39,12 @@ class Binder {
 
  private:
   Tensor& Input(TensorId id) { return graph_.tensors[static_cast<std::size_t>(id)]; }
+  Tensor* FindInput(const std::string& name) {
+    for (const TensorId id : graph_.inputs) {
+      if (Input(id).name == name) return &Input(id);
+    }
+    return nullptr;
+  }
 
   static bool IsTensor(const Tensor& tensor) {
     return tensor.declared && (tensor.declared->kind == ValueKind::kTensor ||
@@ -71,31 +52,82 @@ class Binder {
                                tensor.declared->kind == ValueKind::kOptional);
   }
 
-  void CheckNames() {
-    std::vector<std::string> symbols, inputs;
-    for (const TensorId id : graph_.inputs) {
-      inputs.push_back(Input(id).name);
-      if (!Input(id).declared || !Input(id).declared->dims) continue;
-      for (const Dim& dim : *Input(id).declared->dims) {
-        if (!dim.symbol.empty()) symbols.push_back(dim.symbol);
-      }
-    }
-    for (const auto& [name, size] : bindings_.dims) {
-      if (std::find(symbols.begin(), symbols.end(), name) != symbols.end()) continue;
-      if (NamesDataDependentSize(name)) continue;
-      std::sort(symbols.begin(), symbols.end());
-      symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
-      throw Error("--dim {}: no input has a dimension of that name{}; there {}", Printable(name),
-                  DidYouMean(name, symbols),
-                  symbols.empty() ? "are none" : fmt::format("are: {}", fmt::join(symbols, ", ")));
-    }
-    const auto require_input = [&inputs](std::string_view option, const std::string& name) {
-      if (std::find(inputs.begin(), inputs.end(), name) != inputs.end()) return;
+  void CheckInputNames() {
+    std::vector<std::string> inputs;
+    for (const TensorId id : graph_.inputs) inputs.push_back(Input(id).name);
+    const auto require_input = [&](std::string_view option, const std::string& name) {
+      if (FindInput(name) != nullptr) return;
       throw Error("{} {}: the model has no such input{}; it has: {}", option, Printable(name),
                   DidYouMean(name, inputs), fmt::join(inputs, ", "));
     };
     for (const auto& [name, dims] : bindings_.inputs) require_input("--input", name);
     for (const auto& [name, ints] : bindings_.values) require_input("--value", name);
+  }
+
+  bool IsOpen(const std::string& key) const {
+    return std::any_of(open_.begin(), open_.end(),
+                       [&](const OpenDim& dim) { return dim.key == key; });
+  }
+
+  // What the user calls a dimension: its key, an axis of an input, a size that only inner tensors
+  // have, or a part of an expression.
+  void BindNamed(const std::string& name, std::int64_t size) {
+    if (IsOpen(name)) return Set(name, size, "--dim " + Printable(name));
+    if (const auto key = KeyOfAxis(name)) return Set(*key, size, "--dim " + Printable(name));
+    if (ClassifyDimName(name) == DimName::kNone) return BindPlaceholder(name, size);
+    if (!NamesDataDependentSize(name) && !NamesPart(name)) ThrowNoSuchDim(name);
+    bound_.symbols[name] = size;
+  }
+
+  void Set(const std::string& key, std::int64_t size, const std::string& who) {
+    const auto [at, fresh] = bound_.symbols.emplace(key, size);
+    if (fresh || at->second == size) return;
+    throw Error("{}: dimension '{}' is {} here and {} elsewhere", who, Printable(key), size,
+                at->second);
+  }
+
+  // "x[3]" to the key of that dimension; nullopt where it is no axis of an input.
+  std::optional<std::string> KeyOfAxis(const std::string& name) {
+    for (const TensorId id : graph_.inputs) {
+      const Tensor& input = Input(id);
+      if (!name.starts_with(input.name + "[") || !DeclaresAxes(input)) continue;
+      const std::vector<Dim>& dims = *input.declared->dims;
+      for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+        if (name != AxisKey(input.name, axis)) continue;
+        if (dims[axis].size < 0) return KeyOf(input, axis);
+        throw Error("--dim {}: the file fixes this axis at {}; --input sets a whole shape",
+                    Printable(name), dims[axis].size);
+      }
+    }
+    return std::nullopt;
+  }
+
+  // "?" says which dimension only where there is one.
+  void BindPlaceholder(const std::string& name, std::int64_t size) {
+    std::vector<std::string> keys;
+    for (const TensorId id : graph_.inputs) {
+      if (!DeclaresAxes(Input(id))) continue;
+      const std::vector<Dim>& dims = *Input(id).declared->dims;
+      for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+        if (dims[axis].size < 0 && dims[axis].symbol == name)
+          keys.push_back(KeyOf(Input(id), axis));
+      }
+    }
+    if (keys.empty()) ThrowNoSuchDim(name);
+    if (keys.size() > 1) {
+      throw Error("--dim {}: {} dimensions are written so, each of its own size: {}",
+                  Printable(name), keys.size(), fmt::join(keys, ", "));
+    }
+    Set(keys.front(), size, "--dim " + Printable(name));
+  }
+
+  [[noreturn]] void ThrowNoSuchDim(const std::string& name) const {
+    std::vector<std::string> keys;
+    for (const OpenDim& dim : open_) keys.push_back(dim.key);
+    std::sort(keys.begin(), keys.end());
+    throw Error("--dim {}: no input has a dimension of that name{}; there {}", Printable(name),
+                DidYouMean(name, keys),
+                keys.empty() ? "are none" : fmt::format("are: {}", fmt::join(keys, ", ")));
   }
 
   // A symbol of an inner tensor or an output: a size that the data decides (NonZero, ...).
@@ -105,6 +137,12 @@ class Binder {
              std::any_of(tensor.declared->dims->begin(), tensor.declared->dims->end(),
                          [&](const Dim& dim) { return dim.symbol == symbol; });
     });
+  }
+
+  // "past" of "past + sequence".
+  bool NamesPart(const std::string& name) const {
+    return std::any_of(expressions_.begin(), expressions_.end(),
+                       [&](const auto& expression) { return expression.second.count(name) != 0; });
   }
 
   // The content of an input that others take their shapes from. A list gives its own length.
@@ -128,87 +166,123 @@ class Binder {
 
   // --input (or the length of a --value) binds the symbols that the declared shape has in the same
   // places.
-  void UnifyGivenShape(Tensor& input) {
+  void UnifyGivenShape(const Tensor& input) {
     const auto given = bindings_.inputs.find(input.name);
-    if (given == bindings_.inputs.end()) {
-      UseValueLength(input);
-      return;
-    }
-    input.type.shape = Shape(given->second);
+    if (given == bindings_.inputs.end()) return UseValueLength(input);
     if (!input.declared || !input.declared->dims) return;
     const std::vector<Dim>& declared = *input.declared->dims;
     if (declared.size() != given->second.size()) {
       throw Error("--input {}: {} dimensions given, the model declares {}", Printable(input.name),
                   given->second.size(), declared.size());
     }
+    if (!DeclaresAxes(input)) return;
     for (std::size_t i = 0; i < declared.size(); ++i) {
-      if (declared[i].symbol.empty()) continue;
-      const auto [at, fresh] = bound_.symbols.emplace(declared[i].symbol, given->second[i]);
-      if (!fresh && at->second != given->second[i]) {
-        throw Error("--input {}: dimension '{}' is {} here and {} elsewhere", Printable(input.name),
-                    Printable(declared[i].symbol), given->second[i], at->second);
-      }
+      if (declared[i].size >= 0) continue;
+      Set(KeyOf(input, i), given->second[i], "--input " + Printable(input.name));
     }
   }
 
-  void UseValueLength(Tensor& input) {
+  void UseValueLength(const Tensor& input) {
     const auto value = bindings_.values.find(input.name);
-    if (value == bindings_.values.end() || !input.declared || !input.declared->dims) return;
+    if (value == bindings_.values.end() || !DeclaresAxes(input)) return;
     const std::vector<Dim>& dims = *input.declared->dims;
     if (dims.size() != 1 || dims[0].size >= 0) return;
-    input.type.shape = Shape{static_cast<std::int64_t>(value->second.size())};
+    Set(KeyOf(input, 0), static_cast<std::int64_t>(value->second.size()),
+        "--value " + Printable(input.name));
   }
 
-  void FindBatchSymbols() {
+  std::optional<std::int64_t> Known(const std::string& key) const {
+    const auto at = bound_.symbols.find(key);
+    return at == bound_.symbols.end() ? std::nullopt : std::optional(at->second);
+  }
+
+  // "past + sequence" from its parts, and a part from the rest, where it enters linearly.
+  void SolveExpressions() {
+    for (bool found = true; found;) {
+      found = false;
+      for (const auto& [symbol, parts] : expressions_) found |= SolveExpression(symbol, parts);
+    }
+  }
+
+  bool SolveExpression(const std::string& symbol, const std::set<std::string>& parts) {
+    std::vector<std::string> missing;
+    for (const std::string& part : parts) {
+      if (!Known(part)) missing.push_back(part);
+    }
+    const std::optional<std::int64_t> whole = Known(symbol);
+    const auto with = [&](std::int64_t size) {
+      return EvaluateSymbol(symbol, [&](const std::string& name) {
+        return !missing.empty() && name == missing.front() ? size : Known(name);
+      });
+    };
+    if (missing.empty()) {
+      const auto value = whole ? std::nullopt : with(0);
+      if (!value || *value < 0) return false;
+      bound_.symbols[symbol] = *value;
+      return true;
+    }
+    if (!whole || missing.size() != 1 || !IsOpen(missing.front())) return false;
+    const auto at0 = with(0), at1 = with(1), at2 = with(2);
+    if (!at0 || !at1 || !at2) return false;
+    const Count slope = Count(*at1) - *at0, rest = Count(*whole) - *at0;
+    if (slope == Count(0) || Count(*at2) - *at1 != slope || rest % slope != Count(0)) return false;
+    const std::int64_t size = (rest / slope).value();
+    if (size < 0 || with(size) != whole) return false;
+    bound_.symbols[missing.front()] = size;
+    return true;
+  }
+
+  void CheckExpressions() const {
+    for (const auto& [symbol, parts] : expressions_) {
+      const std::optional<std::int64_t> whole = Known(symbol);
+      const auto value =
+          EvaluateSymbol(symbol, [&](const std::string& name) { return Known(name); });
+      if (whole && value && *whole != *value) {
+        throw Error("dimension '{}' is {}, but its parts make {}", Printable(symbol), *whole,
+                    *value);
+      }
+    }
+  }
+
+  void BindBatch() {
+    const std::set<std::string> batch = BatchDims(open_);
+    for (const OpenDim& dim : open_) {
+      if (batch.count(dim.key) == 0 || Known(dim.key)) continue;
+      bound_.symbols[dim.key] = bindings_.batch.value_or(1);
+      batch_used_ = true;
+      if (!bindings_.batch) defaulted_.insert(dim.Label());
+    }
+  }
+
+  void CollectUnbound() {
+    for (const OpenDim& dim : open_) {
+      if (!Known(dim.key)) unbound_.push_back(dim);
+    }
     for (const TensorId id : graph_.inputs) {
       const Tensor& input = Input(id);
-      if (!IsTensor(input) || !input.declared->dims) continue;
-      const std::vector<Dim>& dims = *input.declared->dims;
-      for (std::size_t i = 0; i < dims.size(); ++i) {
-        if (dims[i].size >= 0 || dims[i].symbol.empty()) continue;
-        const bool first = i == 0 && dims.size() >= 2 && !NamesAnotherAxis(dims[i].symbol);
-        if (first || NamesBatch(dims[i].symbol)) batch_symbols_.insert(dims[i].symbol);
+      if (IsTensor(input) && !input.declared->dims && bindings_.inputs.count(input.name) == 0) {
+        shapeless_.push_back(input.name);
       }
     }
   }
 
-  void Bind(Tensor& input) {
-    if (!input.declared) return;
-    input.type.kind = input.declared->kind;
-    input.type.dtype = input.declared->dtype;
-    if (input.type.shape || !IsTensor(input)) return;
-    if (!input.declared->dims) {
-      shapeless_.push_back(input.name);
+  void SetShape(Tensor& input) {
+    if (input.declared) {
+      input.type.kind = input.declared->kind;
+      input.type.dtype = input.declared->dtype;
+    }
+    const auto given = bindings_.inputs.find(input.name);
+    if (given != bindings_.inputs.end()) {
+      input.type.shape = Shape(given->second);
       return;
     }
+    if (!DeclaresAxes(input)) return;
     const std::vector<Dim>& dims = *input.declared->dims;
     std::vector<std::int64_t> sizes;
-    for (std::size_t i = 0; i < dims.size(); ++i) sizes.push_back(BindDim(input, dims, i));
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      sizes.push_back(dims[i].size >= 0 ? dims[i].size : bound_.symbols.at(KeyOf(input, i)));
+    }
     input.type.shape = Shape(std::move(sizes));
-  }
-
-  std::int64_t BindDim(const Tensor& input, const std::vector<Dim>& dims, std::size_t i) {
-    const Dim& dim = dims[i];
-    if (dim.size >= 0) return dim.size;
-    const auto known = bound_.symbols.find(dim.symbol);
-    if (!dim.symbol.empty() && known != bound_.symbols.end()) return known->second;
-    const bool unnamed_batch = dim.symbol.empty() && i == 0 && dims.size() >= 2;
-    if (unnamed_batch || batch_symbols_.count(dim.symbol) != 0) {
-      const std::int64_t size = bindings_.batch.value_or(1);
-      batch_used_ = true;
-      if (!bindings_.batch) {
-        defaulted_.insert(dim.symbol.empty() ? "the first dimension of " + input.name : dim.symbol);
-      }
-      if (!dim.symbol.empty()) bound_.symbols[dim.symbol] = size;
-      return size;
-    }
-    if (dim.symbol.empty()) {
-      unnamed_.insert(input.name);
-      unbound_["axis " + std::to_string(i)].insert(input.name);
-    } else {
-      unbound_[dim.symbol].insert(input.name);
-    }
-    return 0;
   }
 
   // A file that fixes its batch can still be asked about another one, if all its inputs agree on
@@ -241,18 +315,18 @@ class Binder {
   }
 
   [[noreturn]] void Complain() {
-    std::vector<std::string> wanted, options;
-    for (const auto& [symbol, inputs] : unbound_) {
-      wanted.push_back(fmt::format("'{}' ({})", Printable(symbol), Few(inputs)));
-      if (symbol.rfind("axis ", 0) != 0) options.push_back(fmt::format("--dim {}=128", symbol));
+    std::vector<std::string> wanted;
+    for (const OpenDim& dim : unbound_) {
+      std::set<std::string> inputs;
+      for (const OpenDim::Place& place : dim.places) inputs.insert(place.input);
+      const std::string symbol = dim.Label() == dim.key ? "" : ", " + Printable(dim.key);
+      wanted.push_back(fmt::format("'{}' ({}{})", Printable(dim.Label()), Few(inputs), symbol));
     }
-    for (const std::string& name : unnamed_) options.push_back(Suggestion(name));
     for (const std::string& name : shapeless_) {
       wanted.push_back(fmt::format("the whole shape of '{}'", Printable(name)));
-      options.push_back(fmt::format("--input {}:1x3x224x224", name));
     }
-    throw Error("unbound dimensions: {}; bind them, for example: {}", fmt::join(wanted, ", "),
-                fmt::join(options, " "));
+    throw UnboundDims(fmt::format("unbound dimensions: {}", fmt::join(wanted, ", ")), unbound_,
+                      shapeless_, bound_.symbols);
   }
 
   // Decoders have dozens of cache inputs with the same open dimension.
@@ -267,18 +341,6 @@ class Binder {
                                  : text;
   }
 
-  std::string Suggestion(const std::string& name) {
-    for (const TensorId id : graph_.inputs) {
-      if (Input(id).name != name) continue;
-      std::vector<std::int64_t> sizes;
-      for (const Dim& dim : *Input(id).declared->dims) {
-        sizes.push_back(dim.size >= 0 ? dim.size : sizes.empty() ? 1 : 128);
-      }
-      return fmt::format("--input {}:{}", name, fmt::join(sizes, "x"));
-    }
-    return "";
-  }
-
   void NoteDefaults() {
     if (defaulted_.empty()) return;
     bound_.notes.push_back(
@@ -287,58 +349,16 @@ class Binder {
 
   Graph& graph_;
   const Bindings& bindings_;
+  const std::vector<OpenDim> open_;
+  std::map<std::string, std::set<std::string>> expressions_;  // keys that are, with their parts
   BoundDims bound_;
-  std::set<std::string> batch_symbols_;
   std::set<std::string> defaulted_;
-  std::map<std::string, std::set<std::string>> unbound_;  // symbol -> inputs
-  std::set<std::string> unnamed_;                         // inputs with an unnamed open dimension
+  std::vector<OpenDim> unbound_;
   std::vector<std::string> shapeless_;
   bool batch_used_ = false;
 };
 
 }  // namespace
-
-void AddDimBinding(Bindings& bindings, const std::string& text) {
-  const std::size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw Error("--dim '{}' is not of the form NAME=N", Printable(text));
-  }
-  bindings.dims[text.substr(0, equals)] =
-      ParseSize(std::string_view(text).substr(equals + 1), "--dim " + text);
-}
-
-void AddInputBinding(Bindings& bindings, const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0) {
-    throw Error("--input '{}' is not of the form NAME:1x3x224x224", Printable(text));
-  }
-  std::vector<std::int64_t> dims;
-  std::string_view rest = std::string_view(text).substr(colon + 1);
-  while (!rest.empty()) {
-    const std::size_t cross = std::min(rest.find_first_of("x,"), rest.size());
-    dims.push_back(ParseSize(rest.substr(0, cross), "--input " + text));
-    rest.remove_prefix(std::min(cross + 1, rest.size()));
-  }
-  bindings.inputs[text.substr(0, colon)] = std::move(dims);
-}
-
-void AddValueBinding(Bindings& bindings, const std::string& text) {
-  const std::size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw Error("--value '{}' is not of the form NAME=1,2", Printable(text));
-  }
-  std::vector<std::int64_t> ints;
-  std::string_view rest = std::string_view(text).substr(equals + 1);
-  while (!rest.empty()) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    const bool negative = rest.front() == '-';
-    const std::int64_t size =
-        ParseSize(rest.substr(negative ? 1 : 0, comma - (negative ? 1 : 0)), "--value " + text);
-    ints.push_back(negative ? -size : size);
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-  }
-  bindings.values[text.substr(0, equals)] = std::move(ints);
-}
 
 BoundDims BindInputs(Model& model, const Bindings& bindings) {
   return Binder(model, bindings).Run();

@@ -69,6 +69,7 @@ std::optional<bool> InferenceDriver::Branch(const std::string& node) {
 void InferenceDriver::CheckChoices() const {
   Check(options_.control.trips, loops_, "--trips", "loop with an open number of iterations");
   Check(options_.control.branches, branches_, "--branch", "If with an open condition");
+  run_values_.CheckUsed(*result_.model);
 }
 
 }  // namespace dlcost

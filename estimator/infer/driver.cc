@@ -109,6 +109,7 @@ const CustomOperator* InferenceDriver::FindCustom(const Node& node) const {
 
 void InferenceDriver::RunNode(Graph& graph, const Node& node, Count repeat,
                               const std::string& prefix) {
+  ++steps_;
   CountedNode counted;
   counted.node = &node;
   counted.graph = &graph;
@@ -119,11 +120,14 @@ void InferenceDriver::RunNode(Graph& graph, const Node& node, Count repeat,
   if (counted.def == nullptr) {
     counted.why = WhyUndefined(node);
     AdoptDeclaredTypes(graph, node, result_.dims);
+    run_values_.Apply(graph, node, counted.name, prefix);
     result_.nodes.push_back(std::move(counted));
     return;
   }
   if (counted.def->control != ControlFlow::kNone) {
+    const std::string name = counted.name;
     RunControlFlow(*this, graph, std::move(counted));
+    run_values_.Apply(graph, node, name, prefix);
     return;
   }
   OpContext ctx(graph, node, SinceVersion(*counted.def, node.opset));
@@ -143,7 +147,9 @@ void InferenceDriver::RunNode(Graph& graph, const Node& node, Count repeat,
     }
   }
   PropagateConstness(graph, node, counted.def->random);
+  run_values_.Apply(graph, node, counted.name, prefix);
   CountNode(graph, counted);
+  run_values_.Settle(graph, node);
   result_.nodes.push_back(std::move(counted));
 }
 
@@ -167,6 +173,8 @@ void InferenceDriver::CountNode(Graph& graph, CountedNode& counted) {
     const CustomOperator* custom = FindCustom(node);
     counted.cost = custom != nullptr ? custom->Cost(ctx) : counted.def->cost(ctx);
     counted.status = counted.cost.status;
+    // Declared or bound shapes were enough.
+    if (counted.status != NodeStatus::kBounded) counted.why.clear();
     counted.cost.work.Scale(counted.repeat);
     recent_work_.Share(counted.cost.work);
     counted.cost.valid_macs = counted.cost.valid_macs * counted.repeat;

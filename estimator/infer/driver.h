@@ -4,6 +4,7 @@
 #include <set>
 
 #include "estimator/infer/infer.h"
+#include "estimator/infer/run_values.h"
 
 namespace dlcost {
 
@@ -14,7 +15,9 @@ struct CustomOperator;
 class InferenceDriver {
  public:
   InferenceDriver(InferredModel& result, const InferOptions& options)
-      : result_(result), options_(options) {}
+      : result_(result), options_(options), run_values_(options.at, options.assume_typical) {
+    run_values_.Skip(options.not_assumed);
+  }
 
   // Infers and counts every node of `graph`, whose inputs and captures have types and shapes. Each
   // node runs `repeat` times; names get `prefix` in front.
@@ -41,6 +44,9 @@ class InferenceDriver {
   std::optional<bool> Branch(const std::string& node);
   // Throws Error when the user chose something for a node that has no such choice.
   void CheckChoices() const;
+  const RunValues& run_values() const { return run_values_; }
+  // Nodes that were inferred, each as often as it was: what the inference cost.
+  std::size_t steps() const { return steps_; }
 
  private:
   void RunNode(Graph& graph, const Node& node, Count repeat, const std::string& prefix);
@@ -52,6 +58,8 @@ class InferenceDriver {
   const InferOptions& options_;
   std::set<std::string> loops_, branches_;  // names of nodes that have a choice
   std::size_t visits_ = 0;                  // nodes in instantiated graphs
+  std::size_t steps_ = 0;
+  RunValues run_values_;
   RecentWork recent_work_;
 };
 

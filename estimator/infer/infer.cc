@@ -1,30 +1,138 @@
 #include "estimator/infer/infer.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "estimator/core/error.h"
+#include "estimator/infer/assumed.h"
 #include "estimator/infer/driver.h"
+#include "estimator/infer/infer_once.h"
 #include "estimator/infer/memory.h"
+#include "estimator/infer/run_hints.h"
+#include "estimator/infer/suggestion.h"
 
 namespace dlcost {
+namespace {
 
-InferredModel Infer(Model model, const InferOptions& options) {
-  InferredModel result;
-  result.model = std::make_unique<Model>(std::move(model));
-  try {
-    result.dims = BindInputs(*result.model, options.bindings);
-    result.nodes.reserve(result.model->graph.nodes.size());
-    InferenceDriver driver(result, options);
-    driver.Run(result.model->graph, 1, "");
-    driver.CheckChoices();
-    CountWeights(result);
-    MeasurePeakActivations(result);
-  } catch (const Error& error) {
-    throw error.At(Printable(result.model->path));
+void NoteRunFacts(InferredModel& result) {
+  constexpr std::size_t kShown = 8;
+  const auto list = [&](const std::vector<RunFact>& facts, const char* what) {
+    for (std::size_t i = 0; i < std::min(kShown, facts.size()); ++i) {
+      result.notes.push_back(fmt::format("{} {}: {} ({})", what, Printable(facts[i].node),
+                                         facts[i].what, Printable(facts[i].how)));
+    }
+    if (facts.size() > kShown) {
+      result.notes.push_back(fmt::format("{} {} more", what, facts.size() - kShown));
+    }
+  };
+  list(result.bindings_used, "bound");
+  list(result.assumptions, "assumed");
+  const auto assumed = std::count_if(result.nodes.begin(), result.nodes.end(),
+                                     [](const CountedNode& node) { return node.assumed; });
+  if (assumed != 0) {
+    result.notes.push_back(fmt::format("the counts of {} nodes rest on what is assumed", assumed));
   }
+}
+
+// Typical sizes may contradict each other or the model: of those before an error, the last goes.
+void DropContradicted(const Model& model, InferOptions& options) {
+  constexpr std::size_t kMaxDropped = 64;
+  while (true) {
+    InferTrace trace;
+    if (TryInfer(model, options, trace) || trace.last_assumed.empty()) return;
+    if (options.not_assumed.size() == kMaxDropped) break;
+    if (!options.not_assumed.insert(trace.last_assumed).second) break;
+  }
+  options.assume_typical = false;
+}
+
+InferredModel InferWithHelp(std::unique_ptr<Model> model, const InferOptions& given) {
+  InferTrace trace;
+  InferredModel result;
+  InferOptions options = given;
+  try {
+    if (options.assume_typical) DropContradicted(*model, options);
+    result = InferOnce(model, options, trace);
+  } catch (const UnboundDims& unbound) {
+    throw Error("{}; {}", unbound.what(), SuggestBindings(*model, options, unbound));
+  }
+  const std::vector<RunHint> hints = FindRunHints(result, options);
+  if (options.assume_typical) AssumeHints(result, options, hints);
+  NoteRunFacts(result);
+  for (const std::string& note : NotesOf(result, options, hints)) result.notes.push_back(note);
+  return result;
+}
+
+}  // namespace
+
+InferredModel InferOnce(std::unique_ptr<Model>& model, const InferOptions& options,
+                        InferTrace& trace) {
+  InferredModel result;
+  result.dims = BindInputs(*model, options.bindings);
+  result.model = std::move(model);
+  result.nodes.reserve(result.model->graph.nodes.size());
+  InferenceDriver driver(result, options);
+  const auto note = [&] {
+    trace.steps += driver.steps();
+    trace.last_assumed = driver.run_values().last_assumed();
+  };
+  try {
+    driver.Run(result.model->graph, 1, "");
+  } catch (...) {
+    note();
+    throw;
+  }
+  note();
+  driver.CheckChoices();
+  result.bindings_used = driver.run_values().bound();
+  result.assumptions = driver.run_values().assumed();
+  MarkAssumed(result, driver.run_values().assumed_nodes());
+  CountWeights(result);
+  MeasurePeakActivations(result);
   result.notes = result.dims.notes;
   if (std::string note = WeightsOfUnknown(result); !note.empty()) {
     result.notes.push_back(std::move(note));
   }
   return result;
+}
+
+std::unique_ptr<Model> Uninferred(const Model& model) {
+  auto fresh = std::make_unique<Model>(model);
+  Graph& graph = fresh->graph;
+  const auto forget = [&](TensorId id) {
+    if (id == kNoTensor) return;
+    Tensor& tensor = graph.tensors[static_cast<std::size_t>(id)];
+    tensor.type = TensorType{};
+    tensor.value = nullptr;
+    tensor.constant = tensor.foldable = tensor.upper_bound = false;
+    if (tensor.role == Role::kWeight) tensor.role = Role::kActivation;
+  };
+  for (const TensorId id : graph.inputs) forget(id);
+  for (const Node& node : graph.nodes) {
+    for (const TensorId id : node.outputs) forget(id);
+  }
+  return fresh;
+}
+
+std::optional<InferredModel> TryInfer(const Model& model, const InferOptions& options,
+                                      InferTrace& trace) {
+  trace.last_assumed.clear();
+  std::unique_ptr<Model> copy = Uninferred(model);
+  try {
+    return InferOnce(copy, options, trace);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+InferredModel Infer(Model model, const InferOptions& options) {
+  const std::string path = model.path;
+  try {
+    return InferWithHelp(std::make_unique<Model>(std::move(model)), options);
+  } catch (const Error& error) {
+    throw error.At(Printable(path));
+  }
 }
 
 }  // namespace dlcost

@@ -2,12 +2,14 @@
 
 #include <deque>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "estimator/graph/graph.h"
 #include "estimator/infer/binding.h"
 #include "estimator/infer/choices.h"
+#include "estimator/infer/run_binding.h"
 #include "models/operators/op_def.h"
 
 namespace dlcost {
@@ -25,6 +27,7 @@ struct CountedNode {
   Count repeat = 1;
   std::string why;           // for kUnknown and kBounded: what is missing
   bool upper_bound = false;  // sizes depend on data; counts are upper bounds
+  bool assumed = false;      // counts rest on one of InferredModel::assumptions
   // Of weights that no node before this one reads: over all nodes, the model's.
   Count parameters;
   Bytes weight_bytes;
@@ -57,6 +60,9 @@ struct InferredModel {
   // middle. These are the nodes of the last iterations, whose values may be the largest: for
   // peak_activation_bytes alone.
   std::vector<CountedNode> last_iterations;
+  // What only the run knows, and where it comes from: bound with --at, or assumed.
+  std::vector<RunFact> bindings_used;
+  std::vector<RunFact> assumptions;
   std::vector<std::string> notes;
 };
 
@@ -66,11 +72,14 @@ struct InferOptions {
   Bindings bindings;
   ControlChoices control;
   std::shared_ptr<const CustomOperators> custom;  // null: none
+  std::vector<RunBinding> at;                     // --at NODE=WHAT
+  bool assume_typical = false;  // --assume typical: sizes that only the run knows, by typical.h
+  std::set<std::string> not_assumed;  // nodes left out: the model contradicts what is typical
 };
 
 // Binds dimensions, infers shapes and small values through the graph in topological order, and
 // counts every node. Throws Error (with the model's path and the node) for a model that contradicts
-// the ONNX specification.
+// the ONNX specification, and for dimensions that are left open, with options that bind them.
 InferredModel Infer(Model model, const InferOptions& options);
 
 }  // namespace dlcost

@@ -22,6 +22,11 @@ SmallModel Relu(std::vector<SmallModel::Extent> dims) {
   return model;
 }
 
+void AddConcat(SmallModel& model, std::vector<std::string> inputs, const std::string& output,
+               std::int64_t axis) {
+  SetInt(model.AddNode("Concat", std::move(inputs), {output}), "axis", axis);
+}
+
 TEST(Binding, AnOpenBatchIsOneWithANote) {
   const InferredModel model = Relu({"N", 3}).Infer();
   EXPECT_EQ(ShapeOf(model, "y"), Shape({1, 3}));
@@ -49,8 +54,139 @@ TEST(Binding, AnythingElseUnboundIsAnErrorThatHelps) {
   EXPECT_EQ(MessageOf(Relu({"N", "seq"})),
             "test.onnx: unbound dimensions: 'seq' (x); bind them, for example: --dim seq=128");
   EXPECT_EQ(MessageOf(Relu({"N", 3, ""})),
-            "test.onnx: unbound dimensions: 'axis 2' (x); bind them, for example: --input "
-            "x:1x3x128");
+            "test.onnx: unbound dimensions: 'x[2]' (x); bind them, for example: --dim 'x[2]=128'");
+}
+
+TEST(Binding, WhatSaysNothingIsASizeOfItsOwn) {
+  for (const char* name : {"?", "", "None", "-1", "dynamic"}) {
+    const SmallModel model = Relu({"N", 3, name, name});
+    EXPECT_EQ(MessageOf(model),
+              "test.onnx: unbound dimensions: 'x[2]' (x), 'x[3]' (x); bind them, "
+              "for example: --dim 'x[2]=224' --dim 'x[3]=224'")
+        << name;
+    Bindings bindings;
+    AddDimBinding(bindings, "x[2]=48");
+    AddDimBinding(bindings, "x[3]=192");
+    EXPECT_EQ(ShapeOf(model.Infer(bindings), "y"), Shape({1, 3, 48, 192})) << name;
+    Bindings whole;
+    AddInputBinding(whole, "x:2x3x48x192");
+    EXPECT_EQ(ShapeOf(model.Infer(whole), "y"), Shape({2, 3, 48, 192})) << name;
+  }
+  Bindings both;
+  AddDimBinding(both, "?=48");
+  EXPECT_EQ(MessageOf(Relu({"N", 3, "?", "?"}), both),
+            "test.onnx: --dim ?: 2 dimensions are written so, each of its own size: x[2], x[3]");
+  EXPECT_EQ(ShapeOf(Relu({"N", "?"}).Infer(both), "y"), Shape({1, 48}));
+}
+
+TEST(Binding, AnAxisNamesItsSymbol) {
+  SmallModel model;
+  model.Input("a", {"N", "seq"})
+      .Input("b", {"N", "seq"})
+      .Node("Add", {"a", "b"}, {"y"})
+      .Output("y");
+  Bindings bindings;
+  AddDimBinding(bindings, "b[1]=7");
+  EXPECT_EQ(ShapeOf(model.Infer(bindings), "y"), Shape({1, 7}));
+  AddDimBinding(bindings, "seq=8");
+  EXPECT_EQ(MessageOf(model, bindings),
+            "test.onnx: --dim seq: dimension 'seq' is 8 here and 7 elsewhere");
+  Bindings fixed;
+  AddDimBinding(fixed, "x[1]=7");
+  EXPECT_EQ(MessageOf(Relu({"N", 3}), fixed),
+            "test.onnx: --dim x[1]: the file fixes this axis at 3; --input sets a whole shape");
+}
+
+TEST(Binding, NumbersOfExportersAreNamedByTheirAxis) {
+  const SmallModel model = Relu({"unk__1915", "unk__1916"});
+  EXPECT_EQ(MessageOf(model),
+            "test.onnx: unbound dimensions: 'x[1]' (x, unk__1916); bind them, for "
+            "example: --dim 'x[1]=128'");
+  Bindings bindings;
+  AddDimBinding(bindings, "unk__1916=9");
+  const InferredModel inferred = model.Infer(bindings);
+  EXPECT_EQ(ShapeOf(inferred, "y"), Shape({1, 9}));
+  EXPECT_EQ(inferred.notes, std::vector<std::string>{"x[0] = 1 by default; set it with --batch N"});
+}
+
+TEST(Binding, NodesAreNoBatch) {
+  for (const char* name : {"num_nodes", "num_edges", "num_atoms", "n_points", "frames", "time"}) {
+    EXPECT_EQ(MessageOf(Relu({name, 85})), std::string("test.onnx: unbound dimensions: '") + name +
+                                               "' (x); bind them, for example: --dim " + name +
+                                               "=128");
+  }
+}
+
+SmallModel Decoder(const char* mask) {
+  SmallModel model;
+  model.Input("past", {"batch", "past_length"}).Input("ids", {"batch", "length"});
+  model.Input("mask", {"batch", mask});
+  AddConcat(model, {"past", "ids"}, "all", 1);
+  model.Node("Add", {"all", "mask"}, {"y"}).Output("y");
+  return model;
+}
+
+TEST(Binding, ExpressionsFollowFromTheirParts) {
+  const SmallModel model = Decoder("past_length + length");
+  Bindings parts;
+  AddDimBinding(parts, "past_length=100");
+  AddDimBinding(parts, "length=7");
+  EXPECT_EQ(ShapeOf(model.Infer(parts), "y"), Shape({1, 107}));
+  Bindings rest;
+  AddInputBinding(rest, "mask:2x107");
+  AddDimBinding(rest, "length=7");
+  const InferredModel solved = model.Infer(rest);
+  EXPECT_EQ(solved.dims.symbols.at("past_length"), 100);
+  EXPECT_EQ(ShapeOf(solved, "y"), Shape({2, 107}));
+  AddDimBinding(parts, "past_length + length=108");
+  EXPECT_EQ(MessageOf(model, parts),
+            "test.onnx: dimension 'past_length + length' is 108, but its parts make 107");
+}
+
+TEST(Binding, SuggestionsFitTogether) {
+  EXPECT_EQ(MessageOf(Decoder("past_length + length")),
+            "test.onnx: unbound dimensions: 'past_length' (past), 'length' (ids), 'past_length + "
+            "length' (mask); bind them, for example: --dim past_length=128 --dim length=128");
+  // Exporters write a sum in names that no input has.
+  EXPECT_EQ(
+      MessageOf(Decoder("past_len + len")),
+      "test.onnx: unbound dimensions: 'past_length' (past), 'length' (ids), 'past_len + len' "
+      "(mask); bind them, for example: --dim past_length=128 --dim length=128 --dim 'past_len "
+      "+ len=256'");
+  SmallModel total;
+  total.Input("past", {"batch", "past_sequence"}).Input("ids", {"batch", "sequence"});
+  total.Input("mask", {"batch", "total_sequence"});
+  AddConcat(total, {"past", "ids"}, "all", 1);
+  total.Node("Add", {"all", "mask"}, {"y"}).Output("y");
+  EXPECT_EQ(MessageOf(total),
+            "test.onnx: unbound dimensions: 'past_sequence' (past), 'sequence' (ids), "
+            "'total_sequence' (mask); bind them, for example: --dim past_sequence=128 --dim "
+            "sequence=128 --dim total_sequence=256");
+}
+
+TEST(Binding, SuggestionsAreTried) {
+  // The second axis of the state is the batch of x.
+  SmallModel model;
+  model.Input("x", {"", 128}).Input("state", {2, "", 128});
+  model.Ints("shape", {1, 2, 128}).Node("Add", {"x", "state"}, {"sum"});
+  model.Node("Reshape", {"sum", "shape"}, {"y"}).Output("y");
+  EXPECT_EQ(MessageOf(model),
+            "test.onnx: unbound dimensions: 'state[1]' (state); bind them, for "
+            "example: --dim 'state[1]=1'");
+  SmallModel never;
+  never.Input("x", {"seq"}).Ints("shape", {7919}).Node("Reshape", {"x", "shape"}, {"y"});
+  never.Output("y");
+  EXPECT_EQ(MessageOf(never),
+            "test.onnx: unbound dimensions: 'seq' (x); bind each of them with --dim NAME=N or "
+            "--input NAME:SHAPE (no sizes that fit together were found)");
+}
+
+TEST(Binding, SuggestionsAreQuoted) {
+  EXPECT_EQ(MessageOf(Relu({"N", "it's so"})),
+            "test.onnx: unbound dimensions: 'it's so' (x); bind them, for example: --dim 'it'\\''s "
+            "so=128'");
+  EXPECT_EQ(MessageOf(Relu({"N", "-dash"})),
+            "test.onnx: unbound dimensions: '-dash' (x); bind them, for example: --dim=-dash=128");
 }
 
 TEST(Binding, InputsBindTheSymbolsTheyShare) {
