@@ -39,6 +39,14 @@ void TakeForeignDims(const Model& model, Bindings& bindings, std::set<std::strin
   });
 }
 
+// Whether a note of the form "batch, x[0] = 1 by default; ..." names the dimension.
+bool NotesDefaultOf(const std::string& note, const std::string& label) {
+  const std::size_t end = note.find(" = 1 by default");
+  if (end == std::string::npos) return false;
+  const std::string names = ", " + note.substr(0, end) + ",";
+  return names.find(", " + label + ",") != std::string::npos;
+}
+
 // The sizes that `like` was made with, for dimensions that the options do not mention.
 void BindLike(const Report& like, const Model& model, Bindings& bindings) {
   if (bindings.batch || !bindings.inputs.empty()) return;
@@ -46,12 +54,11 @@ void BindLike(const Report& like, const Model& model, Bindings& bindings) {
     const auto given = like.model.dims.find(dim.key);
     // A default that was noted then is noted again, so that a report written anew is the same.
     const bool by_default =
-        std::any_of(like.notes.begin(), like.notes.end(), [&](const std::string& note) {
-          return note.find(" = 1 by default") != std::string::npos &&
-                 note.find(dim.Label()) != std::string::npos;
-        });
-    if (given != like.model.dims.end() && !by_default)
+        std::any_of(like.notes.begin(), like.notes.end(),
+                    [&](const std::string& note) { return NotesDefaultOf(note, dim.Label()); });
+    if (given != like.model.dims.end() && !by_default) {
       bindings.dims.emplace(dim.key, given->second);
+    }
   }
 }
 

@@ -150,36 +150,46 @@ class Candidates {
   std::vector<Candidate> found_;
 };
 
-// The nodes whose output the data bounds, while their inputs are exact: "NODE" or "NODE:1".
-std::vector<std::string> RootsOfBounds(const InferredModel& model) {
-  std::vector<std::string> roots;
+// The nodes whose output the data bounds, "NODE" or "NODE:1": those with exact inputs first.
+struct OpenNodes {
+  std::vector<std::string> names;
+  std::size_t roots = 0;
+};
+
+OpenNodes FindOpenNodes(const InferredModel& model) {
+  std::vector<std::string> roots, others;
   for (const CountedNode& node : model.nodes) {
+    if (!node.upper_bound) continue;
     const auto& inputs = node.node->inputs;
     const bool inherited = std::any_of(inputs.begin(), inputs.end(), [&](TensorId id) {
       return id != kNoTensor && node.graph->tensors[static_cast<std::size_t>(id)].upper_bound;
     });
-    if (!node.upper_bound || inherited) continue;
+    if (inherited && !HasTypicalOutput(*node.node)) continue;
     for (std::size_t i = 0; i < node.node->outputs.size(); ++i) {
       if (node.node->outputs[i] == kNoTensor || !OpenAxis(*node.graph, *node.node, i)) continue;
-      roots.push_back(i == 0 ? node.name : fmt::format("{}:{}", node.name, i));
+      (inherited ? others : roots)
+          .push_back(i == 0 ? node.name : fmt::format("{}:{}", node.name, i));
       break;
     }
   }
-  return roots;
+  OpenNodes open{roots, roots.size()};
+  open.names.insert(open.names.end(), others.begin(), others.end());
+  return open;
 }
 
 // Halves all of them, or one of the first, whichever the model allows; "" for none.
 std::string BindingOfBounds(const InferredModel& model, const InferOptions& options,
-                            const std::vector<std::string>& roots) {
+                            const std::vector<std::string>& names) {
   constexpr std::size_t kTried = 3;
+  constexpr std::size_t kMost = 100'000;  // nodes inferred: this is only an example
   std::vector<std::string> texts;
-  if (roots.size() > 1) texts.push_back("*=50%");
-  for (std::size_t i = 0; i < std::min(kTried, roots.size()); ++i) {
-    if (roots[i].find('*') == std::string::npos) texts.push_back(roots[i] + "=50%");
+  if (names.size() > 1) texts.emplace_back("*=50%");
+  for (std::size_t i = 0; i < std::min(kTried, names.size()); ++i) {
+    if (names[i].find('*') == std::string::npos) texts.push_back(names[i] + "=50%");
   }
   InferTrace trace;
   for (const std::string& text : texts) {
-    if (trace.steps > kMaxSteps) break;
+    if (trace.steps > kMost) break;
     InferOptions trial = options;
     trial.at.push_back(ParseRunBinding(text));
     if (TryInfer(*model.model, trial, trace)) return "--at " + ShellWord(text);
@@ -189,17 +199,18 @@ std::string BindingOfBounds(const InferredModel& model, const InferOptions& opti
 
 // What to do about sizes that are upper bounds.
 std::string UpperBoundNote(const InferredModel& model, const InferOptions& options) {
-  const std::vector<std::string> roots = RootsOfBounds(model);
-  if (roots.empty()) return "";
+  const OpenNodes open = FindOpenNodes(model);
+  if (open.roots == 0) return "";
   const auto bounds = std::count_if(model.nodes.begin(), model.nodes.end(),
                                     [](const CountedNode& node) { return node.upper_bound; });
-  const std::string bind = BindingOfBounds(model, options, roots);
+  const std::string bind = BindingOfBounds(model, options, open.names);
+  const std::string more =
+      open.names.size() == 1 ? "" : fmt::format(" and {} more", open.names.size() - 1);
   return fmt::format(
-      "the counts of {} nodes are upper bounds, for the data decides the size of {}{}; "
-      "bind {}, or estimate with --assume typical",
-      bounds, Printable(roots.front()),
-      roots.size() == 1 ? "" : fmt::format(" and {} more", roots.size() - 1),
-      bind.empty() ? "shapes with --at NODE=SHAPE" : "it, such as " + bind);
+      "the counts of {} nodes are upper bounds, for the data decides the size of {}{}; bind {}, or "
+      "estimate with --assume typical",
+      bounds, Printable(open.names.front()), more,
+      bind.empty() ? "sizes with --at NODE=SHAPE" : "sizes, such as " + bind);
 }
 
 }  // namespace

@@ -108,12 +108,12 @@ const RunBinding* RunValues::Find(const Node& node, const std::string& name,
     used_[found->second] = true;
     return &bindings_[found->second];
   }
+  // A pattern means nodes: the names of tensors repeat theirs, with more behind.
   for (const std::size_t i : patterns_) {
-    for (const std::string& candidate : names) {
-      if (!Matches(bindings_[i].target, candidate)) continue;
-      used_[i] = true;
-      return &bindings_[i];
-    }
+    const bool whole = output == first && Matches(bindings_[i].target, name);
+    if (!whole && !Matches(bindings_[i].target, names[1])) continue;
+    used_[i] = true;
+    return &bindings_[i];
   }
   return nullptr;
 }

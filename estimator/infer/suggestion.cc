@@ -104,8 +104,8 @@ class Search {
     return kLength;
   }
 
-  // Sizes for `free_`, likely ones first: as usual; one of them 1 (the batch of a state, a scale);
-  // all of another size; both.
+  // Sizes for `free_`, likely ones first: as usual; all smaller; one of them 1 (the batch of a
+  // state, a scale); all of another size; both.
   std::vector<Sizes> Profiles() const {
     std::vector<Sizes> profiles = {usual_};
     const auto add = [&](Sizes sizes) {
@@ -121,6 +121,8 @@ class Search {
         add(std::move(sizes));
       }
     };
+    // Tables of positions are short in small models.
+    for (const std::int64_t size : {64, 32, 16}) add(Sizes(usual_.size(), size));
     vary(usual_, 1);
     for (const std::int64_t size : {512, 64, 256, 32, 16, 1024, 640, 8, 4, 3, 2, 1}) {
       const Sizes same(usual_.size(), size);

@@ -12,11 +12,16 @@ namespace {
 // torchvision's detectors (box_detections_per_img).
 constexpr std::int64_t kBoxesPerImage = 100;
 
-const Node* ProducerOf(const Graph& graph, TensorId id) {
-  for (const Node& node : graph.nodes) {
-    if (std::find(node.outputs.begin(), node.outputs.end(), id) != node.outputs.end()) return &node;
-  }
-  return nullptr;
+// What makes a tensor that `reader` gets: mostly one of the nodes right before it.
+const Node* ProducerOf(const Graph& graph, const Node& reader, TensorId id) {
+  const auto makes = [id](const Node& node) {
+    return std::find(node.outputs.begin(), node.outputs.end(), id) != node.outputs.end();
+  };
+  const auto at = graph.nodes.begin() + (&reader - graph.nodes.data());
+  const auto before = std::find_if(std::make_reverse_iterator(at), graph.nodes.rend(), makes);
+  if (before != graph.nodes.rend()) return &*before;
+  const auto behind = std::find_if(at, graph.nodes.end(), makes);
+  return behind == graph.nodes.end() ? nullptr : &*behind;
 }
 
 // Operators behind which a part of a one-hot table is one still, or says which classes it has.
@@ -36,9 +41,10 @@ struct OneHotPart {
 std::optional<OneHotPart> OneHotPartOf(const Graph& graph, const Node& mask_reader) {
   OneHotPart part;
   TensorId id = mask_reader.inputs.empty() ? kNoTensor : mask_reader.inputs[0];
+  const Node* reader = &mask_reader;
   constexpr int kSteps = 12;  // masks are a few nodes away from their table
   for (int step = 0; step < kSteps && id != kNoTensor; ++step) {
-    const Node* node = ProducerOf(graph, id);
+    const Node* node = ProducerOf(graph, *reader, id);
     if (node == nullptr || node->inputs.empty()) return std::nullopt;
     if (node->op == "OneHot" && node->inputs.size() > 1 && node->inputs[1] != kNoTensor) {
       const ValuePtr& depth = graph.tensors[static_cast<std::size_t>(node->inputs[1])].value;
@@ -48,12 +54,18 @@ std::optional<OneHotPart> OneHotPartOf(const Graph& graph, const Node& mask_read
     }
     part.reduced |= node->op == "ReduceSum" || node->op == "ReduceMax";
     if (!HandsOn(node->op)) return std::nullopt;
+    reader = node;
     id = node->inputs[0];
   }
   return std::nullopt;
 }
 
 }  // namespace
+
+bool HasTypicalOutput(const Node& node) {
+  return node.op == "NonZero" || node.op == "Compress" || node.op == "Unique" ||
+         node.op == "NonMaxSuppression";
+}
 
 std::optional<TypicalSize> TypicalOutput(const Graph& graph, const Node& node, std::int64_t bound) {
   const auto half = [bound] { return bound / 2 + bound % 2; };

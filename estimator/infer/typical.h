@@ -15,6 +15,9 @@ struct TypicalSize {
   std::string reason;
 };
 
+// Whether a rule speaks of the node's output.
+bool HasTypicalOutput(const Node& node);
+
 // The size of an output's open axis, of which `bound` is the most; nullopt where no rule speaks.
 std::optional<TypicalSize> TypicalOutput(const Graph& graph, const Node& node, std::int64_t bound);
 

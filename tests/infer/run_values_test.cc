@@ -90,6 +90,22 @@ TEST(RunValues, NodesTensorsAndPatternsAreNames) {
   }
 }
 
+TEST(RunValues, PatternsBindWhatIsOpenInNodes) {
+  // The names of tensors would match, too: of the Reshape behind, whose shape follows.
+  EXPECT_EQ(MacsOf(InferAt(Experts(), {"*=32.5%"})), Count(13 * 8 * 16));
+  EXPECT_EQ(MessageOf(Experts(), "m_*=50%"),
+            "test.onnx: --at m_*=50%: there is no such node or tensor");
+  // A name goes before a pattern.
+  EXPECT_EQ(MacsOf(InferAt(Experts(), {"*=50%", "n_kept=1x13"})), Count(13 * 8 * 16));
+}
+
+TEST(RunValues, AnUpperBoundIsNotedWithWhatBindsIt) {
+  EXPECT_EQ(InferAt(Experts(), {}).notes,
+            std::vector<std::string>{
+                "the counts of 4 nodes are upper bounds, for the data decides the size of n_kept; "
+                "bind sizes, such as --at n_kept=50%, or estimate with --assume typical"});
+}
+
 TEST(RunValues, ValuesOfAMaskCountItsRows) {
   SmallModel model;
   model.Input("s", {6}).Ints("zero", {0}).Input("x", {6, 8});
