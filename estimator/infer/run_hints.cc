@@ -260,7 +260,10 @@ std::vector<std::string> NotesOf(const InferredModel& model, const InferOptions&
   for (const RunHint& hint : hints) {
     const bool taken = options.assume_typical && !hint.binding.target.empty();
     if (taken) continue;
-    notes.push_back(fmt::format("{} unknown nodes follow from {}: bind it with {}", hint.resolved,
+    notes.push_back(fmt::format("{} from {}: bind it with {}",
+                                hint.resolved == 1
+                                    ? "1 unknown node follows"
+                                    : fmt::format("{} unknown nodes follow", hint.resolved),
                                 hint.what, hint.option));
   }
   if (std::string note = UpperBoundNote(model, options); !note.empty()) {
