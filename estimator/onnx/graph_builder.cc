@@ -48,6 +48,11 @@ std::map<std::string, int> OpsetImports(
   return opset;
 }
 
+// The last number that a name is given holds.
+void SetNumber(NameTable& names, const std::string& name, TensorId number) {
+  if (!names.Insert(name, number)) names.Find(name)->number = number;
+}
+
 }  // namespace
 
 GraphBuilder::GraphBuilder(const onnx::ModelProto& model) : model_(model) {
@@ -59,7 +64,7 @@ GraphBuilder::GraphBuilder(const onnx::ModelProto& model) : model_(model) {
 
 Graph GraphBuilder::Build() {
   Graph graph;
-  Scope scope(&memory_);
+  Scope scope;
   scope.graph = &graph;
   scope.opset = OpsetImports(model_.opset_import());
   FillGraph(model_.graph(), scope, true);
@@ -69,7 +74,7 @@ Graph GraphBuilder::Build() {
 TensorId GraphBuilder::AddTensor(Scope& scope, const std::string& name, std::string_view what,
                                  const onnx::NodeProto* node) {
   const auto id = static_cast<TensorId>(scope.graph->tensors.size());
-  if (!scope.names.emplace(name, id).second) {
+  if (!scope.names.Insert(name, id)) {
     const std::string place =
         node == nullptr ? std::string(what) : "node '" + Printable(node->name()) + "'";
     throw Error("{}: the name '{}' is defined twice", place, Printable(name));
@@ -81,8 +86,7 @@ TensorId GraphBuilder::AddTensor(Scope& scope, const std::string& name, std::str
 }
 
 std::optional<TensorId> GraphBuilder::Lookup(const std::string& name, Scope& scope) {
-  const auto found = scope.names.find(name);
-  if (found != scope.names.end()) return found->second;
+  if (const NameTable::Entry* found = scope.names.Find(name)) return found->number;
   if (scope.nodes != nullptr && scope.declared < scope.nodes->size()) {
     DeclareOutputs(scope, scope.nodes->size());
     return Lookup(name, scope);
@@ -117,10 +121,10 @@ void GraphBuilder::AddInitializers(const onnx::GraphProto& proto, Scope& scope) 
 
 void GraphBuilder::AddInputs(const onnx::GraphProto& proto, Scope& scope) {
   for (const auto& input : proto.input()) {
-    const auto known = scope.names.find(input.name());
+    const NameTable::Entry* known = scope.names.Find(input.name());
     const bool is_initializer =
-        known != scope.names.end() &&
-        scope.graph->tensors[static_cast<std::size_t>(known->second)].is_initializer;
+        known != nullptr &&
+        scope.graph->tensors[static_cast<std::size_t>(known->number)].is_initializer;
     if (is_initializer) continue;  // IR version 3 lists weights as inputs, later ones may
     const TensorId id = AddTensor(scope, input.name(), "input");
     Tensor& tensor = scope.graph->tensors[static_cast<std::size_t>(id)];
@@ -143,7 +147,8 @@ void GraphBuilder::DeclareOutputs(Scope& scope, int end) {
     const onnx::NodeProto& node = (*scope.nodes)[scope.declared];
     for (const std::string& output : node.output()) {
       // A function's output has its tensor already: the caller's.
-      if (output.empty() || (!scope.prefix.empty() && scope.names.count(output) != 0)) continue;
+      if (output.empty() || (!scope.prefix.empty() && scope.names.Find(output) != nullptr))
+        continue;
       AddTensor(scope, output, "node", &node);
     }
   }
@@ -156,8 +161,8 @@ void GraphBuilder::Reserve(const onnx::GraphProto& proto, Scope& scope) {
                        static_cast<std::size_t>(proto.input_size());
   scope.graph->nodes.reserve(nodes);
   scope.graph->tensors.reserve(tensors);
-  scope.names.reserve(tensors);
-  node_names_.reserve(node_names_.size() + nodes);
+  scope.names.Reserve(tensors);
+  node_names_.Reserve(node_names_.entries().size() + nodes);
 }
 
 void GraphBuilder::FillGraph(const onnx::GraphProto& proto, Scope& scope, bool is_main) {
@@ -168,9 +173,9 @@ void GraphBuilder::FillGraph(const onnx::GraphProto& proto, Scope& scope, bool i
   AddInputs(proto, scope);
   AddNodes(proto.node(), scope);
   const auto declare = [&](const onnx::ValueInfoProto& value) {
-    const auto found = scope.names.find(value.name());
-    if (found == scope.names.end()) return;
-    Tensor& tensor = graph.tensors[static_cast<std::size_t>(found->second)];
+    const NameTable::Entry* found = scope.names.Find(value.name());
+    if (found == nullptr) return;
+    Tensor& tensor = graph.tensors[static_cast<std::size_t>(found->number)];
     if (!tensor.declared) tensor.declared = ToDeclaredType(value.type());
   };
   for (const auto& value : proto.value_info()) declare(value);
@@ -191,7 +196,7 @@ void GraphBuilder::FillGraph(const onnx::GraphProto& proto, Scope& scope, bool i
 
 std::string GraphBuilder::UniqueNodeName(const onnx::NodeProto& proto, const Scope& scope) {
   // Without a prefix, a name of the file can stand in the table as it is.
-  if (scope.prefix.empty() && !proto.name().empty() && node_names_.insert(proto.name()).second) {
+  if (scope.prefix.empty() && !proto.name().empty() && node_names_.Insert(proto.name())) {
     return proto.name();
   }
   std::string name = scope.prefix + proto.name();
@@ -205,8 +210,8 @@ std::string GraphBuilder::UniqueNodeName(const onnx::NodeProto& proto, const Sco
     }
   }
   std::string unique = name;
-  for (int i = 2; node_names_.count(unique) != 0; ++i) unique = fmt::format("{}#{}", name, i);
-  node_names_.insert(made_names_.emplace_back(unique));
+  for (int i = 2; node_names_.Find(unique) != nullptr; ++i) unique = fmt::format("{}#{}", name, i);
+  node_names_.Insert(made_names_.emplace_back(unique));
   return unique;
 }
 
@@ -255,8 +260,8 @@ void GraphBuilder::AddPlainNode(const onnx::NodeProto& proto, const std::string&
     const std::optional<TensorId> id = input.empty() ? kNoTensor : Lookup(input, scope);
     if (!id) {
       std::vector<std::string> names;
-      if (scope.names.size() < 10'000) {
-        for (const auto& [known, unused] : scope.names) names.emplace_back(known);
+      if (scope.names.entries().size() < 10'000) {
+        for (const NameTable::Entry& known : scope.names.entries()) names.emplace_back(known.name);
         std::sort(names.begin(), names.end());
       }
       throw Error("input '{}' is produced by no node{}", Printable(input),
@@ -266,7 +271,7 @@ void GraphBuilder::AddPlainNode(const onnx::NodeProto& proto, const std::string&
   }
   node.outputs.reserve(static_cast<std::size_t>(proto.output_size()));
   for (const std::string& output : proto.output()) {
-    node.outputs.push_back(output.empty() ? kNoTensor : scope.names.at(output));
+    node.outputs.push_back(output.empty() ? kNoTensor : scope.names.Find(output)->number);
   }
   for (const auto& attribute_proto : proto.attribute()) {
     Attribute attribute;
@@ -328,7 +333,7 @@ void GraphBuilder::Inline(const onnx::NodeProto& call, const onnx::FunctionProto
       if (outer != scope.call_attributes->end()) attributes[attribute.name()] = outer->second;
     }
   }
-  Scope body(&memory_);
+  Scope body;
   body.graph = scope.graph;
   body.prefix = name + "/";
   body.opset = OpsetImports(function.opset_import());
@@ -338,14 +343,14 @@ void GraphBuilder::Inline(const onnx::NodeProto& call, const onnx::FunctionProto
     const bool given = i < call.input_size() && !call.input(i).empty();
     const std::optional<TensorId> id = given ? Lookup(call.input(i), scope) : kNoTensor;
     if (!id) throw Error("input '{}' is produced by no node", Printable(call.input(i)));
-    body.names[function.input(i)] = *id;
+    SetNumber(body.names, function.input(i), *id);
   }
   for (int i = 0; i < function.output_size(); ++i) {
     if (i >= call.output_size() || call.output(i).empty()) continue;
-    const TensorId outer = scope.names.at(call.output(i));
-    const auto input = body.names.find(function.output(i));
-    if (input == body.names.end()) {
-      body.names[function.output(i)] = outer;
+    const TensorId outer = scope.names.Find(call.output(i))->number;
+    const NameTable::Entry* input = body.names.Find(function.output(i));
+    if (input == nullptr) {
+      body.names.Insert(function.output(i), outer);
       continue;
     }
     // A function that hands an input through: the caller's output is a copy of it.
@@ -353,7 +358,7 @@ void GraphBuilder::Inline(const onnx::NodeProto& call, const onnx::FunctionProto
     identity.name = name + "/" + function.output(i);
     identity.op = "Identity";
     identity.opset = OpsetOf("", scope);
-    identity.inputs = {input->second};
+    identity.inputs = {input->number};
     identity.outputs = {outer};
     scope.graph->nodes.push_back(std::move(identity));
   }
@@ -364,7 +369,7 @@ void GraphBuilder::Inline(const onnx::NodeProto& call, const onnx::FunctionProto
 
 std::shared_ptr<Graph> GraphBuilder::Subgraph(const onnx::GraphProto& proto, Scope& scope) {
   auto graph = std::make_shared<Graph>();
-  Scope inner(&memory_);
+  Scope inner;
   inner.graph = graph.get();
   inner.parent = &scope;
   inner.prefix = scope.prefix;

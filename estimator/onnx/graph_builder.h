@@ -5,15 +5,14 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <memory_resource>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "estimator/graph/graph.h"
+#include "estimator/onnx/name_table.h"
 
 namespace dlcost {
 
@@ -32,12 +31,10 @@ class GraphBuilder {
 
   // The names visible in one graph or one inlined function body.
   struct Scope {
-    explicit Scope(std::pmr::memory_resource* memory) : names(memory) {}
-
     Graph* graph = nullptr;
     Scope* parent =
-        nullptr;  // of a subgraph: the scope around it; null for main graph and function bodies
-    std::pmr::unordered_map<std::string_view, TensorId> names;  // the file's own strings
+        nullptr;      // of a subgraph: the scope around it; null for main graph and function bodies
+    NameTable names;  // of tensors: the file's own strings
     const NodeProtos* nodes = nullptr;
     int declared = 0;    // how many of `nodes` have their outputs in `names`
     std::string prefix;  // of names inside an inlined function: "call/"
@@ -77,11 +74,8 @@ class GraphBuilder {
   std::unordered_map<std::string, const onnx::FunctionProto*> functions_;
   std::unordered_map<const onnx::FunctionProto*, std::size_t> expanded_size_;
   std::vector<const onnx::FunctionProto*> call_stack_;
-  // Tables of names live as long as the builder and are only added to: side by side in memory,
-  // their entries are found in the order in which nodes ask for them.
-  std::pmr::monotonic_buffer_resource memory_;
   std::deque<std::string> made_names_;  // of nodes whose name is not the file's own string
-  std::pmr::unordered_set<std::string_view> node_names_{&memory_};
+  NameTable node_names_;
   std::size_t node_count_ = 0;
 };
 
