@@ -58,12 +58,16 @@ void AddBranch(ControlChoices& choices, const std::string& text) {
 
 std::optional<std::int64_t> InferenceDriver::Trips(const std::string& node) {
   loops_.insert(node);
-  return Find(options_.control.trips, node);
+  const auto chosen = Find(options_.control.trips, node);
+  if (chosen) Note({"--trips", node, std::to_string(*chosen)});
+  return chosen;
 }
 
 std::optional<bool> InferenceDriver::Branch(const std::string& node) {
   branches_.insert(node);
-  return Find(options_.control.branches, node);
+  const auto chosen = Find(options_.control.branches, node);
+  if (chosen) Note({"--branch", node, *chosen ? "then" : "else"});
+  return chosen;
 }
 
 void InferenceDriver::CheckChoices() const {

@@ -1,7 +1,6 @@
 #include "estimator/infer/control_flow.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "estimator/core/error.h"
 #include "models/operators/registry.h"
@@ -13,16 +12,28 @@ namespace {
 constexpr std::size_t kMaxVisits = 1'000'000;
 
 // How costly a stretch of nodes is: by operations, then by bytes.
-std::tuple<Count, Count, Count> CostOf(const InferredModel& model, std::size_t first,
-                                       std::size_t last) {
-  Count macs, flops, bytes;
+OpenBranch::Cost CostOf(const InferredModel& model, std::size_t first, std::size_t last) {
+  OpenBranch::Cost sum;
   for (std::size_t n = first; n < last; ++n) {
     const OpCost& cost = model.nodes[n].cost;
-    macs += cost.work.macs().count();
-    flops += CountFlops(cost.work, Conventions().front()).count();
-    bytes += cost.BytesRead().count() + cost.BytesWritten().count();
+    sum.macs += cost.work.macs();
+    sum.flops += CountFlops(cost.work, Conventions().front());
+    sum.bytes += cost.BytesRead() + cost.BytesWritten();
   }
-  return {macs, flops, bytes};
+  return sum;
+}
+
+// "the condition is computed at run time; the then branch, which costs more, is counted".
+std::string NoteOf(const OpenBranch& branch) {
+  const char* counted = branch.then_counted ? "then" : "else";
+  const char* other = branch.then_counted ? "else" : "then";
+  std::string note = fmt::format("the condition is computed at run time; the {} branch", counted);
+  if (!branch.other) {
+    return note + fmt::format(" is counted: the {} branch cannot run with these shapes", other);
+  }
+  if (branch.counted == *branch.other)
+    return note + ", which costs as much as the other, is counted";
+  return note + ", which costs more, is counted";
 }
 
 }  // namespace
@@ -212,11 +223,9 @@ void RunIf(ControlNode& control) {
   const std::size_t middle = nodes.size(), middle_subgraph = subgraphs.size();
   other = attempt(false);
   if (!taken && !other) throw Error("neither branch can run: {}", failure);
-  bool then_branch = taken.has_value();
-  if (taken && other) {
-    then_branch =
-        CostOf(driver.result(), first, middle) >= CostOf(driver.result(), middle, nodes.size());
-  }
+  const OpenBranch::Cost then_cost = CostOf(driver.result(), first, middle);
+  const OpenBranch::Cost else_cost = CostOf(driver.result(), middle, nodes.size());
+  const bool then_branch = taken && (!other || then_cost >= else_cost);
   const auto at = [&](std::size_t n) { return nodes.begin() + static_cast<std::ptrdiff_t>(n); };
   if (then_branch) {
     nodes.erase(at(middle), nodes.end());
@@ -224,10 +233,28 @@ void RunIf(ControlNode& control) {
     nodes.erase(at(first), at(middle));
   }
   if (taken && other) subgraphs[then_branch ? middle_subgraph : first_subgraph].taken = false;
-  adopt(then_branch ? *taken : *other, false);
-  control.MarkUpperBound({first, 0, 0}, std::string("the condition is computed at run time; the ") +
-                                            (then_branch ? "then" : "else") +
-                                            " branch, which costs more, is counted");
+  OpenBranch branch{.node = control.name(),
+                    .then_counted = then_branch,
+                    .counted = then_branch ? then_cost : else_cost,
+                    .repeat = control.repeat()};
+  if (taken && other) {
+    branch.other = then_branch ? else_cost : then_cost;
+  } else {
+    branch.why = failure;
+  }
+  // Only one of two branches that can run is a bound on both; what one hands out may be larger or
+  // smaller than what the other would.
+  std::vector<Known> outputs = then_branch ? *taken : *other;
+  for (std::size_t i = 0; taken && other && i < outputs.size(); ++i) {
+    outputs[i].upper_bound |= !SameType((*taken)[i].type, (*other)[i].type);
+  }
+  adopt(outputs, false);
+  if (branch.other) {
+    control.MarkUpperBound({first, 0, 0}, NoteOf(branch));
+  } else {
+    control.counted().cost.note = NoteOf(branch);
+  }
+  driver.Note(std::move(branch));
 }
 
 void RunControlFlow(InferenceDriver& driver, Graph& graph, CountedNode counted) {

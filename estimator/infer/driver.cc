@@ -58,6 +58,13 @@ bool ValuesFit(const Graph& graph, const Node& node) {
   });
 }
 
+// Whether the output is as large as the first input, whatever the others are: what is written into
+// a tensor may be an upper bound where the tensor is none.
+bool KeepsItsFirstInput(const Node& node) {
+  return node.op == "Scatter" || node.op == "ScatterElements" || node.op == "ScatterND" ||
+         node.op == "TensorScatter";
+}
+
 bool Fits(const std::vector<std::int64_t>& sizes, const Shape& bound) {
   return std::equal(sizes.begin(), sizes.end(), bound.begin(), bound.end(),
                     [](std::int64_t size, std::int64_t most) { return size <= most; });
@@ -153,17 +160,37 @@ void InferenceDriver::RunNode(Graph& graph, const Node& node, Count repeat,
   result_.nodes.push_back(std::move(counted));
 }
 
+Macs InferenceDriver::FoldedMacs(Graph& graph, const CountedNode& counted) const {
+  // Small values are shape arithmetic, which has no products.
+  const bool small =
+      std::all_of(counted.node->outputs.begin(), counted.node->outputs.end(), [&](TensorId id) {
+        return id == kNoTensor || graph.tensors[static_cast<std::size_t>(id)].value != nullptr;
+      });
+  if (small) return {};
+  try {
+    const OpContext ctx(graph, *counted.node, SinceVersion(*counted.def, counted.node->opset));
+    const CustomOperator* custom = FindCustom(*counted.node);
+    const OpCost cost = custom != nullptr ? custom->Cost(ctx) : counted.def->cost(ctx);
+    return cost.work.macs() * counted.repeat;
+  } catch (const Unresolved&) {
+    return {};
+  }
+}
+
 void InferenceDriver::CountNode(Graph& graph, CountedNode& counted) {
   const Node& node = *counted.node;
   counted.upper_bound = !AllInputs(graph, node, [](const Tensor& t) { return !t.upper_bound; });
   bool folded = true;
+  const bool keeps = KeepsItsFirstInput(node) && node.inputs[0] != kNoTensor &&
+                     !graph.tensors[static_cast<std::size_t>(node.inputs[0])].upper_bound;
   ForEachOutput(graph, node, [&](Tensor& output) {
     folded &= output.foldable;
-    output.upper_bound |= counted.upper_bound;
+    output.upper_bound |= counted.upper_bound && !keeps;
     counted.upper_bound |= output.upper_bound;
   });
   OpContext ctx(graph, node, SinceVersion(*counted.def, node.opset));
   if (folded) {
+    counted.folded_macs = FoldedMacs(graph, counted);
     counted.cost = CostMetadata(ctx);
     counted.status = NodeStatus::kMetadata;
     counted.why.clear();

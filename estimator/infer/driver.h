@@ -42,6 +42,9 @@ class InferenceDriver {
   // What the user says about a node, or about all; remembers that it was asked for.
   std::optional<std::int64_t> Trips(const std::string& node);
   std::optional<bool> Branch(const std::string& node);
+  // Keeps how a question that only a run can answer was settled.
+  void Note(Settled settled);
+  void Note(OpenBranch branch);
   // Throws Error when the user chose something for a node that has no such choice.
   void CheckChoices() const;
   const RunValues& run_values() const { return run_values_; }
@@ -51,6 +54,8 @@ class InferenceDriver {
  private:
   void RunNode(Graph& graph, const Node& node, Count repeat, const std::string& prefix);
   void CountNode(Graph& graph, CountedNode& counted);
+  // The multiply-accumulates that a node known before the run would have if it ran.
+  Macs FoldedMacs(Graph& graph, const CountedNode& counted) const;
   // What the user's file says of the node's operator, or null.
   const CustomOperator* FindCustom(const Node& node) const;
 

@@ -1,8 +1,7 @@
 #include "estimator/infer/infer.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
 
 #include "estimator/core/error.h"
 #include "estimator/infer/assumed.h"
@@ -14,26 +13,6 @@
 
 namespace dlcost {
 namespace {
-
-void NoteRunFacts(InferredModel& result) {
-  constexpr std::size_t kShown = 8;
-  const auto list = [&](const std::vector<RunFact>& facts, const char* what) {
-    for (std::size_t i = 0; i < std::min(kShown, facts.size()); ++i) {
-      result.notes.push_back(fmt::format("{} {}: {} ({})", what, Printable(facts[i].node),
-                                         facts[i].what, Printable(facts[i].how)));
-    }
-    if (facts.size() > kShown) {
-      result.notes.push_back(fmt::format("{} {} more", what, facts.size() - kShown));
-    }
-  };
-  list(result.bindings_used, "bound");
-  list(result.assumptions, "assumed");
-  const auto assumed = std::count_if(result.nodes.begin(), result.nodes.end(),
-                                     [](const CountedNode& node) { return node.assumed; });
-  if (assumed != 0) {
-    result.notes.push_back(fmt::format("the counts of {} nodes rest on what is assumed", assumed));
-  }
-}
 
 // Typical sizes may contradict each other or the model: of those before an error, the last goes.
 void DropContradicted(const Model& model, InferOptions& options) {
@@ -59,7 +38,6 @@ InferredModel InferWithHelp(std::unique_ptr<Model> model, const InferOptions& gi
   }
   const std::vector<RunHint> hints = FindRunHints(result, options);
   if (options.assume_typical) AssumeHints(result, options, hints);
-  NoteRunFacts(result);
   for (const std::string& note : NotesOf(result, options, hints)) result.notes.push_back(note);
   return result;
 }
@@ -71,6 +49,9 @@ InferredModel InferOnce(std::unique_ptr<Model>& model, const InferOptions& optio
   InferredModel result;
   result.dims = BindInputs(*model, options.bindings);
   result.model = std::move(model);
+  for (const auto& [input, values] : options.bindings.values) {
+    result.settled.push_back({"--value", input, fmt::format("{}", fmt::join(values, ","))});
+  }
   result.nodes.reserve(result.model->graph.nodes.size());
   InferenceDriver driver(result, options);
   const auto note = [&] {
@@ -85,6 +66,7 @@ InferredModel InferOnce(std::unique_ptr<Model>& model, const InferOptions& optio
   }
   note();
   driver.CheckChoices();
+  FinishSettled(result);
   result.bindings_used = driver.run_values().bound();
   result.assumptions = driver.run_values().assumed();
   MarkAssumed(result, driver.run_values().assumed_nodes());

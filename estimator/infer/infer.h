@@ -10,6 +10,7 @@
 #include "estimator/infer/binding.h"
 #include "estimator/infer/choices.h"
 #include "estimator/infer/run_binding.h"
+#include "estimator/infer/settled.h"
 #include "models/operators/op_def.h"
 
 namespace dlcost {
@@ -27,7 +28,10 @@ struct CountedNode {
   Count repeat = 1;
   std::string why;           // for kUnknown and kBounded: what is missing
   bool upper_bound = false;  // sizes depend on data; counts are upper bounds
-  bool assumed = false;      // counts rest on one of InferredModel::assumptions
+  bool assumed = false;      // counts rest on something that was assumed
+  // Known before the run: the multiply-accumulates that its mathematics has, which whoever folds
+  // constants does not run. Not part of `cost`.
+  Macs folded_macs;
   // Of weights that no node before this one reads: over all nodes, the model's.
   Count parameters;
   Bytes weight_bytes;
@@ -63,6 +67,9 @@ struct InferredModel {
   // What only the run knows, and where it comes from: bound with --at, or assumed.
   std::vector<RunFact> bindings_used;
   std::vector<RunFact> assumptions;
+  // What only a run can tell, and how it was settled, in the order in which it came up.
+  std::vector<Settled> settled;
+  std::vector<OpenBranch> open_branches;
   std::vector<std::string> notes;
 };
 
