@@ -107,8 +107,16 @@ class Explainer {
       line.erase(line.find_last_not_of(' ') + 1);
       out += line + "\n";
     }
-    out += fmt::format("\n  limited by {}; the bound is {} ({})\n", expected.limiter,
-                       ReadableTime(bound.time), bound.limiter);
+    out += fmt::format("\n  limited by {}; ", expected.limiter);
+    if (kernel.upper_bound) {
+      out += fmt::format(
+          "its counts are upper bounds: all of it would take {} ({}), and what runs "
+          "may take less, so that it has no bound\n",
+          ReadableTime(bound.time), bound.limiter);
+    } else {
+      out += fmt::format("the bound is {} ({})\n", ReadableTime(bound.time), bound.limiter);
+    }
+    if (kernel.assumed) out += "  its counts rest on an assumption: these times do, too\n";
     if (device_.calibrated_on.empty()) {
       out +=
           fmt::format("  no row of this architecture was measured: the constants are those of {}\n",
@@ -141,6 +149,7 @@ class Explainer {
                        {"limited_by", expected.limiter},
                        {"bound_s", bound.time.value()},
                        {"bound_limited_by", bound.limiter},
+                       {"bound_holds", !kernel.upper_bound && !kernel.assumed},
                        {"measured_on", device_.calibrated_on},
                        {"advice", expected.advice}};
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

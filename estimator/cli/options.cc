@@ -228,9 +228,16 @@ ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& de
 }
 
 void WriteOutput(const std::string& path, const std::string& content) {
+  WriteOutput(path, [&](const TextSink& sink) { sink(content); });
+}
+
+void WriteOutput(const std::string& path, const std::function<void(const TextSink&)>& write) {
   std::FILE* file = path.empty() || path == "-" ? stdout : std::fopen(path.c_str(), "wb");
   if (file == nullptr) throw Error("cannot write '{}': {}", Printable(path), std::strerror(errno));
-  const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
+  bool written = true;
+  write([&](std::string_view piece) {
+    written = written && std::fwrite(piece.data(), 1, piece.size(), file) == piece.size();
+  });
   const bool closed = file == stdout ? std::fflush(file) == 0 : std::fclose(file) == 0;
   if (!written || !closed) {
     throw Error("cannot write '{}': {}", Printable(path), std::strerror(errno));

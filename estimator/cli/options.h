@@ -1,12 +1,14 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "estimator/hardware/database.h"
 #include "estimator/infer/infer.h"
+#include "estimator/report/json_writer.h"
 #include "estimator/report/report.h"
 
 namespace dlcost {
@@ -56,6 +58,8 @@ ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& de
 
 // Writes to `path`, or to standard output when it is empty or "-". Throws Error when it cannot.
 void WriteOutput(const std::string& path, const std::string& content);
+// The same for what is written piece by piece.
+void WriteOutput(const std::string& path, const std::function<void(const TextSink&)>& write);
 
 // Columns of the terminal; 0 where standard output is none.
 std::size_t TerminalWidth();

@@ -27,7 +27,7 @@ struct Options {
   std::string output;
   std::size_t top = 0;
   std::size_t depth = 2;
-  bool strict = false;
+  bool strict = false, exact = false;
   bool plot = false;
 };
 
@@ -67,6 +67,12 @@ std::string PlotOf(const Report& report) {
   return text;
 }
 
+// 1 where more is open than the user allows.
+int ExitCode(const Options& options, const std::vector<UnknownRow>& unknown,
+             const Certainty& certainty) {
+  return (options.strict && !unknown.empty()) || (options.exact && !certainty.Exact()) ? 1 : 0;
+}
+
 // One page with a report for each device.
 int RunPages(const Options& options, const ReportOptions& report_options) {
   const std::vector<Device> devices = FindDevices(options.device);
@@ -78,7 +84,7 @@ int RunPages(const Options& options, const ReportOptions& report_options) {
     pages.push_back({&reports.back(), &device});
   }
   WriteOutput(options.output, RenderHtml(pages, "dlcost: " + Printable(options.model.path)));
-  return options.strict && !reports.front().unknown.empty() ? 1 : 0;
+  return ExitCode(options, reports.front().unknown, reports.front().certainty);
 }
 
 // Several devices side by side, or all of them ranked.
@@ -92,7 +98,7 @@ int RunComparison(const Options& options, const ReportOptions& report_options) {
   WriteOutput(options.output, options.format == "json"  ? ComparisonJson(comparison)
                               : options.format == "csv" ? ComparisonCsv(comparison)
                                                         : ComparisonText(comparison));
-  return options.strict && !comparison.unknown.empty() ? 1 : 0;
+  return ExitCode(options, comparison.unknown, comparison.certainty);
 }
 
 int Run(const Options& options) {
@@ -110,12 +116,15 @@ int Run(const Options& options) {
   static const InferredModel& model = *new InferredModel(InferModel(options.model));
   static const Report& report = *new Report(BuildReport(model, device, report_options));
   std::string content;
+  const int status = ExitCode(options, report.unknown, report.certainty);
+  if (options.view == "table" && options.format == "json") {
+    WriteOutput(options.output, [](const TextSink& sink) { WriteJson(report, sink); });
+    return status;
+  }
   if (options.view == "gemm") {
     content = RenderGemmView(report, options.output.empty() ? TerminalWidth() : 0);
   } else if (options.view == "work") {
     content = RenderWorkView(report, options.node);
-  } else if (options.format == "json") {
-    content = RenderJson(report);
   } else if (options.format == "csv") {
     content = RenderCsv(report, by);
   } else if (options.format == "markdown") {
@@ -132,7 +141,7 @@ int Run(const Options& options) {
     if (options.plot) content += "\n" + PlotOf(report);
   }
   WriteOutput(options.output, content);
-  return options.strict && !report.unknown.empty() ? 1 : 0;
+  return status;
 }
 
 }  // namespace
@@ -165,6 +174,8 @@ void AddReportCommand(Commands& commands) {
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
   app->add_flag("--plot", options->plot, "draw the roofline under the table");
   app->add_flag("--strict", options->strict, "exit with 1 when anything is unknown");
+  app->add_flag("--exact", options->exact,
+                "exit with 1 when anything is unknown, an upper bound or assumed");
   app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
 }
 

@@ -69,8 +69,11 @@ class Planner {
     for (const std::size_t n : group.nodes) {
       const CountedNode& counted = model_.nodes[n];
       kernel.unknown |= counted.status == NodeStatus::kUnknown;
-      kernel.upper_bound |= counted.upper_bound;
-      runs |= counted.status == NodeStatus::kCounted || counted.status == NodeStatus::kBounded;
+      const bool node_runs =
+          counted.status == NodeStatus::kCounted || counted.status == NodeStatus::kBounded;
+      kernel.upper_bound |= node_runs && counted.upper_bound;
+      kernel.assumed |= node_runs && counted.assumed;
+      runs |= node_runs;
       kernel.work.Add(counted.cost.work);
     }
     if (!runs) {

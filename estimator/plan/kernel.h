@@ -40,7 +40,8 @@ struct Kernel {
   // device.
   std::shared_ptr<const Execution> execution;
   bool unknown = false;  // contains a node of which nothing is known: contributes no number
-  bool upper_bound = false;
+  bool upper_bound = false;  // contains a node whose counts are upper bounds
+  bool assumed = false;      // contains a node whose counts rest on something assumed
 
   Bytes bytes() const { return bytes_read + bytes_written; }
 };

@@ -104,7 +104,11 @@ class Builder {
   void AddNode(const CountedNode& counted) {
     Sums work{.nodes = 1};
     SetWork(work, counted.cost.work);
-    AddToGroups(*counted.node, work);
+    const Doubt doubt = DoubtOf(counted, work.macs, work.flops);
+    AddToGroups(*counted.node, [&](GroupRow& group) {
+      Accumulate(group.sums, work);
+      Accumulate(group.doubt, doubt);
+    });
     ++report_.coverage[counted.status];
     if (!counted.why.empty() &&
         (counted.status == NodeStatus::kUnknown || counted.status == NodeStatus::kBounded)) {
@@ -124,6 +128,7 @@ class Builder {
     row.status = counted.status;
     row.repeat = counted.repeat;
     row.upper_bound = counted.upper_bound;
+    row.assumed = counted.assumed;
     if (options_.detail == ReportDetail::kOperands) {
       row.attributes = AttributeTexts(*counted.node);
       row.inputs = OperandsOf(*counted.graph, counted.node->inputs);
@@ -145,10 +150,11 @@ class Builder {
   }
 
   // Work belongs to the nodes; traffic and time of a kernel to the node that names it.
-  void AddToGroups(const Node& node, const Sums& sums) {
-    Accumulate(by_op_[node.op], sums);
+  template <typename Add>
+  void AddToGroups(const Node& node, Add add) {
+    add(by_op_[node.op]);
     if (options_.detail == ReportDetail::kOperators) return;
-    Accumulate(by_scope_[ScopeAtDepth(node.scope, options_.scope_depth)], sums);
+    add(by_scope_[ScopeAtDepth(node.scope, options_.scope_depth)]);
   }
 
   void AddKernel(Kernel kernel) {
@@ -157,17 +163,33 @@ class Builder {
     sums.bytes_written = kernel.bytes_written;
     Bound bound;
     std::optional<Expected> expected;
+    Doubt doubt;
     if (device_ && kernel.launches > Count(0)) {
       bound = BoundKernel(kernel, *device_, options_.bound);
-      sums.compute = bound.compute;
-      sums.memory = bound.memory;
-      sums.bound = bound.time;
       expected = Expect(kernel, bound);
       if (expected) sums.expected = Seconds(expected->time.expected);
       for (const std::string& note : bound.notes) AddNote(note);
     }
-    AddToGroups(*model_.nodes[kernel.main].node, sums);
-    if (HasRows()) AddRow(std::move(kernel), std::move(sums), std::move(bound), expected);
+    const Doubt::Part part = {
+        .bytes = kernel.bytes(), .time = bound.time, .expected = sums.expected.value_or(Seconds())};
+    if (kernel.assumed) doubt.assumed = part;
+    if (kernel.upper_bound) {
+      doubt.at_most = part;
+    } else {
+      // A kernel that may do less than was counted beats a time computed from its counts.
+      sums.compute = bound.compute;
+      sums.memory = bound.memory;
+      sums.bound = bound.time;
+    }
+    const Flops flops = CountFlops(kernel.work, convention_);
+    AddToGroups(*model_.nodes[kernel.main].node, [&](GroupRow& group) {
+      Accumulate(group.sums, sums);
+      Accumulate(group.doubt, doubt);
+      group.kernel_flops += flops;
+    });
+    if (HasRows()) {
+      AddRow(std::move(kernel), std::move(sums), doubt, std::move(bound), expected);
+    }
   }
 
   std::optional<Expected> Expect(const Kernel& kernel, const Bound& bound) {
@@ -181,7 +203,8 @@ class Builder {
     return expected;
   }
 
-  void AddRow(Kernel kernel, Sums sums, Bound bound, const std::optional<Expected>& expected) {
+  void AddRow(Kernel kernel, Sums sums, Doubt doubt, Bound bound,
+              const std::optional<Expected>& expected) {
     Sums& main = report_.nodes[kernel.main].sums;
     main.compute = sums.compute;
     main.memory = sums.memory;
@@ -195,7 +218,10 @@ class Builder {
     for (const std::size_t n : kernel.nodes) {
       row.nodes.push_back(report_.nodes[n].name);
       report_.nodes[n].kernel = kernel.id;
+      const Sums& work = report_.nodes[n].sums;
+      Accumulate(doubt, DoubtOf(model_.nodes[n], work.macs, work.flops));
     }
+    row.doubt = doubt;
     row.sums = std::move(sums);
     row.sums.nodes = static_cast<std::int64_t>(kernel.nodes.size());
     SetWork(row.sums, kernel.work);
@@ -224,7 +250,11 @@ class Builder {
   void SumUp() {
     report_.by_op = by_op_.Rows();
     report_.by_scope = by_scope_.Rows();
-    for (const GroupRow& row : report_.by_op) Accumulate(report_.totals, row.sums);
+    report_.certainty = CertaintyOf(model_, convention_);
+    for (const GroupRow& row : report_.by_op) {
+      Accumulate(report_.totals, row.sums);
+      Accumulate(report_.certainty.doubt, row.doubt);
+    }
     SortGroups(report_.by_op, device_.has_value());
     SortGroups(report_.by_scope, device_.has_value());
   }

@@ -30,6 +30,7 @@ DeviceComparison CompareDevices(const InferredModel& model, const std::vector<De
     row.name = device.name;
     row.comparable = HasAllMatrixRates(device, report);
     row.totals = report.totals;
+    row.doubt = report.certainty.doubt;
     row.memory = device.memory.size;
     row.by_op = std::move(report.by_op);
     // Those of the model are said once.
@@ -42,6 +43,10 @@ DeviceComparison CompareDevices(const InferredModel& model, const std::vector<De
       comparison.model = std::move(report.model);
       comparison.options = report.options;
       comparison.peak_activation_bytes = report.peak_activation_bytes;
+      comparison.certainty = std::move(report.certainty);
+      // Times are of one device: only counts are said for all.
+      comparison.certainty.doubt.at_most.time = comparison.certainty.doubt.assumed.time = Seconds();
+      comparison.totals = report.totals;
       comparison.unknown = std::move(report.unknown);
       comparison.notes = model.notes;
     }

@@ -15,6 +15,7 @@ struct DeviceRow {
   // compare: what is unknown is not left out of a sum.
   bool comparable = true;
   Sums totals;
+  Doubt doubt;                  // of the totals
   std::optional<Bytes> memory;  // of the device
   std::vector<GroupRow> by_op;
   std::vector<std::string> notes;
@@ -27,6 +28,8 @@ struct DeviceComparison {
   ModelFacts model;
   ReportOptions options;
   Bytes peak_activation_bytes;
+  Certainty certainty;                 // of the counts, which are the same on all devices
+  Sums totals;                         // the same, for what the certainty is a part of
   std::vector<std::string> operators;  // of the first device's by_op, in its order
   std::vector<DeviceRow> devices;
   std::vector<UnknownRow> unknown;

@@ -4,7 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "estimator/core/error.h"
+#include "estimator/report/certainty_json.h"
+#include "estimator/report/certainty_text.h"
 #include "estimator/report/comparison.h"
+#include "estimator/report/csv_field.h"
 #include "estimator/report/format.h"
 #include "estimator/report/table.h"
 
@@ -39,8 +42,11 @@ std::string DeviceTable(const DeviceComparison& comparison) {
   for (const DeviceRow& row : comparison.devices) {
     std::vector<std::string> cells = {row.id};
     if (row.comparable) {
-      cells.push_back(ReadableTime(row.totals.bound));
-      if (expected) cells.push_back(ReadableTime(row.totals.expected.value_or(Seconds())));
+      cells.push_back(Marked(BoundStanding(row.doubt), ReadableTime(row.totals.bound)));
+      if (expected) {
+        cells.push_back(Marked(ExpectedStanding(row.doubt),
+                               ReadableTime(row.totals.expected.value_or(Seconds()))));
+      }
       const bool ratio = first.comparable && first.time().value() > 0;
       cells.push_back(ratio ? fmt::format("{:.2f}", row.time() / first.time()) : "-");
       cells.push_back(ReadableTime(row.totals.compute));
@@ -55,9 +61,9 @@ std::string DeviceTable(const DeviceComparison& comparison) {
   return table.Render();
 }
 
-const Sums* Find(const DeviceRow& row, const std::string& op) {
+const GroupRow* Find(const DeviceRow& row, const std::string& op) {
   for (const GroupRow& group : row.by_op) {
-    if (group.name == op) return &group.sums;
+    if (group.name == op) return &group;
   }
   return nullptr;
 }
@@ -70,9 +76,11 @@ std::string OperatorTable(const DeviceComparison& comparison) {
     std::vector<std::string> cells = {Printable(op)};
     bool runs = false;
     for (const DeviceRow& row : comparison.devices) {
-      const Sums* sums = Find(row, op);
-      runs |= sums && sums->bound.value() > 0;
-      cells.push_back(sums && row.comparable ? ReadableTime(sums->bound) : "-");
+      const GroupRow* group = Find(row, op);
+      runs |= group && group->sums.bound.value() > 0;
+      cells.push_back(group && row.comparable
+                          ? Marked(BoundStanding(group->doubt), ReadableTime(group->sums.bound))
+                          : "-");
     }
     if (runs) table.Add(std::move(cells));
   }
@@ -100,7 +108,12 @@ std::string ComparisonText(const DeviceComparison& comparison) {
   if (!dims.empty()) text += fmt::format("dims      {}\n", fmt::join(dims, ", "));
   text += fmt::format("needs     {}: weights {}, activations {}\n",
                       ReadableBytes(comparison.needed()), ReadableBytes(model.weight_bytes),
-                      ReadableBytes(comparison.peak_activation_bytes));
+                      Marked(PeakStanding(comparison.certainty.doubt),
+                             ReadableBytes(comparison.peak_activation_bytes)));
+  constexpr std::size_t kMost = 5;
+  for (const CertaintyLine& line : CertaintyLines(comparison.certainty, comparison.totals, kMost)) {
+    text += fmt::format("{:<10}{}\n", line.label, line.text);
+  }
   text += "\n" + DeviceTable(comparison) + "\n";
   if (comparison.devices.size() <= kMostColumns) text += OperatorTable(comparison) + "\n";
   for (const DeviceRow& row : comparison.devices) {
@@ -129,16 +142,23 @@ std::string ComparisonJson(const DeviceComparison& comparison) {
                    {"peak_activation_bytes", comparison.peak_activation_bytes.value()},
                    {"needed_bytes", comparison.needed().value()},
                    {"unknown", comparison.unknown.size()}};
+  std::string certainty;
+  JsonWriter writer([&](std::string_view piece) { certainty += piece; });
+  WriteCertainty(writer, comparison.certainty, comparison.totals, /*timed=*/false);
+  writer.Finish();
+  json["certainty"] = Json::parse(certainty);
   json["devices"] = Json::array();
   for (const DeviceRow& row : comparison.devices) {
     Json device = {{"id", row.id}, {"name", row.name}};
     AddTimes(device, row.totals, row.comparable);
+    device["certainty"] = Word(row.doubt);
     device["memory_bytes"] = Optional(row.memory);
     device["fits"] = row.memory ? Json(comparison.needed() <= *row.memory) : Json();
     device["by_op"] = Json::array();
     for (const GroupRow& group : row.by_op) {
       Json one = {{"op", group.name}, {"nodes", group.sums.nodes}};
       AddTimes(one, group.sums, row.comparable);
+      if (!group.doubt.Exact()) one["certainty"] = Word(group.doubt);
       device["by_op"].push_back(std::move(one));
     }
     device["notes"] = row.notes;
@@ -149,16 +169,17 @@ std::string ComparisonJson(const DeviceComparison& comparison) {
 }
 
 std::string ComparisonCsv(const DeviceComparison& comparison) {
-  std::string text = "device,bound_s,expected_s,compute_s,memory_s,memory_bytes,needed_bytes\n";
+  std::string text =
+      "device,bound_s,expected_s,compute_s,memory_s,memory_bytes,needed_bytes,certainty\n";
   for (const DeviceRow& row : comparison.devices) {
     const auto number = [&](Seconds time) {
       return row.comparable ? fmt::format("{:.9g}", time.value()) : std::string();
     };
-    text += fmt::format("{},{},{},{},{},{},{}\n", row.id, number(row.totals.bound),
+    text += fmt::format("{},{},{},{},{},{},{},{}\n", row.id, number(row.totals.bound),
                         row.totals.expected ? number(*row.totals.expected) : "",
                         number(row.totals.compute), number(row.totals.memory),
                         row.memory ? std::to_string(row.memory->value()) : "",
-                        comparison.needed().value());
+                        comparison.needed().value(), CsvField(Word(row.doubt)));
   }
   return text;
 }

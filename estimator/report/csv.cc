@@ -17,8 +17,8 @@ std::string CsvField(const std::string& text) {
 
 namespace {
 
-std::string SumColumns(const Sums& sums, bool timed) {
-  const auto intensity = sums.intensity();
+std::string SumColumns(const Sums& sums, std::optional<Intensity> intensity, const Doubt& doubt,
+                       bool timed) {
   std::string text = fmt::format("{},{},{},{},{}", sums.macs.value(), sums.flops.value(),
                                  sums.bytes_read.value(), sums.bytes_written.value(),
                                  intensity ? fmt::format("{}", intensity->value()) : "");
@@ -27,13 +27,13 @@ std::string SumColumns(const Sums& sums, bool timed) {
         fmt::format(",{},{},{},{}", sums.compute.value(), sums.memory.value(), sums.bound.value(),
                     sums.expected ? fmt::format("{}", sums.expected->value()) : "");
   }
-  return text;
+  return text + "," + CsvField(Word(doubt));
 }
 
 std::string SumHead(bool timed) {
   std::string head = "macs,flops,bytes_read,bytes_written,intensity";
   if (timed) head += ",compute_s,memory_s,bound_s,expected_s";
-  return head;
+  return head + ",certainty";
 }
 
 }  // namespace
@@ -47,15 +47,16 @@ std::string RenderCsv(const Report& report, GroupBy by) {
       out = (by == GroupBy::kOp ? "op" : "scope") + (",nodes," + SumHead(timed)) + "\n";
       for (const GroupRow& group : by == GroupBy::kOp ? report.by_op : report.by_scope) {
         out += fmt::format("{},{},{}\n", CsvField(group.name), group.sums.nodes,
-                           SumColumns(group.sums, timed));
+                           SumColumns(group.sums, group.intensity(), group.doubt, timed));
       }
       break;
     case GroupBy::kNode:
       out = "node,op,domain,scope,status,kernel," + SumHead(timed) + "\n";
       for (const NodeRow& node : report.nodes) {
-        out += fmt::format("{},{},{},{},{},{},{}\n", CsvField(node.name), CsvField(node.op),
-                           CsvField(node.domain), CsvField(node.scope), Name(node.status),
-                           node.kernel, SumColumns(node.sums, timed));
+        out +=
+            fmt::format("{},{},{},{},{},{},{}\n", CsvField(node.name), CsvField(node.op),
+                        CsvField(node.domain), CsvField(node.scope), Name(node.status), node.kernel,
+                        SumColumns(node.sums, node.sums.intensity(), node.doubt(), timed));
       }
       break;
     case GroupBy::kKernel:
@@ -65,7 +66,8 @@ std::string RenderCsv(const Report& report, GroupBy by) {
         out += fmt::format("{},{},{},{},{},{},{},{}\n", kernel.id, CsvField(kernel.op),
                            kernel.algorithm, kernel.limiter, kernel.launches,
                            CsvField(fmt::format("{}", fmt::join(kernel.nodes, " "))),
-                           kernel.executed.value(), SumColumns(kernel.sums, timed));
+                           kernel.executed.value(),
+                           SumColumns(kernel.sums, kernel.sums.intensity(), kernel.doubt, timed));
       }
       break;
   }

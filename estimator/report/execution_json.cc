@@ -5,52 +5,59 @@
 namespace dlcost {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json GemmJson(const GemmNest& gemm, const Execution* execution, Count units) {
-  Json json = {{"batch", gemm.batch.value()},
-               {"m", gemm.m.value()},
-               {"n", gemm.n.value()},
-               {"k", gemm.k.value()}};
-  const TileGrid* grid = execution == nullptr ? nullptr : execution->Grid();
-  if (grid == nullptr) return json;
-  json["tile"] = {grid->tile_m.value(), grid->tile_n.value(), grid->tile_k.value()};
-  json["split_k"] = grid->split_k.value();
-  json["blocks"] = grid->Blocks().value();
-  json["waves"] = grid->Blocks().AsDouble() / units.AsDouble();
-  json["padding"] = execution->PaddingShare();
-  return json;
+void WriteGemm(JsonWriter& json, const GemmNest& gemm, const Execution* execution, Count units) {
+  json.BeginObject();
+  json.Member("batch", gemm.batch);
+  json.Member("m", gemm.m);
+  json.Member("n", gemm.n);
+  json.Member("k", gemm.k);
+  if (const TileGrid* grid = execution == nullptr ? nullptr : execution->Grid()) {
+    json.Key("tile").BeginArray();
+    for (const Count extent : {grid->tile_m, grid->tile_n, grid->tile_k}) json.Value(extent);
+    json.EndArray();
+    json.Member("split_k", grid->split_k);
+    json.Member("blocks", grid->Blocks());
+    json.Member("waves", grid->Blocks().AsDouble() / units.AsDouble());
+    json.Member("padding", execution->PaddingShare());
+  }
+  json.EndObject();
 }
 
-Json TermJson(const Stage& stage, const Term& term) {
+void WriteTerm(JsonWriter& json, const Stage& stage, const Term& term) {
   const Instructions& i = term.instructions;
-  return {{"stage", stage.name},
-          {"what", term.what},
-          {"kind", std::string(Name(term.kind))},
-          {"pipe", std::string(Name(term.pipe))},
-          {"dtype", std::string(Name(term.type))},
-          {"fma", i.fma.value()},
-          {"add", i.add.value()},
-          {"mul", i.mul.value()},
-          {"special", i.special.value()}};
+  json.BeginObject();
+  json.Member("stage", stage.name);
+  json.Member("what", term.what);
+  json.Member("kind", Name(term.kind));
+  json.Member("pipe", Name(term.pipe));
+  json.Member("dtype", Name(term.type));
+  json.Member("fma", i.fma);
+  json.Member("add", i.add);
+  json.Member("mul", i.mul);
+  json.Member("special", i.special);
+  json.EndObject();
 }
 
 }  // namespace
 
-void AddExecution(Json& json, const KernelRow& kernel, Count units) {
-  json["label"] = kernel.label;
-  if (!kernel.runner_up.empty()) json["runner_up"] = kernel.runner_up;
-  if (kernel.math != DType::kUndefined) json["math"] = std::string(Name(kernel.math));
+void WriteExecution(JsonWriter& json, const KernelRow& kernel, Count units) {
+  json.Member("label", kernel.label);
+  if (!kernel.runner_up.empty()) json.Member("runner_up", kernel.runner_up);
+  if (kernel.math != DType::kUndefined) json.Member("math", Name(kernel.math));
   const Execution* execution = kernel.execution.get();
-  if (const auto gemm = ProductOf(kernel)) json["gemm"] = GemmJson(*gemm, execution, units);
-  if (execution == nullptr) return;
-  Json& terms = json["executed"] = Json::array();
-  for (const Stage& stage : execution->stages) {
-    for (const Term& term : stage.terms) terms.push_back(TermJson(stage, term));
+  if (const auto gemm = ProductOf(kernel)) {
+    json.Key("gemm");
+    WriteGemm(json, *gemm, execution, units);
   }
-  json["extra_read_bytes"] = execution->ExtraRead().value();
-  json["extra_written_bytes"] = execution->ExtraWritten().value();
-  json["workspace_bytes"] = execution->workspace.value();
+  if (execution == nullptr) return;
+  json.Key("executed").BeginArray();
+  for (const Stage& stage : execution->stages) {
+    for (const Term& term : stage.terms) WriteTerm(json, stage, term);
+  }
+  json.EndArray();
+  json.Member("extra_read_bytes", execution->ExtraRead());
+  json.Member("extra_written_bytes", execution->ExtraWritten());
+  json.Member("workspace_bytes", execution->workspace);
 }
 
 }  // namespace dlcost

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "estimator/report/certainty_text.h"
 #include "estimator/report/page_assets.h"
 #include "estimator/report/timeline.h"
 
@@ -38,9 +39,12 @@ class PageReport {
   }
 
   Json Run() {
-    return {{"title", Title()},          {"subtitle", Subtitle()}, {"notes", report_.notes},
-            {"totals", Totals()},        {"roofs", Roofs()},       {"device", DeviceFactsJson()},
-            {"kernel_table", Kernels()}, {"memory", Memory()},     {"unknown", Unknown()}};
+    return {{"title", Title()},          {"subtitle", Subtitle()},
+            {"notes", report_.notes},    {"certainty", CertaintyJson()},
+            {"totals", Totals()},        {"marks", Marks()},
+            {"roofs", Roofs()},          {"device", DeviceFactsJson()},
+            {"kernel_table", Kernels()}, {"memory", Memory()},
+            {"unknown", Unknown()}};
   }
 
  private:
@@ -80,6 +84,26 @@ class PageReport {
     for (const auto& time : page_.measured) measured += time.value_or(Seconds());
     if (measured.value() > 0) json["measured_s"] = measured.value();
     return json;
+  }
+
+  Json CertaintyJson() const {
+    Json lines = Json::array();
+    for (const CertaintyLine& line : CertaintyLines(report_.certainty, report_.totals)) {
+      lines.push_back({{"label", line.label}, {"text", line.text}});
+    }
+    return lines;
+  }
+
+  // What stands in front of a total, by the total's name.
+  Json Marks() const {
+    const Doubt& doubt = report_.certainty.doubt;
+    return {{"macs", Mark(MacsStanding(doubt))},
+            {"flops", Mark(FlopsStanding(doubt))},
+            {"bytes", Mark(BytesStanding(doubt))},
+            {"peak_activation_bytes", Mark(PeakStanding(doubt))},
+            {"needed_bytes", Mark(PeakStanding(doubt))},
+            {"bound_s", Mark(BoundStanding(doubt))},
+            {"expected_s", Mark(ExpectedStanding(doubt))}};
   }
 
   Json Roofs() const {
@@ -176,12 +200,12 @@ class PageReport {
                       kernel.sums.macs.value(), kernel.sums.flops.value(), kernel.least.value(),
                       kernel.executed.value(), kernel.sums.bytes().value(), time(kernel.sums.bound),
                       kernel.sums.expected ? Json(kernel.sums.expected->value()) : Json(),
-                      Measured(k)});
+                      Measured(k), strings.Number(Word(kernel.doubt))});
     }
     return {{"names", strings.texts()},
             {"columns",
              {"label", "ops", "scope", "algorithm", "limiter", "macs", "flops", "least", "executed",
-              "bytes", "bound", "expected", "measured"}},
+              "bytes", "bound", "expected", "measured", "certainty"}},
             {"rows", rows}};
   }
 

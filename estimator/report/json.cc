@@ -1,231 +1,310 @@
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
+#include "estimator/report/certainty_json.h"
 #include "estimator/report/execution_json.h"
+#include "estimator/report/json_writer.h"
 #include "estimator/report/render.h"
 
 namespace dlcost {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json WorkJson(const Work& work) {
-  Json json = Json::object();
-  for (int c = 0; c < kOpClassCount; ++c) {
-    const Count count = work.Of(static_cast<OpClass>(c));
-    if (count != Count(0)) json[std::string(Name(static_cast<OpClass>(c)))] = count.value();
+void WriteClasses(JsonWriter& json, const std::array<Count, kOpClassCount>& counts) {
+  json.BeginObject();
+  for (std::size_t c = 0; c < kOpClassCount; ++c) {
+    if (counts[c] != Count(0)) json.Member(Name(static_cast<OpClass>(c)), counts[c]);
   }
-  return json;
+  json.EndObject();
 }
 
-// The same per data type, for those who check by hand.
-Json WorkByType(const Work& work) {
-  Json json = Json::object();
+// Operations by class, and the same per data type for those who check by hand.
+void WriteWork(JsonWriter& json, const Work& work) {
+  std::array<Count, kOpClassCount> sums;
   for (const Work::Entry& entry : work.entries()) {
-    Json& of_type = json[std::string(Name(entry.dtype))] = Json::object();
-    for (std::size_t c = 0; c < kOpClassCount; ++c) {
-      if (entry.counts[c] == Count(0)) continue;
-      of_type[std::string(Name(static_cast<OpClass>(c)))] = entry.counts[c].value();
-    }
+    for (std::size_t c = 0; c < kOpClassCount; ++c) sums[c] += entry.counts[c];
   }
-  return json;
+  json.Key("work");
+  WriteClasses(json, sums);
+  json.Key("work_by_type").BeginObject();
+  for (const Work::Entry& entry : work.entries()) {
+    json.Key(Name(entry.dtype));
+    WriteClasses(json, entry.counts);
+  }
+  json.EndObject();
 }
 
-Json IntensityJson(const Sums& sums) {
-  const auto intensity = sums.intensity();
-  return intensity ? Json(intensity->value()) : Json();
-}
-
-void AddTimes(Json& json, const Sums& sums, bool timed) {
+void WriteTimes(JsonWriter& json, const Sums& sums, bool timed) {
   if (!timed) return;
-  json["compute_s"] = sums.compute.value();
-  json["memory_s"] = sums.memory.value();
-  json["bound_s"] = sums.bound.value();
-  json["expected_s"] = sums.expected ? Json(sums.expected->value()) : Json();
+  json.Member("compute_s", sums.compute);
+  json.Member("memory_s", sums.memory);
+  json.Member("bound_s", sums.bound);
+  json.Member("expected_s", sums.expected);
 }
 
-Json OperandsJson(const Operands& operands) {
-  Json json = Json::array();
+void WriteDoubt(JsonWriter& json, const Doubt& doubt) {
+  if (!doubt.Exact()) json.Member("certainty", Word(doubt));
+}
+
+void WriteOperands(JsonWriter& json, std::string_view name, const Operands& operands) {
+  json.Key(name).BeginArray();
   for (const Operand& operand : operands) {
-    Json one = {{"name", operand.name}};
-    one["dtype"] = std::string(Name(operand.dtype));
-    one["shape"] = operand.shape ? Json(operand.shape->dims()) : Json();
-    if (operand.weight) one["weight"] = true;
-    json.push_back(std::move(one));
+    json.BeginObject();
+    json.Member("name", operand.name);
+    json.Member("dtype", Name(operand.dtype));
+    json.Key("shape");
+    operand.shape ? json.Value(operand.shape->dims()) : json.Null();
+    if (operand.weight) json.Member("weight", true);
+    json.EndObject();
   }
-  return json;
+  json.EndArray();
 }
 
-Json ModelJson(const ModelFacts& model) {
-  Json opset = Json::object(), dims = Json::object();
-  for (const auto& [domain, version] : model.opset) opset[domain] = version;
-  for (const auto& [name, size] : model.dims) dims[name] = size;
-  return {{"path", model.path},
-          {"name", model.name},
-          {"producer", model.producer},
-          {"ir_version", model.ir_version},
-          {"opset", opset},
-          {"nodes", model.nodes},
-          {"parameters", model.parameters.value()},
-          {"weight_bytes", model.weight_bytes.value()},
-          {"dims", dims},
-          {"inputs", OperandsJson(model.inputs)},
-          {"outputs", OperandsJson(model.outputs)}};
+void WriteModel(JsonWriter& json, const ModelFacts& model) {
+  json.BeginObject();
+  json.Member("path", model.path);
+  json.Member("name", model.name);
+  json.Member("producer", model.producer);
+  json.Member("ir_version", model.ir_version);
+  json.Key("opset").BeginObject();
+  for (const auto& [domain, version] : model.opset) json.Member(domain, std::int64_t{version});
+  json.EndObject();
+  json.Member("nodes", model.nodes);
+  json.Member("parameters", model.parameters);
+  json.Member("weight_bytes", model.weight_bytes);
+  json.Key("dims").BeginObject();
+  for (const auto& [name, size] : model.dims) json.Member(name, size);
+  json.EndObject();
+  WriteOperands(json, "inputs", model.inputs);
+  WriteOperands(json, "outputs", model.outputs);
+  json.EndObject();
 }
 
-Json DeviceJson(const std::optional<DeviceFacts>& device) {
-  if (!device) return {};
-  Json roofs = Json::array();
+void WriteDevice(JsonWriter& json, const std::optional<DeviceFacts>& device) {
+  if (!device) return json.Null();
+  json.BeginObject();
+  json.Member("id", device->id);
+  json.Member("name", device->name);
+  json.Key("roofs").BeginArray();
   for (const auto& roof : device->roofs) {
-    roofs.push_back({{"name", roof.name},
-                     {"flop_per_s", roof.peak.value()},
-                     {"ridge", roof.ridge ? Json(roof.ridge->value()) : Json()}});
+    json.BeginObject();
+    json.Member("name", roof.name);
+    json.Member("flop_per_s", roof.peak);
+    json.Member("ridge", roof.ridge);
+    json.EndObject();
   }
-  return {{"id", device->id},
-          {"name", device->name},
-          {"roofs", roofs},
-          {"bytes_per_s", device->bandwidth ? Json(device->bandwidth->value()) : Json()},
-          {"memory_bytes", device->memory ? Json(device->memory->value()) : Json()}};
+  json.EndArray();
+  json.Member("bytes_per_s", device->bandwidth);
+  json.Member("memory_bytes", device->memory);
+  json.EndObject();
 }
 
-Json NodeJson(const NodeRow& node, bool timed) {
-  Json json = {{"name", node.name},
-               {"op", node.op},
-               {"domain", node.domain},
-               {"status", std::string(Name(node.status))},
-               {"scope", node.scope},
-               {"kernel", node.kernel},
-               {"inputs", OperandsJson(node.inputs)},
-               {"outputs", OperandsJson(node.outputs)},
-               {"macs", node.sums.macs.value()},
-               {"flops", node.sums.flops.value()},
-               {"work", WorkJson(node.sums.work)},
-               {"work_by_type", WorkByType(node.sums.work)},
-               {"bytes_read", node.sums.bytes_read.value()},
-               {"bytes_written", node.sums.bytes_written.value()}};
-  if (!node.attributes.empty()) {
-    Json& attributes = json["attributes"] = Json::object();
-    for (const auto& [name, text] : node.attributes) attributes[name] = text;
-  }
-  if (node.valid_macs != Macs()) json["valid_macs"] = node.valid_macs.value();
-  if (node.parameters != Count()) {
-    json["parameters"] = node.parameters.value();
-    json["weight_bytes"] = node.weight_bytes.value();
-  }
-  if (node.repeat != Count(1)) json["repeat"] = node.repeat.value();
-  if (node.upper_bound) json["upper_bound"] = true;
-  if (!node.note.empty()) json["note"] = node.note;
-  AddTimes(json, node.sums, timed);
-  return json;
+void WriteOptions(JsonWriter& json, const ReportOptions& options) {
+  json.BeginObject();
+  json.Member("convention", options.convention);
+  json.Member("math", Name(options.bound.math));
+  json.Key("dtype");
+  options.dtype.empty() ? json.Null() : json.Value(options.dtype);
+  json.Member("fusion", Name(options.plan.fusion));
+  json.Member("attention", Name(options.plan.attention));
+  json.Member("conv", options.plan.conv ? Name(*options.plan.conv) : "auto");
+  json.Member("cache", Name(options.bound.cache));
+  json.Member("launch", options.eager ? "eager" : "graph");
+  json.EndObject();
 }
 
-Json KernelJson(const KernelRow& kernel, const std::string& main, bool timed, Count units) {
-  Json json = {{"id", kernel.id},
-               {"op", kernel.op},
-               {"main", main},
-               {"nodes", kernel.nodes},
-               {"algorithm", kernel.algorithm},
-               {"launches", kernel.launches.value()},
-               {"macs", kernel.sums.macs.value()},
-               {"flops", kernel.sums.flops.value()},
-               {"executed_flops", kernel.executed.value()},
-               {"least_flops", kernel.least.value()},
-               {"bytes", kernel.sums.bytes().value()},
-               {"intensity", IntensityJson(kernel.sums)},
-               {"limiter", kernel.limiter}};
-  AddTimes(json, kernel.sums, timed);
-  if (kernel.expected_low && kernel.expected_high) {
-    json["expected_range_s"] = {kernel.expected_low->value(), kernel.expected_high->value()};
+void WriteTotals(JsonWriter& json, const Report& report, bool timed) {
+  const Sums& totals = report.totals;
+  json.BeginObject();
+  json.Member("macs", totals.macs);
+  json.Member("flops", totals.flops);
+  WriteWork(json, totals.work);
+  json.Member("bytes_read", totals.bytes_read);
+  json.Member("bytes_written", totals.bytes_written);
+  json.Member("bytes", totals.bytes());
+  json.Member("intensity", totals.intensity());
+  WriteTimes(json, totals, timed);
+  json.Member("peak_activation_bytes", report.peak_activation_bytes);
+  json.Member("needed_bytes", report.needed());
+  if (timed) json.Member("fits", report.fits());
+  json.EndObject();
+}
+
+void WriteCoverage(JsonWriter& json, const std::map<NodeStatus, std::int64_t>& coverage) {
+  json.BeginObject();
+  for (const NodeStatus status : {NodeStatus::kCounted, NodeStatus::kView, NodeStatus::kMetadata,
+                                  NodeStatus::kBounded, NodeStatus::kUnknown}) {
+    const auto found = coverage.find(status);
+    json.Member(Name(status), found == coverage.end() ? std::int64_t{0} : found->second);
   }
-  AddExecution(json, kernel, units);
-  return json;
+  json.EndObject();
+}
+
+void WriteGroups(JsonWriter& json, const std::vector<GroupRow>& groups, const char* key,
+                 bool timed) {
+  json.BeginArray();
+  for (const GroupRow& group : groups) {
+    json.BeginObject();
+    json.Member(key, group.name);
+    json.Member("nodes", group.sums.nodes);
+    json.Member("macs", group.sums.macs);
+    json.Member("flops", group.sums.flops);
+    json.Member("bytes", group.sums.bytes());
+    json.Member("kernel_flops", group.kernel_flops);
+    json.Member("intensity", group.intensity());
+    WriteTimes(json, group.sums, timed);
+    WriteDoubt(json, group.doubt);
+    json.EndObject();
+  }
+  json.EndArray();
 }
 
 // Linear and quadratic terms of a transformer.
-Json AttentionJson(const AttentionShare& share) {
-  return {{"phase", std::string(Name(share.phase))}, {"q_len", share.q_len.value()},
-          {"kv_len", share.kv_len.value()},          {"macs", share.scores.value()},
-          {"other_macs", share.products.value()},    {"crossover_kv_len", share.Crossover()}};
+void WriteAttention(JsonWriter& json, const AttentionShare& share) {
+  json.BeginObject();
+  json.Member("phase", Name(share.phase));
+  json.Member("q_len", share.q_len);
+  json.Member("kv_len", share.kv_len);
+  json.Member("macs", share.scores);
+  json.Member("other_macs", share.products);
+  json.Member("crossover_kv_len", share.Crossover());
+  json.EndObject();
 }
 
-Json GroupsJson(const std::vector<GroupRow>& groups, const char* key, bool timed) {
-  Json rows = Json::array();
-  for (const GroupRow& group : groups) {
-    Json row = {{key, group.name},
-                {"nodes", group.sums.nodes},
-                {"macs", group.sums.macs.value()},
-                {"flops", group.sums.flops.value()},
-                {"bytes", group.sums.bytes().value()},
-                {"intensity", IntensityJson(group.sums)}};
-    AddTimes(row, group.sums, timed);
-    rows.push_back(std::move(row));
+void WriteKernel(JsonWriter& json, const KernelRow& kernel, const std::string& main, bool timed,
+                 Count units) {
+  json.BeginObject();
+  json.Member("id", kernel.id);
+  json.Member("op", kernel.op);
+  json.Member("main", main);
+  json.Member("nodes", kernel.nodes);
+  json.Member("algorithm", kernel.algorithm);
+  json.Member("launches", kernel.launches);
+  json.Member("macs", kernel.sums.macs);
+  json.Member("flops", kernel.sums.flops);
+  json.Member("executed_flops", kernel.executed);
+  json.Member("least_flops", kernel.least);
+  json.Member("bytes", kernel.sums.bytes());
+  json.Member("intensity", kernel.sums.intensity());
+  json.Member("limiter", kernel.limiter);
+  WriteTimes(json, kernel.sums, timed);
+  if (kernel.expected_low && kernel.expected_high) {
+    json.Key("expected_range_s").BeginArray();
+    json.Value(*kernel.expected_low);
+    json.Value(*kernel.expected_high);
+    json.EndArray();
   }
-  return rows;
+  WriteExecution(json, kernel, units);
+  WriteDoubt(json, kernel.doubt);
+  json.EndObject();
 }
 
-std::string ConvName(const PlanOptions& plan) {
-  return plan.conv ? std::string(Name(*plan.conv)) : "auto";
+// An attribute that a file has twice is told once, as it was last.
+void WriteAttributes(JsonWriter& json,
+                     const std::vector<std::pair<std::string, std::string>>& attributes) {
+  const auto same = [](const std::string& name) {
+    return [&name](const auto& attribute) { return attribute.first == name; };
+  };
+  json.BeginObject();
+  for (auto at = attributes.begin(); at != attributes.end(); ++at) {
+    if (std::find_if(attributes.begin(), at, same(at->first)) != at) continue;
+    const auto last = std::find_if(attributes.rbegin(), attributes.rend(), same(at->first));
+    json.Member(at->first, last->second);
+  }
+  json.EndObject();
 }
 
-Json TotalsJson(const Report& report, bool timed) {
-  const Sums& totals = report.totals;
-  Json json = {{"macs", totals.macs.value()},
-               {"flops", totals.flops.value()},
-               {"work", WorkJson(totals.work)},
-               {"work_by_type", WorkByType(totals.work)},
-               {"bytes_read", totals.bytes_read.value()},
-               {"bytes_written", totals.bytes_written.value()},
-               {"bytes", totals.bytes().value()},
-               {"intensity", IntensityJson(totals)}};
-  AddTimes(json, totals, timed);
-  json["peak_activation_bytes"] = report.peak_activation_bytes.value();
-  json["needed_bytes"] = report.needed().value();
-  if (timed) json["fits"] = report.fits() ? Json(*report.fits()) : Json();
-  return json;
+void WriteNode(JsonWriter& json, const NodeRow& node, bool timed) {
+  json.BeginObject();
+  json.Member("name", node.name);
+  json.Member("op", node.op);
+  json.Member("domain", node.domain);
+  json.Member("status", Name(node.status));
+  json.Member("scope", node.scope);
+  json.Member("kernel", node.kernel);
+  WriteOperands(json, "inputs", node.inputs);
+  WriteOperands(json, "outputs", node.outputs);
+  json.Member("macs", node.sums.macs);
+  json.Member("flops", node.sums.flops);
+  WriteWork(json, node.sums.work);
+  json.Member("bytes_read", node.sums.bytes_read);
+  json.Member("bytes_written", node.sums.bytes_written);
+  if (!node.attributes.empty()) {
+    json.Key("attributes");
+    WriteAttributes(json, node.attributes);
+  }
+  if (node.valid_macs != Macs()) json.Member("valid_macs", node.valid_macs);
+  if (node.parameters != Count()) {
+    json.Member("parameters", node.parameters);
+    json.Member("weight_bytes", node.weight_bytes);
+  }
+  if (node.repeat != Count(1)) json.Member("repeat", node.repeat);
+  if (node.upper_bound) json.Member("upper_bound", true);
+  if (node.assumed) json.Member("assumed", true);
+  if (!node.note.empty()) json.Member("note", node.note);
+  WriteTimes(json, node.sums, timed);
+  json.EndObject();
+}
+
+void WriteUnknown(JsonWriter& json, const std::vector<UnknownRow>& rows) {
+  json.BeginArray();
+  for (const UnknownRow& row : rows) {
+    json.BeginObject();
+    json.Member("node", row.node);
+    json.Member("op", row.op);
+    json.Member("domain", row.domain);
+    json.Member("why", row.why);
+    json.EndObject();
+  }
+  json.EndArray();
 }
 
 }  // namespace
 
-std::string RenderJson(const Report& report) {
+void WriteJson(const Report& report, const TextSink& sink) {
   const bool timed = report.device.has_value();
-  Json json;
-  json["schema"] = std::string(kReportSchema);
-  json["model"] = ModelJson(report.model);
-  json["device"] = DeviceJson(report.device);
-  json["options"] = {{"convention", report.options.convention},
-                     {"math", std::string(Name(report.options.bound.math))},
-                     {"dtype", report.options.dtype.empty() ? Json() : Json(report.options.dtype)},
-                     {"fusion", std::string(Name(report.options.plan.fusion))},
-                     {"attention", std::string(Name(report.options.plan.attention))},
-                     {"conv", ConvName(report.options.plan)},
-                     {"cache", std::string(Name(report.options.bound.cache))},
-                     {"launch", report.options.eager ? "eager" : "graph"}};
-  json["totals"] = TotalsJson(report, timed);
-  Json coverage = Json::object();
-  for (const NodeStatus status : {NodeStatus::kCounted, NodeStatus::kView, NodeStatus::kMetadata,
-                                  NodeStatus::kBounded, NodeStatus::kUnknown}) {
-    const auto found = report.coverage.find(status);
-    coverage[std::string(Name(status))] = found == report.coverage.end() ? 0 : found->second;
+  JsonWriter json(sink);
+  json.BeginObject();
+  json.Member("schema", kReportSchema);
+  json.Key("model");
+  WriteModel(json, report.model);
+  json.Key("device");
+  WriteDevice(json, report.device);
+  json.Key("options");
+  WriteOptions(json, report.options);
+  json.Key("certainty");
+  WriteCertainty(json, report.certainty, report.totals, timed);
+  json.Key("totals");
+  WriteTotals(json, report, timed);
+  json.Key("coverage");
+  WriteCoverage(json, report.coverage);
+  json.Key("by_op");
+  WriteGroups(json, report.by_op, "op", timed);
+  json.Key("by_scope");
+  WriteGroups(json, report.by_scope, "scope", timed);
+  if (report.attention) {
+    json.Key("attention");
+    WriteAttention(json, *report.attention);
   }
-  json["coverage"] = coverage;
-  json["by_op"] = GroupsJson(report.by_op, "op", timed);
-  json["by_scope"] = GroupsJson(report.by_scope, "scope", timed);
-  if (report.attention) json["attention"] = AttentionJson(*report.attention);
   const Count units = report.device ? report.device->units : Count(1);
-  json["kernels"] = Json::array();
+  json.Key("kernels").BeginArray();
   for (const KernelRow& kernel : report.kernels) {
     if (kernel.launches == Count(0)) continue;
-    json["kernels"].push_back(KernelJson(kernel, report.nodes[kernel.main].name, timed, units));
+    WriteKernel(json, kernel, report.nodes[kernel.main].name, timed, units);
   }
-  json["nodes"] = Json::array();
-  for (const NodeRow& node : report.nodes) json["nodes"].push_back(NodeJson(node, timed));
-  json["unknown"] = Json::array();
-  for (const UnknownRow& row : report.unknown) {
-    json["unknown"].push_back(
-        {{"node", row.node}, {"op", row.op}, {"domain", row.domain}, {"why", row.why}});
-  }
-  json["notes"] = report.notes;
-  // Names in a file are arbitrary bytes; JSON is UTF-8.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  json.EndArray();
+  json.Key("nodes").BeginArray();
+  for (const NodeRow& node : report.nodes) WriteNode(json, node, timed);
+  json.EndArray();
+  json.Key("unknown");
+  WriteUnknown(json, report.unknown);
+  json.Member("notes", report.notes);
+  json.EndObject();
+  json.Finish();
+}
+
+std::string RenderJson(const Report& report) {
+  std::string text;
+  WriteJson(report, [&](std::string_view piece) { text += piece; });
+  return text;
 }
 
 }  // namespace dlcost

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "estimator/report/certainty_text.h"
 #include "estimator/report/format.h"
 #include "estimator/report/render.h"
 
@@ -15,7 +16,17 @@ std::string Escaped(const std::string& text) {
   return escaped;
 }
 
-std::string Number(Count count) { return count == Count(0) ? "-" : Readable(count.AsDouble()); }
+std::string Number(Count count, Standing standing) {
+  return Escaped(Marked(standing, count == Count(0) ? "-" : Readable(count.AsDouble())));
+}
+
+std::string Amount(Bytes bytes, Standing standing) {
+  return Escaped(Marked(standing, bytes == Bytes(0) ? "-" : ReadableBytes(bytes)));
+}
+
+std::string Time(Seconds time, Standing standing) {
+  return Escaped(Marked(standing, ReadableTime(time)));
+}
 
 }  // namespace
 
@@ -24,17 +35,32 @@ std::string RenderMarkdown(const Report& report) {
   const bool timed = report.device.has_value();
   std::string text = fmt::format("**{}**", Escaped(report.model.path));
   if (timed) text += " on " + Escaped(report.device->name);
+  const Doubt& doubt = report.certainty.doubt;
+  const auto marked = [](Standing standing, const std::string& number) {
+    return Escaped(Marked(standing, number));
+  };
   text += fmt::format(": {} MACs, {} FLOPs, {} traffic, {} parameters",
-                      Readable(totals.macs.AsDouble()), Readable(totals.flops.AsDouble()),
-                      ReadableBytes(totals.bytes()), Readable(report.model.parameters.AsDouble()));
-  if (timed) text += fmt::format(", bound {}", ReadableTime(totals.bound));
-  if (totals.expected) text += fmt::format(", expected {}", ReadableTime(*totals.expected));
+                      marked(MacsStanding(doubt), Readable(totals.macs.AsDouble())),
+                      marked(FlopsStanding(doubt), Readable(totals.flops.AsDouble())),
+                      marked(BytesStanding(doubt), ReadableBytes(totals.bytes())),
+                      Readable(report.model.parameters.AsDouble()));
+  if (timed) text += fmt::format(", bound {}", Time(totals.bound, BoundStanding(doubt)));
+  if (totals.expected) {
+    text += fmt::format(", expected {}", Time(*totals.expected, ExpectedStanding(doubt)));
+  }
   if (report.fits()) {
     text += fmt::format(", {} into its {:.4g} GiB of memory",
                         *report.fits() ? "fits" : "**does not fit**",
                         report.device->memory->AsDouble() / (1 << 30));
   }
-  text += "\n\n<details><summary>By operator</summary>\n\n";
+  constexpr std::size_t kMost = 5;
+  text += "\n";
+  for (const CertaintyLine& line : CertaintyLines(report.certainty, totals, kMost)) {
+    text += line.label.empty() ? "\n  - " : fmt::format("\n- **{}**: ", line.label);
+    text += Escaped(line.text);
+  }
+  if (!report.certainty.Silent()) text += "\n";
+  text += "\n<details><summary>By operator</summary>\n\n";
   text += "| operator | nodes | MACs | FLOPs | bytes |";
   text += timed ? " bound |" : "";
   text += totals.expected ? " expected |" : "";
@@ -44,11 +70,13 @@ std::string RenderMarkdown(const Report& report) {
   for (const GroupRow& group : report.by_op) {
     const Sums& sums = group.sums;
     text += fmt::format("\n| {} | {} | {} | {} | {} |", Escaped(group.name), sums.nodes,
-                        Number(sums.macs.count()), Number(sums.flops.count()),
-                        sums.bytes() == Bytes(0) ? "-" : ReadableBytes(sums.bytes()));
-    if (timed) text += fmt::format(" {} |", ReadableTime(sums.bound));
+                        Number(sums.macs.count(), MacsStanding(group.doubt)),
+                        Number(sums.flops.count(), FlopsStanding(group.doubt)),
+                        Amount(sums.bytes(), BytesStanding(group.doubt)));
+    if (timed) text += fmt::format(" {} |", Time(sums.bound, BoundStanding(group.doubt)));
     if (totals.expected) {
-      text += fmt::format(" {} |", ReadableTime(sums.expected.value_or(Seconds())));
+      text += fmt::format(" {} |",
+                          Time(sums.expected.value_or(Seconds()), ExpectedStanding(group.doubt)));
     }
   }
   text += "\n\n</details>\n";

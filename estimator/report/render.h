@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "estimator/report/json_writer.h"
 #include "estimator/report/report.h"
 
 namespace dlcost {
@@ -19,9 +20,12 @@ struct TextOptions {
 std::string RenderText(const Report& report, const TextOptions& options);
 // Schema dlcost.report/1 (docs/report.md).
 std::string RenderJson(const Report& report);
+// The same piece by piece: the JSON of a large model takes as much memory as its rows.
+void WriteJson(const Report& report, const TextSink& sink);
 // For a pull request: one line, the operators folded, what is unknown.
 std::string RenderMarkdown(const Report& report);
-// One header line, one line per operator type, node or kernel; plain numbers in base units.
+// One header line, one line per operator type, node or kernel; plain numbers in base units, and in
+// the last column how certain they are.
 std::string RenderCsv(const Report& report, GroupBy by);
 
 }  // namespace dlcost

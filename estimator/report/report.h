@@ -14,6 +14,7 @@
 #include "estimator/infer/infer.h"
 #include "estimator/plan/attention_share.h"
 #include "estimator/plan/kernel.h"
+#include "estimator/report/certainty.h"
 #include "estimator/roofline/bound.h"
 
 namespace dlcost {
@@ -136,7 +137,10 @@ struct NodeRow {
   Count parameters;
   Bytes weight_bytes;
   Count repeat = 1;
-  bool upper_bound = false;
+  bool upper_bound = false;  // its counts are upper bounds
+  bool assumed = false;      // its counts rest on something assumed
+
+  Doubt doubt() const;
 };
 
 struct KernelRow {
@@ -155,11 +159,19 @@ struct KernelRow {
   std::vector<RoofTime> roofs;
   // Four of five measurements of kernels like this one lie between.
   std::optional<Seconds> expected_low, expected_high;
+  Doubt doubt;
 };
 
 struct GroupRow {
   std::string name;  // operator type, scope
   Sums sums;
+  // Of the kernels whose bytes and times are in `sums`: those that a node of the group names. Other
+  // than sums.flops where kernels hold nodes of other groups.
+  Flops kernel_flops;
+  Doubt doubt;
+
+  // FLOP/byte of these kernels; none when nothing moves.
+  std::optional<Intensity> intensity() const;
 };
 
 struct UnknownRow {
@@ -172,6 +184,7 @@ struct Report {
   std::optional<DeviceFacts> device;
   ReportOptions options;
   Sums totals;
+  Certainty certainty;  // of the totals
   std::optional<AttentionShare> attention;
   Bytes peak_activation_bytes;
   std::map<NodeStatus, std::int64_t> coverage;
@@ -197,12 +210,12 @@ Report BuildReport(const InferredModel& model, const std::optional<Device>& devi
 // Sums by name. Names are not copied: they must live as long as this.
 class Groups {
  public:
-  Sums& operator[](std::string_view name);
+  GroupRow& operator[](std::string_view name);  // its name is filled in by Rows
   // A row for each name, in the order in which they first came.
   std::vector<GroupRow> Rows() const;
 
  private:
-  std::vector<std::pair<std::string_view, Sums>> groups_;
+  std::vector<std::pair<std::string_view, GroupRow>> groups_;
   std::unordered_map<std::string_view, std::size_t> index_;
 };
 

@@ -36,15 +36,39 @@ void SortGroups(std::vector<GroupRow>& groups, bool by_time) {
   });
 }
 
-Sums& Groups::operator[](std::string_view name) {
+std::optional<Intensity> GroupRow::intensity() const {
+  if (sums.bytes() == Bytes(0)) return std::nullopt;
+  return kernel_flops / sums.bytes();
+}
+
+Doubt NodeRow::doubt() const {
+  Doubt doubt;
+  const bool runs = status == NodeStatus::kCounted || status == NodeStatus::kBounded;
+  const Doubt::Part part = {.nodes = 1,
+                            .macs = sums.macs,
+                            .flops = sums.flops,
+                            .bytes = sums.bytes(),
+                            .time = sums.bound,
+                            .expected = sums.expected.value_or(Seconds())};
+  if (runs && upper_bound) doubt.at_most = part;
+  if (runs && assumed) doubt.assumed = part;
+  doubt.unknown = status == NodeStatus::kUnknown ? 1 : 0;
+  doubt.bounded = status == NodeStatus::kBounded ? 1 : 0;
+  return doubt;
+}
+
+GroupRow& Groups::operator[](std::string_view name) {
   const auto [at, fresh] = index_.emplace(name, groups_.size());
-  if (fresh) groups_.emplace_back(name, Sums());
+  if (fresh) groups_.emplace_back(name, GroupRow());
   return groups_[at->second].second;
 }
 
 std::vector<GroupRow> Groups::Rows() const {
   std::vector<GroupRow> rows;
-  for (const auto& [name, sums] : groups_) rows.push_back({std::string(name), sums});
+  for (const auto& [name, group] : groups_) {
+    rows.push_back(group);
+    rows.back().name = name;
+  }
   return rows;
 }
 

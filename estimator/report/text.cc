@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "estimator/report/certainty_text.h"
 #include "estimator/report/format.h"
 #include "estimator/report/render.h"
 #include "estimator/report/table.h"
@@ -15,6 +16,8 @@ constexpr const char* kPlain = "\033[0m";
 struct Row {
   std::string name, detail, limiter;
   const Sums* sums;
+  Flops kernel_flops;
+  Doubt doubt;
 };
 
 std::vector<Row> RowsOf(const Report& report, GroupBy by) {
@@ -24,13 +27,15 @@ std::vector<Row> RowsOf(const Report& report, GroupBy by) {
     case GroupBy::kScope:
       for (const GroupRow& group : by == GroupBy::kOp ? report.by_op : report.by_scope) {
         const bool mem = group.sums.memory > group.sums.compute;
-        rows.push_back({group.name, "", mem ? "memory" : "compute", &group.sums});
+        rows.push_back({group.name, "", mem ? "memory" : "compute", &group.sums, group.kernel_flops,
+                        group.doubt});
       }
       break;
     case GroupBy::kNode:
       for (const NodeRow& node : report.nodes) {
         const bool mem = node.sums.memory > node.sums.compute;
-        rows.push_back({node.name, node.op, mem ? "memory" : "compute", &node.sums});
+        rows.push_back({node.name, node.op, mem ? "memory" : "compute", &node.sums, node.sums.flops,
+                        node.doubt()});
       }
       break;
     case GroupBy::kKernel:
@@ -39,16 +44,21 @@ std::vector<Row> RowsOf(const Report& report, GroupBy by) {
         // "attention (flash 128x64)"; the label alone where it says as much.
         std::string what = kernel.label;
         if (kernel.execution != nullptr) what += " (" + kernel.algorithm + ")";
-        rows.push_back({report.nodes[kernel.main].name, what, kernel.limiter, &kernel.sums});
+        rows.push_back({report.nodes[kernel.main].name, what, kernel.limiter, &kernel.sums,
+                        kernel.sums.flops, kernel.doubt});
       }
       break;
   }
   return rows;
 }
 
-std::string IntensityText(const Sums& sums) {
-  const auto intensity = sums.intensity();
-  return intensity ? ReadableRatio(intensity->value()) : "-";
+// Of the kernels whose bytes the row has.
+std::string IntensityText(const Row& row) {
+  if (row.kernel_flops == Flops() || row.sums->bytes() == Bytes()) return "-";
+  const std::string text = ReadableRatio((row.kernel_flops / row.sums->bytes()).value());
+  const bool exact =
+      FlopsStanding(row.doubt) == Standing::kExact && BytesStanding(row.doubt) == Standing::kExact;
+  return Marked(exact ? Standing::kExact : Standing::kAbout, text);
 }
 
 // ": fits into the 80 GiB of the device (0.1%)"; "" where that is not known. Memories come in
@@ -68,6 +78,7 @@ class TextRenderer {
 
   std::string Run() {
     Header();
+    ShowCertainty();
     out_ += "\n" + TableText() + "\n";
     Footer();
     return std::move(out_);
@@ -101,6 +112,13 @@ class TextRenderer {
     Line("weights", "{} parameters, {}", Readable(model.parameters.AsDouble()),
          ReadableBytes(model.weight_bytes));
     if (timed_) Device(*report_.device);
+  }
+
+  void ShowCertainty() {
+    constexpr std::size_t kMost = 5;
+    for (const CertaintyLine& line : CertaintyLines(report_.certainty, report_.totals, kMost)) {
+      Line(line.label, "{}", line.text);
+    }
   }
 
   void Device(const DeviceFacts& device) {
@@ -155,45 +173,61 @@ class TextRenderer {
         return a->sums->bytes() > b->sums->bytes();
       });
     }
-    Sums rest;
+    Sums rest_sums;
+    Row rest{.name = fmt::format("... {} more", order.size() - shown), .sums = &rest_sums};
     std::int64_t free_nodes = 0;  // views, metadata: one line for all of them
     for (std::size_t i = 0; i < order.size(); ++i) {
-      if (!detail && order[i]->sums->flops == Flops() && order[i]->sums->bytes() == Bytes()) {
-        free_nodes += order[i]->sums->nodes;
+      const Row& row = *order[i];
+      if (!detail && row.sums->flops == Flops() && row.sums->bytes() == Bytes() &&
+          row.doubt.unknown + row.doubt.bounded == 0) {
+        free_nodes += row.sums->nodes;
       } else if (i < shown) {
-        table.Add(Cells(order[i]->name, order[i]->detail, order[i]->limiter, *order[i]->sums));
+        table.Add(Cells(row));
       } else {
-        Accumulate(rest, *order[i]->sums);
+        Accumulate(rest_sums, *row.sums);
+        Accumulate(rest.doubt, row.doubt);
+        rest.kernel_flops += row.kernel_flops;
       }
     }
     if (free_nodes > 0) {
-      Sums free;
-      free.nodes = free_nodes;
-      table.Add(Cells("views, shapes, constants", "", "", free));
+      const Sums free{.nodes = free_nodes};
+      table.Add(Cells({.name = "views, shapes, constants", .sums = &free}));
     }
-    if (shown < order.size()) {
-      table.Add(Cells(fmt::format("... {} more", order.size() - shown), "", "", rest));
-    }
+    if (shown < order.size()) table.Add(Cells(rest));
     table.AddRule();
-    table.Add(Cells("total", "", "", report_.totals));
+    table.Add(Cells({.name = "total",
+                     .sums = &report_.totals,
+                     .kernel_flops = report_.totals.flops,
+                     .doubt = report_.certainty.doubt}));
     table.MayDrop({"FLOP/B", "FLOPs", "share", "nodes", "limited by"});
     return table.Render(options_.max_width);
   }
 
-  std::vector<std::string> Cells(const std::string& name, const std::string& detail,
-                                 const std::string& limiter, const Sums& sums) {
-    std::vector<std::string> cells = {Printable(name)};
-    cells.push_back(IsDetail() ? detail : std::to_string(sums.nodes));
-    cells.push_back(sums.macs == Macs() ? "-" : Readable(sums.macs.AsDouble()));
-    cells.push_back(sums.flops == Flops() ? "-" : Readable(sums.flops.AsDouble()));
-    cells.push_back(sums.bytes() == Bytes() ? "-" : ReadableBytes(sums.bytes()));
-    cells.push_back(sums.flops == Flops() ? "-" : IntensityText(sums));
+  std::vector<std::string> Cells(const Row& row) {
+    const Sums& sums = *row.sums;
+    const Doubt& doubt = row.doubt;
+    std::vector<std::string> cells = {Printable(row.name)};
+    cells.push_back(IsDetail() ? row.detail : std::to_string(sums.nodes));
+    const auto number = [&](bool none, const auto& text, Standing standing) {
+      cells.push_back(Marked(standing, none ? "-" : text()));
+    };
+    number(
+        sums.macs == Macs(), [&] { return Readable(sums.macs.AsDouble()); }, MacsStanding(doubt));
+    number(
+        sums.flops == Flops(), [&] { return Readable(sums.flops.AsDouble()); },
+        FlopsStanding(doubt));
+    number(
+        sums.bytes() == Bytes(), [&] { return ReadableBytes(sums.bytes()); }, BytesStanding(doubt));
+    cells.push_back(IntensityText(row));
     if (timed_) {
       const Seconds whole = report_.totals.bound;
-      cells.push_back(ReadableTime(sums.bound));
+      cells.push_back(Marked(BoundStanding(doubt), ReadableTime(sums.bound)));
       cells.push_back(whole.value() > 0 ? Percent(sums.bound / whole) : "-");
-      cells.push_back(sums.bound.value() > 0 ? limiter : "");
-      if (report_.totals.expected) cells.push_back(ReadableTime(sums.expected.value_or(Seconds())));
+      cells.push_back(sums.bound.value() > 0 ? row.limiter : "");
+      if (report_.totals.expected) {
+        cells.push_back(
+            Marked(ExpectedStanding(doubt), ReadableTime(sums.expected.value_or(Seconds()))));
+      }
     }
     return cells;
   }
@@ -206,9 +240,10 @@ class TextRenderer {
   }
 
   void Footer() {
-    Line("memory", "peak activations {}, weights {}{}",
-         ReadableBytes(report_.peak_activation_bytes), ReadableBytes(report_.model.weight_bytes),
-         FitText(report_));
+    Line(
+        "memory", "peak activations {}, weights {}{}",
+        Marked(PeakStanding(report_.certainty.doubt), ReadableBytes(report_.peak_activation_bytes)),
+        ReadableBytes(report_.model.weight_bytes), FitText(report_));
     if (report_.attention) Attention(*report_.attention);
     std::vector<std::string> coverage;
     for (const auto& [status, nodes] : report_.coverage) {

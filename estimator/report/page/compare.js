@@ -2,23 +2,25 @@
 // Several reports side by side: totals, and time by operator.
 
 const kTotals = [
-  ['MACs', t => t.macs, v => si(v, 'MAC')],
-  ['work', t => t.flops, v => si(v, 'FLOP')],
-  ['traffic', t => t.bytes, v => si(v, 'B')],
+  // name, number, text, and the key of its mark ("<= " where it is an upper bound)
+  ['MACs', t => t.macs, v => si(v, 'MAC'), 'macs'],
+  ['work', t => t.flops, v => si(v, 'FLOP'), 'flops'],
+  ['traffic', t => t.bytes, v => si(v, 'B'), 'bytes'],
   ['parameters', t => t.parameters, v => si(v, '')],
   ['weights', t => t.weight_bytes, v => si(v, 'B')],
-  ['peak activations', t => t.peak_activation_bytes, v => si(v, 'B')],
+  ['peak activations', t => t.peak_activation_bytes, v => si(v, 'B'), 'peak_activation_bytes'],
   ['memory needed', t => t.needed_bytes, (v, t) => !t.memory_bytes ? si(v, 'B')
       : [si(v, 'B'), html('small', {class: v <= t.memory_bytes ? '' : 'worse'},
-          v <= t.memory_bytes ? ` ${percent(v, t.memory_bytes)} of ${gibibytes(t.memory_bytes)}` : ` does not fit into ${gibibytes(t.memory_bytes)}`)]],
-  ['bound', t => t.bound_s, v => seconds(v)],
-  ['expected time', t => t.expected_s, v => seconds(v)],
+          v <= t.memory_bytes ? ` ${percent(v, t.memory_bytes)} of ${gibibytes(t.memory_bytes)}` : ` does not fit into ${gibibytes(t.memory_bytes)}`)], 'needed_bytes'],
+  ['bound', t => t.bound_s, v => seconds(v), 'bound_s'],
+  ['expected time', t => t.expected_s, v => seconds(v), 'expected_s'],
   ['measured time', t => t.measured_s, v => seconds(v)],
 ];
 
 function drawTiles(report) {
   const tiles = kTotals.filter(([, get]) => get(report.totals) !== null && get(report.totals) !== undefined)
-      .map(([name, get, print]) => html('div', {class: 'tile'}, html('dt', {}, name), html('dd', {}, print(get(report.totals), report.totals))));
+      .map(([name, get, print, key]) => html('div', {class: 'tile'}, html('dt', {}, name),
+          html('dd', {}, report.marks[key] || '', print(get(report.totals), report.totals))));
   return html('section', {id: 'summary'}, html('h2', {}, report.title),
       html('p', {class: 'hint'}, report.subtitle), html('dl', {class: 'tiles'}, tiles),
       report.notes.map(note => html('p', {class: 'hint'}, note)));
@@ -34,8 +36,8 @@ function change(value, base) {
 function drawComparison(reports) {
   const head = html('tr', {}, html('th', {class: 'plain'}, ''),
       reports.map(r => html('th', {class: 'plain num'}, r.title)));
-  const totals = kTotals.filter(([, get]) => reports.some(r => get(r.totals) != null)).map(([name, get, print]) =>
-      html('tr', {}, html('td', {}, name), reports.map((r, i) => html('td', {class: 'num'}, print(get(r.totals), r.totals),
+  const totals = kTotals.filter(([, get]) => reports.some(r => get(r.totals) != null)).map(([name, get, print, key]) =>
+      html('tr', {}, html('td', {}, name), reports.map((r, i) => html('td', {class: 'num'}, r.marks[key] || '', print(get(r.totals), r.totals),
           i ? change(get(r.totals), get(reports[0].totals)) : ''))));
   const ops = new Map();
   reports.forEach((r, i) => {

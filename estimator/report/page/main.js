@@ -4,7 +4,7 @@
 // Kernels travel as rows of numbers and indices into a table of strings.
 function unpack(report) {
   const {names, columns, rows} = report.kernel_table;
-  const isText = new Set(['label', 'ops', 'scope', 'algorithm', 'limiter']);
+  const isText = new Set(['label', 'ops', 'scope', 'algorithm', 'limiter', 'certainty']);
   report.kernels = rows.map((row, index) => {
     const kernel = {index};
     columns.forEach((column, i) => { kernel[column] = isText.has(column) ? names[row[i]] : row[i]; });
@@ -27,6 +27,14 @@ function drawFacts(report) {
   return section;
 }
 
+// What is not exact, before the totals are believed.
+function drawCertainty(report) {
+  if (!report.certainty.length) return '';
+  const rows = report.certainty.map(line => html('tr', {}, html('td', {}, html('b', {}, line.label)), html('td', {}, line.text)));
+  return html('section', {id: 'certainty'}, html('h2', {}, 'How certain these numbers are'),
+      html('div', {class: 'scroll'}, html('table', {class: 'grid'}, html('tbody', {}, rows))));
+}
+
 function drawUnknown(report) {
   if (!report.unknown.length) return '';
   const rows = report.unknown.map(item => html('tr', {}, html('td', {}, item.node), html('td', {}, item.op), html('td', {class: 'note'}, item.why)));
@@ -46,7 +54,7 @@ function start() {
     hideTip();
     tabs.forEach((tab, j) => tab.setAttribute('aria-pressed', String(i === j)));
     const report = reports[i];
-    place.replaceChildren(...[drawTiles(report), drawRoofline(report), drawIcicle(report), drawMemory(report),
+    place.replaceChildren(...[drawCertainty(report), drawTiles(report), drawRoofline(report), drawIcicle(report), drawMemory(report),
       drawTable(report), drawUnknown(report), drawFacts(report)].filter(part => part));
   }
   const theme = html('button', {type: 'button', id: 'theme', onclick: () => {

@@ -14,15 +14,17 @@ const kKernelColumns = [
   {name: 'bound', key: 'bound', text: k => seconds(k.bound)},
   {name: 'expected', key: 'expected', text: k => seconds(k.expected)},
   {name: 'measured', key: 'measured', text: k => seconds(k.measured)},
+  {name: 'certainty', key: 'certainty', text: k => k.certainty},
   {name: 'share', key: 'time', text: (k, total) => percent(timeOf(k), total)},
 ];
-const kTextColumns = new Set(['label', 'ops', 'algorithm', 'limiter']);
+const kTextColumns = new Set(['label', 'ops', 'algorithm', 'limiter', 'certainty']);
 
 function drawTable(report) {
   const hasMeasured = report.kernels.some(k => k.measured !== null);
   const hasAlgorithm = report.kernels.some(k => k.algorithm);
   const hasExpected = report.kernels.some(k => k.expected !== null);
-  const columns = kKernelColumns.filter(c => (c.key !== 'measured' || hasMeasured) && (c.key !== 'expected' || hasExpected) && (c.key !== 'algorithm' || hasAlgorithm));
+  const isExact = report.kernels.every(k => k.certainty === 'exact');
+  const columns = kKernelColumns.filter(c => (c.key !== 'certainty' || !isExact) && (c.key !== 'measured' || hasMeasured) && (c.key !== 'expected' || hasExpected) && (c.key !== 'algorithm' || hasAlgorithm));
   const total = report.kernels.reduce((sum, k) => sum + timeOf(k), 0);
   const rowHeight = 27;
   let order = {key: 'time', down: true};
