@@ -19,6 +19,7 @@ struct Options {
   std::string budget;
   std::vector<std::string> max, fits_on;
   bool forbid_new_operators = false;
+  bool strict = false, exact = false;
   bool update = false;
   std::string format = "text";
   std::string output;
@@ -61,6 +62,8 @@ class Checker {
     request_.budgets = file_.budgets;
     for (const std::string& text : options.max) request_.budgets.push_back(ParseBudget(text));
     request_.forbid_new_operators = file_.forbid_new_operators || options.forbid_new_operators;
+    request_.strict = options.strict;
+    request_.exact = options.exact;
     std::vector<std::string> fits_on = file_.fits_on;
     fits_on.insert(fits_on.end(), options.fits_on.begin(), options.fits_on.end());
     for (const std::string& name : fits_on) request_.fits_on.push_back(OpenDatabase().Find(name));
@@ -110,7 +113,9 @@ class Checker {
     // One report cannot be the baseline of several devices or sizes.
     if (baseline && file_.on.size() > 1 && !SameConditions(*baseline, report)) baseline.reset();
     CheckRequest request = request_;
-    if (request.budgets.empty() && !request.forbid_new_operators && request.fits_on.empty()) {
+    const bool nothing =
+        request.budgets.empty() && !request.forbid_new_operators && request.fits_on.empty();
+    if (nothing && (baseline || (!request.strict && !request.exact))) {
       if (!baseline) throw Error("nothing to check: give --baseline, --budget or --max");
       request.budgets = NoGrowth(*baseline);
     }
@@ -172,6 +177,9 @@ void AddCheckCommand(Commands& commands) {
       ->type_name("ID");
   app->add_flag("--forbid-new-operators", options->forbid_new_operators,
                 "fail for operators that the baseline does not have");
+  app->add_flag("--strict", options->strict, "fail when anything is unknown");
+  app->add_flag("--exact", options->exact,
+                "fail when anything is unknown, an upper bound or assumed");
   app->add_flag("--update", options->update, "accept: write the baseline anew");
   app->add_option("--format", options->format, "text, markdown, junit, github or json")
       ->type_name("FORMAT")

@@ -9,6 +9,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/regress/render_diff.h"
+#include "estimator/report/certainty_text.h"
 
 namespace dlcost {
 namespace {
@@ -30,6 +31,33 @@ double Value(const Report& report, const Budget& budget) {
     if (budget.subset.Contains(report.nodes[i])) cost += costs[i];
   }
   return budget.metric->node(cost);
+}
+
+// What of the budget's nodes is not exact.
+Doubt DoubtOf(const Report& report, const Budget& budget) {
+  if (budget.subset.All()) return report.certainty.doubt;
+  Doubt doubt;
+  for (const NodeRow& node : report.nodes) {
+    if (!budget.subset.Contains(node)) continue;
+    Doubt of_node = node.doubt();
+    // Traffic and times stand with the kernel, below.
+    for (Doubt::Part* part : {&of_node.at_most, &of_node.assumed}) {
+      part->bytes = Bytes();
+      part->time = part->expected = Seconds();
+    }
+    Accumulate(doubt, of_node);
+  }
+  for (const KernelRow& kernel : report.kernels) {
+    if (!budget.subset.Contains(report.nodes[kernel.main])) continue;
+    const auto add = [](Doubt::Part& into, const Doubt::Part& part) {
+      into.bytes += part.bytes;
+      into.time += part.time;
+      into.expected += part.expected;
+    };
+    add(doubt.at_most, kernel.doubt.at_most);
+    add(doubt.assumed, kernel.doubt.assumed);
+  }
+  return doubt;
 }
 
 double Allowed(const Limit& limit, double baseline) {
@@ -105,14 +133,37 @@ void AddOffenders(const Report& report, const ReportDiff* diff, const Budget& bu
   }
 }
 
+// How a number stands to the truth, and how the one that it is compared with does.
+struct Standings {
+  Standing now = Standing::kExact, before = Standing::kExact;
+};
+
+// What a verdict is worth that rests on numbers which are not exact; "" when all are.
+std::string Caveat(const Standings& standings, bool passed) {
+  if (standings.before != Standing::kExact) return "; not between exact numbers";
+  switch (standings.now) {
+    case Standing::kAtMost:
+      return passed ? "; an upper bound" : "; an upper bound: what runs may be within the limit";
+    case Standing::kAtLeast:
+      return passed ? "; without unknown nodes: what runs may be over the limit"
+                    : "; without unknown nodes";
+    case Standing::kAbout:
+      return "; an estimate";
+    case Standing::kExact:
+      break;
+  }
+  return "";
+}
+
 // "10.60 GMAC, was 4.089 GMAC (+159.3 %); at most +2 % (4.171 GMAC)".
 std::string AgainstBaseline(double value, double before, double allowed, const Limit& limit,
-                            MetricUnit unit) {
-  std::string text = FormatMetric(value, unit);
-  if (value == before) {
+                            MetricUnit unit, const Standings& standings) {
+  std::string text = Marked(standings.now, FormatMetric(value, unit));
+  if (value == before && standings.now == standings.before) {
     text += ", as before";
   } else {
-    text += fmt::format(", was {} ({})", FormatMetric(before, unit), FormatPercent(before, value));
+    text += fmt::format(", was {} ({})", Marked(standings.before, FormatMetric(before, unit)),
+                        FormatPercent(before, value));
   }
   if (limit.value == 0) return text + "; may not grow";
   return text +
@@ -131,17 +182,22 @@ CheckItem CheckBudget(const Report& report, const Report* baseline, const Report
   const double allowed = Allowed(budget.max, before);
   CheckItem item{.name = BudgetText(budget)};
   item.passed = !Exceeds(value, allowed, unit);
+  Standings standings{.now = budget.metric->StandingOf(DoubtOf(report, budget))};
+  if (budget.max.NeedsBaseline()) {
+    standings.before = budget.metric->StandingOf(DoubtOf(*baseline, budget));
+  }
   item.value = value;
   item.allowed = allowed;
   if (budget.max.NeedsBaseline()) {
     item.baseline = before;
-    item.detail = AgainstBaseline(value, before, allowed, budget.max, unit);
+    item.detail = AgainstBaseline(value, before, allowed, budget.max, unit, standings);
   } else {
-    item.detail =
-        fmt::format("{}, at most {}", FormatMetric(value, unit), FormatMetric(allowed, unit));
+    item.detail = fmt::format("{}, at most {}", Marked(standings.now, FormatMetric(value, unit)),
+                              FormatMetric(allowed, unit));
     if (!item.passed)
       item.detail += fmt::format(": {} too much", FormatMetric(value - allowed, unit));
   }
+  item.detail += Caveat(standings, item.passed);
   if (item.passed) return item;
   // A part that no node has (a peak, a count of launches) is put down to the changes if it grew.
   const bool blame =
@@ -186,6 +242,31 @@ CheckItem CheckFits(const Report& report, const Device& device) {
   return item;
 }
 
+CheckItem CheckKnown(const Report& report) {
+  CheckItem item{.name = "nothing unknown"};
+  item.passed = report.unknown.empty();
+  item.detail = item.passed ? "every node is counted"
+                            : fmt::format("{} nodes are not", report.unknown.size());
+  for (std::size_t i = 0; i < std::min(report.unknown.size(), kMostOffenders); ++i) {
+    const UnknownRow& row = report.unknown[i];
+    item.offenders.push_back(fmt::format("{}: {}", Printable(row.node), row.why));
+  }
+  return item;
+}
+
+CheckItem CheckExact(const Report& report) {
+  CheckItem item{.name = "everything exact"};
+  item.passed = report.certainty.Exact();
+  item.detail = item.passed ? "no count is an upper bound, assumed or unknown"
+                            : "totals are " + Word(report.certainty.doubt);
+  if (item.passed) return item;
+  for (const CertaintyLine& line :
+       CertaintyLines(report.certainty, report.totals, kMostOffenders)) {
+    item.offenders.push_back(line.label.empty() ? line.text : line.label + ": " + line.text);
+  }
+  return item;
+}
+
 std::string RunTitle(const Report& report) {
   std::string title = Title(report);
   for (const auto& [name, size] : report.model.dims) {
@@ -216,10 +297,14 @@ CheckRun RunCheck(const Report& report, const Report* baseline, const CheckReque
     diff = DiffReports(*baseline, report);
     run.notes = StaleReasons(*diff);
   }
+  const std::vector<std::string> certainty = CertaintyNotes(report);
+  run.notes.insert(run.notes.end(), certainty.begin(), certainty.end());
   for (const Budget& budget : request.budgets) {
     run.items.push_back(CheckBudget(report, baseline, diff ? &*diff : nullptr, budget));
   }
   if (request.forbid_new_operators) run.items.push_back(CheckOperators(report, baseline));
+  if (request.strict) run.items.push_back(CheckKnown(report));
+  if (request.exact) run.items.push_back(CheckExact(report));
   for (const Device& device : request.fits_on) run.items.push_back(CheckFits(report, device));
   return run;
 }

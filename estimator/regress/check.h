@@ -36,6 +36,8 @@ struct CheckRun {
 struct CheckRequest {
   std::vector<Budget> budgets;
   bool forbid_new_operators = false;
+  bool strict = false;  // nothing may be unknown
+  bool exact = false;   // nothing may be an upper bound, assumed or unknown
   std::vector<Device> fits_on;
 };
 

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "estimator/regress/compose.h"
+#include "estimator/report/certainty_text.h"
 
 namespace dlcost {
 namespace {
@@ -93,6 +94,21 @@ std::vector<std::string> DiffModelFacts(const Report& before, const Report& afte
   return notes.Take();
 }
 
+std::vector<std::string> DiffCertainty(const Report& before, const Report& after) {
+  const std::vector<std::string> then = CertaintyNotes(before), now = CertaintyNotes(after);
+  std::vector<std::string> notes;
+  const auto add = [&](const char* side, const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) notes.push_back(fmt::format("{}, {}", side, text));
+  };
+  if (then == now) {
+    add("both", then);
+  } else {
+    add("before", then);
+    add("after", now);
+  }
+  return notes;
+}
+
 // Reports of older versions do not say which node reads which weight.
 bool KnowsWeightsOfNodes(const GraphView& view, const Report& report) {
   return report.model.parameters == Count(0) ||
@@ -146,6 +162,7 @@ std::string_view Name(ChangeKind kind) {
 std::vector<std::string> ReportDiff::Notes() const {
   std::vector<std::string> notes = conditions;
   notes.insert(notes.end(), model_facts.begin(), model_facts.end());
+  notes.insert(notes.end(), certainty.begin(), certainty.end());
   return notes;
 }
 
@@ -179,6 +196,7 @@ ReportDiff DiffReports(const Report& before, const Report& after) {
   diff.rest = RestOf(diff);
   diff.by_op = DiffGroups(before, after);
   diff.model_facts = DiffModelFacts(before, after);
+  diff.certainty = DiffCertainty(before, after);
   return diff;
 }
 

@@ -53,8 +53,10 @@ struct ReportDiff {
   // What the reports do not have in common besides the graph, as "device: a100 before, h100 after":
   // device, precision and conventions; sizes and operator set.
   std::vector<std::string> conditions, model_facts;
+  // What of either side is not exact, so that the difference is not.
+  std::vector<std::string> certainty;
 
-  std::vector<std::string> Notes() const;  // both
+  std::vector<std::string> Notes() const;  // all three
 };
 
 // Nodes are matched by structure, then by name. Nodes known before the run (shape arithmetic,

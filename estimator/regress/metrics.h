@@ -36,6 +36,12 @@ struct TotalMetric {
   std::optional<double> (*total)(const Report& report);
   // Of one node; null for metrics that only a whole model has.
   double (*node)(const Cost& cost);
+  // How the number stands to what really happens; null where it is exact whatever is open.
+  Standing (*standing)(const Doubt& doubt) = nullptr;
+
+  Standing StandingOf(const Doubt& doubt) const {
+    return standing == nullptr ? Standing::kExact : standing(doubt);
+  }
 };
 const std::vector<TotalMetric>& Metrics();
 // Throws Error with the nearest spelling.

@@ -132,6 +132,9 @@ std::string RenderCheckJunit(const std::vector<CheckRun>& runs) {
       text += fmt::format(">\n      <failure message=\"{}\">{}</failure>\n    </testcase>\n",
                           Xml(item.detail), Xml(Lines(item.offenders, "")));
     }
+    if (!run.notes.empty()) {
+      text += fmt::format("    <system-out>{}</system-out>\n", Xml(Lines(run.notes, "")));
+    }
     text += "  </testsuite>\n";
   }
   return text + "</testsuites>\n";

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "estimator/regress/wording.h"
+#include "estimator/report/certainty_text.h"
 #include "estimator/report/table.h"
 
 namespace dlcost {
@@ -16,14 +17,17 @@ bool Same(double a, double b, MetricUnit unit) {
   return a == b || (unit == MetricUnit::kSeconds && std::abs(a - b) < 1e-9 * std::abs(a));
 }
 
-std::string ValueText(const std::optional<double>& value, MetricUnit unit) {
-  return value ? FormatMetric(*value, unit) : "-";
+std::string ValueText(const std::optional<double>& value, MetricUnit unit, Standing standing) {
+  return value ? Marked(standing, FormatMetric(*value, unit)) : "-";
 }
 
 std::string ChangeText(const TotalRow& row) {
   if (!row.before || !row.after) return "-";
-  if (!row.Differs()) return "=";
-  return FormatChange(*row.after - *row.before, row.metric->unit);
+  const bool exact =
+      row.before_standing == Standing::kExact && row.after_standing == Standing::kExact;
+  const std::string text =
+      row.Differs() ? FormatChange(*row.after - *row.before, row.metric->unit) : "=";
+  return exact ? text : Marked(Standing::kAbout, text);
 }
 
 std::string PercentText(const TotalRow& row) {
@@ -172,7 +176,9 @@ std::string Headline(const ReportDiff& diff) {
 std::vector<TotalRow> TotalRows(const ReportDiff& diff) {
   std::vector<TotalRow> rows;
   for (const TotalMetric& metric : Metrics()) {
-    const TotalRow row = {&metric, metric.total(*diff.before), metric.total(*diff.after)};
+    const TotalRow row = {&metric, metric.total(*diff.before), metric.total(*diff.after),
+                          metric.StandingOf(diff.before->certainty.doubt),
+                          metric.StandingOf(diff.after->certainty.doubt)};
     if (row.before || row.after) rows.push_back(row);
   }
   return rows;
@@ -186,8 +192,8 @@ std::string RenderDiffText(const ReportDiff& diff, const DiffTextOptions& option
   for (const TotalRow& row : TotalRows(diff)) {
     const MetricUnit unit = row.metric->unit;
     if (unit == MetricUnit::kNumber && !row.Differs() && row.after.value_or(0) == 0) continue;
-    totals.Add({std::string(row.metric->title), ValueText(row.before, unit),
-                ValueText(row.after, unit), ChangeText(row), PercentText(row)});
+    totals.Add({std::string(row.metric->title), ValueText(row.before, unit, row.before_standing),
+                ValueText(row.after, unit, row.after_standing), ChangeText(row), PercentText(row)});
   }
   text += "\n" + totals.Render(options.max_width) + "\n";
 
@@ -225,9 +231,10 @@ std::string RenderDiffMarkdown(const ReportDiff& diff, const DiffTextOptions& op
   for (const TotalRow& row : TotalRows(diff)) {
     if (!row.Differs()) continue;
     const MetricUnit unit = row.metric->unit;
-    rows +=
-        fmt::format("| {} | {} | {} | {} | {} |\n", row.metric->title, ValueText(row.before, unit),
-                    ValueText(row.after, unit), ChangeText(row), PercentText(row));
+    rows += fmt::format("| {} | {} | {} | {} | {} |\n", row.metric->title,
+                        ValueText(row.before, unit, row.before_standing),
+                        ValueText(row.after, unit, row.after_standing), ChangeText(row),
+                        PercentText(row));
   }
   if (!rows.empty()) {
     text += "| | before | after | change | |\n|---|---:|---:|---:|---:|\n" + rows + "\n";

@@ -29,6 +29,7 @@ std::string Title(const Report& report);
 struct TotalRow {
   const TotalMetric* metric;
   std::optional<double> before, after;
+  Standing before_standing = Standing::kExact, after_standing = Standing::kExact;
   // Sums of times in another order differ in the last digits, which is no difference.
   bool Differs() const;
 };

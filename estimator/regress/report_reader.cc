@@ -108,6 +108,7 @@ NodeRow NodeOf(const Json& json) {
   row.weight_bytes = Bytes(json.value("weight_bytes", std::int64_t{0}));
   row.repeat = Count(json.value("repeat", std::int64_t{1}));
   row.upper_bound = json.value("upper_bound", false);
+  row.assumed = json.value("assumed", false);
   return row;
 }
 
@@ -126,6 +127,27 @@ KernelRow KernelOf(const Json& json) {
   return row;
 }
 
+// A kernel is as doubtful as its nodes.
+Doubt DoubtOf(const KernelRow& row, const Report& report,
+              const std::unordered_map<std::string_view, std::size_t>& index) {
+  Doubt doubt;
+  for (const std::string& name : row.nodes) {
+    Doubt of_node = report.nodes[index.at(name)].doubt();
+    for (Doubt::Part* part : {&of_node.at_most, &of_node.assumed}) {
+      part->bytes = Bytes();
+      part->time = part->expected = Seconds();
+    }
+    Accumulate(doubt, of_node);
+  }
+  for (Doubt::Part* part : {&doubt.at_most, &doubt.assumed}) {
+    if (part->nodes == 0) continue;
+    part->bytes = row.sums.bytes();
+    part->time = row.sums.bound;
+    part->expected = row.sums.expected.value_or(Seconds());
+  }
+  return doubt;
+}
+
 // A kernel's main node is written by name; before it was, it was the first one of its operator.
 void AddKernels(const Json& json, Report& report) {
   std::unordered_map<std::string_view, std::size_t> index;
@@ -142,6 +164,7 @@ void AddKernels(const Json& json, Report& report) {
       found = true;
     }
     if (!found) throw Error("kernel {} has no main node", Printable(row.id));
+    row.doubt = DoubtOf(row, report, index);
     report.kernels.push_back(std::move(row));
   }
 }
@@ -195,6 +218,59 @@ ReportOptions OptionsOf(const Json& json) {
   return options;
 }
 
+Doubt::Part PartOf(const Json& json) {
+  return {.nodes = Get<std::int64_t>(json, "nodes"),
+          .macs = Macs(Get<std::int64_t>(json, "macs")),
+          .flops = Flops(Get<std::int64_t>(json, "flops")),
+          .bytes = Bytes(Get<std::int64_t>(json, "bytes")),
+          .time = Seconds(Optional(json, "bound_s").value_or(0)),
+          .expected = Seconds(Optional(json, "expected_s").value_or(0))};
+}
+
+OpenBranch::Cost CostOf(const Json& json) {
+  return {Macs(Get<std::int64_t>(json, "macs")), Flops(Get<std::int64_t>(json, "flops")),
+          Bytes(Get<std::int64_t>(json, "bytes"))};
+}
+
+// Reports of older versions say it of nodes alone.
+Certainty CertaintyOf(const Json& report_json, const Report& report) {
+  Certainty certainty;
+  if (!report_json.contains("certainty")) {
+    for (const KernelRow& kernel : report.kernels) Accumulate(certainty.doubt, kernel.doubt);
+    const auto nodes = [&](NodeStatus status) {
+      const auto found = report.coverage.find(status);
+      return found == report.coverage.end() ? 0 : found->second;
+    };
+    certainty.doubt.unknown = nodes(NodeStatus::kUnknown);
+    certainty.doubt.bounded = nodes(NodeStatus::kBounded);
+    return certainty;
+  }
+  const Json& json = report_json["certainty"];
+  certainty.doubt = {PartOf(json.at("at_most")), PartOf(json.at("assumed")),
+                     Get<std::int64_t>(json, "unknown"), Get<std::int64_t>(json, "bounded")};
+  for (const Json& one : json.at("causes")) {
+    certainty.causes.push_back({Get<std::string>(one, "node"), Get<std::string>(one, "op"),
+                                Get<std::string>(one, "why"), Get<std::int64_t>(one, "nodes"),
+                                Macs(Get<std::int64_t>(one, "macs")),
+                                Flops(Get<std::int64_t>(one, "flops"))});
+  }
+  certainty.folded_nodes = Get<std::int64_t>(json.at("folded"), "nodes");
+  certainty.folded_macs = Macs(Get<std::int64_t>(json.at("folded"), "macs"));
+  for (const Json& one : json.at("branches")) {
+    OpenBranch branch{.node = Get<std::string>(one, "node"),
+                      .then_counted = Get<std::string>(one, "counted") == "then",
+                      .counted = CostOf(one.at("cost")),
+                      .why = one.value("why", "")};
+    if (!one.at("other_cost").is_null()) branch.other = CostOf(one["other_cost"]);
+    certainty.branches.push_back(std::move(branch));
+  }
+  for (const Json& one : json.at("settled")) {
+    certainty.settled.push_back({Get<std::string>(one, "option"), Get<std::string>(one, "subject"),
+                                 Get<std::string>(one, "answer"), Get<bool>(one, "assumed")});
+  }
+  return certainty;
+}
+
 void CheckSchema(const Json& json) {
   const std::string schema = json.is_object() ? json.value("schema", "") : "";
   if (schema == kReportSchema) return;
@@ -223,10 +299,13 @@ Report ReportOf(const Json& json) {
     if (nodes.get<std::int64_t>() != 0) report.coverage[StatusOf(status)] = nodes;
   }
   for (const Json& row : json.at("by_op")) {
-    report.by_op.push_back({Get<std::string>(row, "op"), SumsOf(row)});
+    const Sums sums = SumsOf(row);
+    const Flops kernel_flops(row.value("kernel_flops", sums.flops.value()));
+    report.by_op.push_back({Get<std::string>(row, "op"), sums, kernel_flops});
   }
   for (const Json& row : json.at("nodes")) report.nodes.push_back(NodeOf(row));
   AddKernels(json.at("kernels"), report);
+  report.certainty = CertaintyOf(json, report);
   for (const Json& row : json.at("unknown")) {
     report.unknown.push_back({Get<std::string>(row, "node"), Get<std::string>(row, "op"),
                               Get<std::string>(row, "domain"), Get<std::string>(row, "why")});
