@@ -61,6 +61,7 @@ bool ValuesFit(const Graph& graph, const Node& node) {
 // Whether the output is as large as the first input, whatever the others are: what is written into
 // a tensor may be an upper bound where the tensor is none.
 bool KeepsItsFirstInput(const Node& node) {
+  if (!node.domain.empty() || node.inputs.empty() || node.inputs[0] == kNoTensor) return false;
   return node.op == "Scatter" || node.op == "ScatterElements" || node.op == "ScatterND" ||
          node.op == "TensorScatter";
 }
@@ -181,7 +182,7 @@ void InferenceDriver::CountNode(Graph& graph, CountedNode& counted) {
   const Node& node = *counted.node;
   counted.upper_bound = !AllInputs(graph, node, [](const Tensor& t) { return !t.upper_bound; });
   bool folded = true;
-  const bool keeps = KeepsItsFirstInput(node) && node.inputs[0] != kNoTensor &&
+  const bool keeps = KeepsItsFirstInput(node) &&
                      !graph.tensors[static_cast<std::size_t>(node.inputs[0])].upper_bound;
   ForEachOutput(graph, node, [&](Tensor& output) {
     folded &= output.foldable;

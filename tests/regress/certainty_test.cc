@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "estimator/hardware/database.h"
 #include "estimator/regress/check.h"
 #include "estimator/regress/render_check.h"
 #include "estimator/regress/render_diff.h"
