@@ -33,11 +33,12 @@ void FinishSettled(InferredModel& model) {
   for (OpenBranch& branch : model.open_branches) {
     const Count repeat = nodes.at(branch.node)->repeat;
     if (branch.repeat == Count(0) || repeat == branch.repeat) continue;
-    // Runs that differ (a state that grows) are told by the one that was followed last.
+    // Runs that differ (a state that grows) are told by the one that was followed last. Costs are
+    // of so many equal runs: dividing first leaves no rest and cannot overflow.
     const auto all_runs = [&](OpenBranch::Cost& cost) {
-      cost.macs = Macs(cost.macs.count() * repeat / branch.repeat);
-      cost.flops = Flops(cost.flops.count() * repeat / branch.repeat);
-      cost.bytes = Bytes(cost.bytes.count() * repeat / branch.repeat);
+      cost.macs = Macs(cost.macs.count() / branch.repeat * repeat);
+      cost.flops = Flops(cost.flops.count() / branch.repeat * repeat);
+      cost.bytes = Bytes(cost.bytes.count() / branch.repeat * repeat);
     };
     all_runs(branch.counted);
     if (branch.other) all_runs(*branch.other);

@@ -181,6 +181,30 @@ TEST(Certainty, AnOpenBranchSaysWhatTheOtherCosts) {
               HasSubstr("branch    n_y is open: then is counted (512 MACs); else would be 256"));
 }
 
+// Five times round a loop: what the branches cost is said of all runs.
+TEST(Certainty, AnOpenBranchInALoopCountsAllRuns) {
+  SmallModel then_branch, else_branch;
+  then_branch.Node("MatMul", {"h", "w"}, {"a"}).Node("MatMul", {"a", "w"}, {"b"}).Output("b");
+  else_branch.Node("MatMul", {"h", "w"}, {"d"}).Output("d");
+  SmallModel body;
+  body.Input("i", {}, onnx::TensorProto::INT64).Input("c", {}, onnx::TensorProto::BOOL);
+  body.Input("h", {4, 8}).Node("Identity", {"c"}, {"c2"});
+  onnx::NodeProto& node = body.AddNode("If", {"open"}, {"h2"});
+  SetGraph(node, "then_branch", then_branch);
+  SetGraph(node, "else_branch", else_branch);
+  body.Output("c2").Output("h2");
+  SmallModel model;
+  model.Input("x", {4, 8}).Input("open", {1}, onnx::TensorProto::BOOL);
+  model.Weight("w", {8, 8}).Ints("n", {5});
+  SetGraph(model.AddNode("Loop", {"n", "", "x"}, {"y"}), "body", body);
+  const Report report = ReportOf(InferWith(model.Output("y")));
+  EXPECT_EQ(report.totals.macs, Macs(5 * 512));
+  ASSERT_EQ(report.certainty.branches.size(), 1U);
+  EXPECT_EQ(report.certainty.branches[0].node, "n_y/n_h2");
+  EXPECT_EQ(report.certainty.branches[0].counted.macs, Macs(5 * 512));
+  EXPECT_EQ(report.certainty.branches[0].other->macs, Macs(5 * 256));
+}
+
 TEST(Certainty, ABranchThatCannotRunIsNotCheaper) {
   const InferredModel model = InferWith(OpenIf(false));
   EXPECT_THAT(NodeOf(model, "n_y").cost.note, HasSubstr("the else branch cannot run"));
