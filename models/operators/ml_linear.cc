@@ -10,16 +10,29 @@ namespace {
 // Linear models and support vector machines. Parameters are attributes, float32, each read once per
 // run; work is done in float32.
 
+// Rows of coefficients that are multiplied: one for each intercept, the first ones where the file
+// stores more.
+std::int64_t Machines(const OpContext& ctx, std::int64_t features) {
+  const auto coefficients = static_cast<std::int64_t>(ctx.Floats("coefficients").size());
+  const auto intercepts = static_cast<std::int64_t>(ctx.Floats("intercepts").size());
+  if (features == 0 || coefficients % features != 0) {
+    throw Error("{} coefficients do not divide by {} features", coefficients, features);
+  }
+  const std::int64_t stored = coefficients / features;
+  if (intercepts > stored) {
+    throw Error("{} intercepts need as many rows of coefficients, there are {}", intercepts,
+                stored);
+  }
+  return intercepts > 0 ? intercepts : stored;
+}
+
 void InferLinearClassifier(OpContext& ctx) {
   const MlRows x = RowsOf(ctx);
   ctx.SetOutputType(1, DType::kFloat32);
   const std::int64_t classes = InferLabels(ctx, x.rows, "classlabels_ints");
-  const auto coefficients = static_cast<std::int64_t>(ctx.Floats("coefficients").size());
-  if (x.features == 0 || coefficients % x.features != 0) {
-    throw Error("{} coefficients do not divide by {} features", coefficients, x.features);
-  }
+  const std::int64_t machines = Machines(ctx, x.features);
   // One row of coefficients tells two classes apart; there is still a score for each.
-  const std::int64_t scores = std::max(classes, coefficients / x.features);
+  const std::int64_t scores = machines == 1 ? std::max<std::int64_t>(classes, 1) : machines;
   ctx.SetOutput(1, DType::kFloat32, Shape{x.rows, scores});
 }
 
@@ -27,16 +40,16 @@ OpCost CostLinearClassifier(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
   const MlRows x = RowsOf(ctx);
   const Count rows = x.rows;
-  const auto coefficients = static_cast<std::int64_t>(ctx.Floats("coefficients").size());
+  const std::int64_t machines = Machines(ctx, x.features);
   AddHeldFloats(cost, ctx, {"coefficients", "intercepts"});
-  cost.work.Add(OpClass::kMac, DType::kFloat32, rows * coefficients);
+  cost.work.Add(OpClass::kMac, DType::kFloat32, rows * machines * x.features);
   cost.work.Add(OpClass::kAdd, DType::kFloat32,
                 rows * static_cast<std::int64_t>(ctx.Floats("intercepts").size()));
-  AddPostTransform(cost, ctx.String("post_transform", "NONE"), rows * (coefficients / x.features));
+  AddPostTransform(cost, ctx.String("post_transform", "NONE"), rows * machines);
   // The label is that of the largest score.
-  const std::int64_t scores = ctx.HasOutput(1) ? ctx.OutputShape(1)[1] : coefficients / x.features;
+  const std::int64_t scores = ctx.HasOutput(1) ? ctx.OutputShape(1)[1] : machines;
   cost.work.Add(OpClass::kCompare, DType::kFloat32, rows * std::max<std::int64_t>(0, scores - 1));
-  cost.nest = GemmNest{.batch = 1, .m = rows, .n = coefficients / x.features, .k = x.features};
+  cost.nest = GemmNest{.batch = 1, .m = rows, .n = machines, .k = x.features};
   return cost;
 }
 
@@ -160,7 +173,24 @@ constexpr OpCase kLinearClassifierCases[] = {
      .macs = 24,
      .flops = 68,
      .bytes_read = 32 + 4 * 9,
-     .bytes_written = 80}};
+     .bytes_written = 80},
+    {.what = "coefficients of 6 classes, intercepts and labels of 3: the first 3 rows",
+     .attributes = "coefficients=[1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0,9.0,10.0,11.0,12.0] "
+                   "intercepts=[1.0,2.0,3.0] classlabels_ints=[0,1,2]",
+     .inputs = "f32[3,2]",
+     .outputs = "i64[3] f32[3,3]",
+     .macs = 18,
+     .flops = 51,
+     .bytes_read = 24 + 4 * 15,
+     .bytes_written = 60},
+    {.what = "one row tells 2 classes apart",
+     .attributes = "coefficients=[1.0,2.0] intercepts=[1.0] classlabels_ints=[0,1]",
+     .inputs = "f32[4,2]",
+     .outputs = "i64[4] f32[4,2]",
+     .macs = 8,
+     .flops = 24,
+     .bytes_read = 32 + 4 * 3,
+     .bytes_written = 64}};
 constexpr OpCase kLinearRegressorCases[] = {
     {.what = "2 targets of 2 features",
      .attributes = "coefficients=[1.0,2.0,3.0,4.0] intercepts=[1.0,2.0] targets=2",
@@ -196,8 +226,8 @@ constexpr OpCase kSvmClassifierCases[] = {
 constexpr OpDef kOps[] = {
     {.name = "LinearClassifier",
      .domain = kMlDomain,
-     .formula = "MACs = rows * coefficients; add = rows * intercepts; compares = rows * (classes - "
-                "1); post_transform",
+     .formula = "MACs = rows * classes (1 of 2) * features; add = rows * intercepts; compares = "
+                "rows * (classes - 1); post_transform",
      .infer = InferLinearClassifier,
      .cost = CostLinearClassifier,
      .cases = kLinearClassifierCases},
