@@ -16,7 +16,7 @@ def export(module, inputs, path, names, axes, opset=17, fold=True):
     return path
 
 
-class _Call(torch.nn.Module):
+class Call(torch.nn.Module):
     """A module whose forward is a function of positional tensors, as the exporter wants it."""
 
     def __init__(self, module, function):
@@ -27,7 +27,7 @@ class _Call(torch.nn.Module):
         return self.function(self.module, *inputs)
 
 
-def _text(*names):
+def text_axes(*names):
     return {name: {0: "batch", 1: "sequence"} for name in names}
 
 
@@ -46,7 +46,7 @@ class Recurrent(torch.nn.Module):
 
 
 def _encoder(model):
-    return _Call(model, lambda m, ids, mask: (m(ids, attention_mask=mask)[0],))
+    return Call(model, lambda m, ids, mask: (m(ids, attention_mask=mask)[0],))
 
 
 def language_models():
@@ -55,7 +55,7 @@ def language_models():
     small = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
                  vocab_size=101, max_position_embeddings=64)
     ids = torch.ones(2, 8, dtype=torch.long)
-    names, axes = ["input_ids", "attention_mask"], _text("input_ids", "attention_mask", "logits")
+    names, axes = ["input_ids", "attention_mask"], text_axes("input_ids", "attention_mask", "logits")
     for name, model in {
             "bert": t.BertModel(t.BertConfig(**small)),
             "roberta": t.RobertaModel(t.RobertaConfig(**small)),
@@ -77,7 +77,7 @@ def language_models():
                                                 num_attention_heads=2, vocab_size=101,
                                                 max_position_embeddings=64, word_embed_proj_dim=32)),
     }.items():
-        call = _Call(model, lambda m, i, a: (m(i, attention_mask=a, use_cache=False)[0],))
+        call = Call(model, lambda m, i, a: (m(i, attention_mask=a, use_cache=False)[0],))
         yield name, call, (ids, ids), names, axes
     yield "gpt2_past", *_gpt2_with_past(t)
     yield "t5", *_t5(t, ids)
@@ -92,8 +92,8 @@ def language_models():
                 num_encoder_blocks=2, depths=[1, 1], sr_ratios=[2, 1], hidden_sizes=[8, 16],
                 patch_sizes=[7, 3], strides=[4, 2], num_attention_heads=[1, 2], mlp_ratios=[2, 2])),
     }.items():
-        yield name, _Call(model, lambda m, x: (m(x)[0],)), (image,), ["pixels"], axes
-    yield "recurrent", Recurrent(), (ids,), ["input_ids"], _text("input_ids", "logits")
+        yield name, Call(model, lambda m, x: (m(x)[0],)), (image,), ["pixels"], axes
+    yield "recurrent", Recurrent(), (ids,), ["input_ids"], text_axes("input_ids", "logits")
 
 
 def _gpt2_with_past(t):
@@ -108,12 +108,12 @@ def _gpt2_with_past(t):
         out = m(ids, attention_mask=mask, past_key_values=pairs, use_cache=True)
         return (out[0], *(tensor for pair in out[1] for tensor in pair))
 
-    axes = _text("input_ids", "logits") | {"attention_mask": {0: "batch", 1: "total_sequence"}}
+    axes = text_axes("input_ids", "logits") | {"attention_mask": {0: "batch", 1: "total_sequence"}}
     axes |= {name: {0: "batch", 2: "past_sequence"} for name in past}
     axes |= {name: {0: "batch", 2: "total_sequence"} for name in present}
     inputs = (torch.ones(2, 1, dtype=torch.long), torch.ones(2, 6, dtype=torch.long),
               *(torch.zeros(2, heads, 5, width // heads) for _ in past))
-    return _Call(model, call), inputs, ["input_ids", "attention_mask", *past], axes
+    return Call(model, call), inputs, ["input_ids", "attention_mask", *past], axes
 
 
 def _whisper(t, ids):
@@ -125,7 +125,7 @@ def _whisper(t, ids):
         eos_token_id=2, decoder_start_token_id=3))
     call = lambda m, features, tokens: (m(features, decoder_input_ids=tokens, use_cache=False)[0],)
     axes = {"features": {0: "batch"}, "tokens": {0: "batch", 1: "dec"}, "logits": {0: "batch", 1: "dec"}}
-    return _Call(model, call), (torch.zeros(2, 8, 100), ids[:, :4]), ["features", "tokens"], axes
+    return Call(model, call), (torch.zeros(2, 8, 100), ids[:, :4]), ["features", "tokens"], axes
 
 
 def _t5(t, ids):
@@ -139,4 +139,4 @@ def _t5(t, ids):
     names = ["input_ids", "attention_mask", "decoder_input_ids"]
     axes = {"input_ids": {0: "batch", 1: "enc"}, "attention_mask": {0: "batch", 1: "enc"},
             "decoder_input_ids": {0: "batch", 1: "dec"}, "logits": {0: "batch", 1: "dec"}}
-    return _Call(model, call), (ids, ids, ids[:, :4]), names, axes
+    return Call(model, call), (ids, ids, ids[:, :4]), names, axes

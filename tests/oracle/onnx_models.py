@@ -14,7 +14,8 @@ DTYPES = {
      for bits in (2, 4, 8, 16, 32, 64)}
 
 # Sizes that fit each other, by the names that exporters give to dimensions.
-SIZES = {"batch": 2, "sequence": 3, "past_sequence": 5, "total_sequence": 8, "enc": 4, "dec": 3}
+SIZES = {"batch": 2, "sequence": 3, "past_sequence": 5, "total_sequence": 8, "enc": 4, "dec": 3,
+         "samples": 4000}
 DEFAULT_SIZE = 2
 
 

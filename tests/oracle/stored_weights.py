@@ -11,8 +11,6 @@ from math import prod
 
 from onnx import TensorProto, helper
 
-import data_flow
-
 FLOATS = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16, TensorProto.COMPLEX64}
 SMALL = {TensorProto.INT8, TensorProto.UINT8, TensorProto.INT4, TensorProto.UINT4}
 PRODUCTS = {"Conv", "ConvTranspose", "ConvInteger", "MatMul", "MatMulInteger", "Gemm", "QLinearConv", "QLinearMatMul",
@@ -65,7 +63,7 @@ class _Counter:
     def __init__(self, run, touched):
         self.run, self.touched = run, touched
         self.stored, self.makers, self.seen = {}, {}, {}
-        self.held = [0, 0]
+        self.held, self.numbers = [0, 0], {}
 
     def visit(self, graph):
         """Inner graphs see the outer one's names; the names of a model differ."""
@@ -82,8 +80,24 @@ class _Counter:
                     self.visit(attribute.g)
             if tuple(node.output) in self.run.nodes and any(name in self.touched for name in node.output):
                 self.held = [a + b for a, b in zip(self.held, _held(node))]
-                for name in node.input:
+                if node.op_type == "MatMulNBits":
+                    self.packed(node)
+                for name in [*node.input, *self.handed_out(node)]:
                     self.read(name, node.op_type in PRODUCTS or node.op_type == "DequantizeLinear")
+
+    def packed(self, node):
+        """Elements of the weight hold two numbers of four bits, and rows are padded to whole blocks."""
+        a = {a.name: a.i for a in node.attribute}
+        self.numbers[node.input[1]] = a["N"] * a["K"]
+        if len(node.input) > 3 and node.input[3]:
+            self.numbers[node.input[3]] = a["N"] * -(-a["K"] // a["block_size"])
+
+    def handed_out(self, node):
+        """What the branch that ran gives to the outside as it found it; one of two that consist of weights alone."""
+        branches = [a.g for a in node.attribute] if node.op_type == "If" else []
+        ran = [graph for graph in branches if all(
+            tuple(inner.output) in self.run.nodes or inner.op_type == "Constant" for inner in graph.node)]
+        return [value.name for value in ran[0].output] if ran else []
 
     def zeros(self, name, maker):
         """Stands for stored zeros when the file alone says how many."""
@@ -93,7 +107,7 @@ class _Counter:
             if operand in self.stored:
                 continue
             source = self.makers.get(operand)
-            if source is None or source.op_type in data_flow.SHAPES:
+            if source is None:
                 return
             pending += source.input
         kind = maker.attribute[0].t.data_type if maker.attribute else TensorProto.FLOAT
@@ -127,7 +141,7 @@ class _Counter:
             number = kind in FLOATS or kind in SMALL or (computes and kind != TensorProto.BOOL)
             if not number or not dims or (constant and count == 1):
                 continue
-            parameters += count
+            parameters += self.numbers.get(name, count)
             size += (count * _bits(kind) + 7) // 8
         return parameters, size
 
