@@ -45,7 +45,7 @@ def _split_feed(words):
 
 
 def read_list(path=LIST):
-    """Lines "NAME==VERSION [sample] LICENCE", each followed by indented lines "FILE OPTIONS"."""
+    """Lines "NAME==VERSION [sample] LICENCE WHY", each followed by indented lines "FILE OPTIONS"."""
     found = []
     for line in path.read_text().splitlines():
         if not line.strip() or line.startswith("#"):
