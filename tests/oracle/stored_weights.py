@@ -1,7 +1,7 @@
 """Parameters and weight bytes of a model, summed over the tensors of its file.
 
 A parameter is a number that the run computes with: a floating-point tensor, or integers that stand for reals: 8 bits
-and less, and what goes into a product or a DequantizeLinear. It counts once, where a node that works on the input's
+and less, and wider ones that go into a product or a DequantizeLinear. It counts once, where a node that works on the input's
 numbers reads it, itself or after nodes that are done when the model is loaded. Scalars, indices and shapes are none.
 Zeros that a file does not spell out (ConstantOfShape) are as good as stored; classical models hold their numbers in
 attributes.
@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 
 FLOATS = {TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.BFLOAT16, TensorProto.COMPLEX64}
 SMALL = {TensorProto.INT8, TensorProto.UINT8, TensorProto.INT4, TensorProto.UINT4}
+WIDE = {TensorProto.INT16, TensorProto.UINT16, TensorProto.INT32}  # and biases; 64 bits are sizes and places
 PRODUCTS = {"Conv", "ConvTranspose", "ConvInteger", "MatMul", "MatMulInteger", "Gemm", "QLinearConv", "QLinearMatMul",
             "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "QAttention", "DynamicQuantizeLSTM", "QGemm"}
 # Operands that say where, not what, by position.
@@ -138,7 +139,7 @@ class _Counter:
                 continue
             kind, dims, constant = self.stored[name]
             count = prod(dims)
-            number = kind in FLOATS or kind in SMALL or (computes and kind != TensorProto.BOOL)
+            number = kind in FLOATS or kind in SMALL or (computes and kind in WIDE)
             if not number or not dims or (constant and count == 1):
                 continue
             parameters += self.numbers.get(name, count)
