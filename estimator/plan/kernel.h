@@ -39,7 +39,7 @@ struct Kernel {
   // Stages, terms, tiles, extra traffic. Null for kernels that only stream data, and without a
   // device.
   std::shared_ptr<const Execution> execution;
-  bool unknown = false;  // contains a node of which nothing is known: contributes no number
+  bool unknown = false;      // contains a node of which nothing is known: contributes no number
   bool upper_bound = false;  // contains a node whose counts are upper bounds
   bool assumed = false;      // contains a node whose counts rest on something assumed
 
