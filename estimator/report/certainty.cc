@@ -213,6 +213,13 @@ Certainty CertaintyOf(const InferredModel& model, const Convention& convention) 
   }
   certainty.branches = model.open_branches;
   certainty.settled = model.settled;
+  for (const RunFact& fact : model.bindings_used) {
+    certainty.settled.push_back({"--at", fact.node, fact.what});
+  }
+  for (const RunFact& fact : model.assumptions) {
+    certainty.settled.push_back(
+        {"--assume typical", fact.node, fact.what + ", " + fact.how, /*assumed=*/true});
+  }
   return certainty;
 }
 
