@@ -9,7 +9,9 @@ target_compile_options(dlcost_options INTERFACE
   # The same for bounds, once it optimizes code behind a precompiled header; the sanitizers look after those.
   $<BUILD_INTERFACE:$<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>>)
 if(DLCOST_SANITIZE)
-  set(DLCOST_SANITIZERS -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  # "undefined" leaves out casts of reals that the integer cannot hold.
+  set(DLCOST_SANITIZERS -fsanitize=address,undefined,float-cast-overflow
+      -fno-sanitize-recover=undefined,float-cast-overflow -fno-omit-frame-pointer)
   if(DLCOST_BUILD_FUZZ)
     list(APPEND DLCOST_SANITIZERS -fsanitize=fuzzer-no-link)
   endif()

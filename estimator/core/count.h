@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <type_traits>
 
 #include "estimator/core/error.h"
 
@@ -20,6 +21,9 @@ class Count {
  public:
   constexpr Count() = default;
   constexpr Count(std::int64_t value) : value_(value) {}  // NOLINT: counts are written as integers
+  // A real is no count until Truncate or RoundToInteger (core/integer.h) have checked it.
+  template <typename Real, typename = std::enable_if_t<std::is_floating_point_v<Real>>>
+  Count(Real) = delete;
 
   constexpr std::int64_t value() const { return value_; }
   double AsDouble() const { return static_cast<double>(value_); }

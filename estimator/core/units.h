@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <type_traits>
 
 #include "estimator/core/count.h"
 
@@ -13,6 +14,8 @@ class Quantity {
   constexpr Quantity() = default;
   constexpr explicit Quantity(Count count) : count_(count) {}
   constexpr explicit Quantity(std::int64_t count) : count_(count) {}
+  template <typename Real, typename = std::enable_if_t<std::is_floating_point_v<Real>>>
+  explicit Quantity(Real) = delete;  // as for Count
 
   constexpr Count count() const { return count_; }
   constexpr std::int64_t value() const { return count_.value(); }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "estimator/core/spelling.h"
 #include "estimator/hardware/quantity_text.h"
 
@@ -146,7 +147,7 @@ class DeviceReader {
   }
   Setter Number(std::optional<int>* field) {
     return [this, field](const Entry& entry, const std::string& path) {
-      *field = static_cast<int>(Quantity(entry, path, Dimension::kNumber));
+      *field = Truncate<int>(Quantity(entry, path, Dimension::kNumber));
     };
   }
   template <typename MeasureType>
@@ -158,7 +159,7 @@ class DeviceReader {
   Setter Size(std::optional<Bytes>* field) {
     return [this, field](const Entry& entry, const std::string& path) {
       const double size = Quantity(entry, path, Dimension::kByteSize);
-      *field = Bytes(std::int64_t{std::llround(size)});
+      *field = Bytes(RoundToInteger(size));
     };
   }
 

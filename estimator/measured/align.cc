@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "estimator/measured/text.h"
 
 namespace dlcost {
@@ -22,7 +23,7 @@ bool IsProduct(KernelFamily family) {
 int FlopScore(const Slot& slot, const Item& item) {
   if (item.tensor || !slot.flops || !item.flops || *slot.flops <= 0 || *item.flops <= 0) return 0;
   const double distance = std::abs(std::log2(*item.flops / *slot.flops));
-  return distance > 2 ? -30 : static_cast<int>(std::lround(40 * (1 - distance)));
+  return distance > 2 ? -30 : RoundToInteger<int>(40 * (1 - distance));
 }
 
 // Pooling by maximum is not pooling by average.

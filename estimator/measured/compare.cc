@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "estimator/core/integer.h"
 #include "estimator/measured/as_run.h"
 #include "estimator/measured/explain.h"
 #include "estimator/plan/choose.h"
@@ -72,7 +73,7 @@ std::optional<RatioStatistics> StatisticsOf(const std::vector<std::pair<double, 
   statistics.rows = n;
   statistics.median = (ratios[(n - 1) / 2] + ratios[n / 2]) / 2;
   // Nearest rank: the smallest value that 90 % of the rows do not exceed.
-  statistics.p90 = ratios[static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(n))) - 1];
+  statistics.p90 = ratios[Truncate<std::size_t>(std::ceil(0.9 * static_cast<double>(n))) - 1];
   if (points.size() >= 3) statistics.correlation = Pearson(points);
   return statistics;
 }

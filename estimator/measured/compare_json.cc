@@ -1,6 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "estimator/core/integer.h"
 #include "estimator/measured/compare.h"
 
 namespace dlcost {
@@ -10,7 +11,7 @@ using Json = nlohmann::ordered_json;
 
 // Counts are integers where they are whole; means over launches may not be.
 Json Number(double value) {
-  if (value == std::floor(value) && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
+  if (value == std::floor(value) && std::abs(value) < 9e15) return Truncate(value);
   return value;
 }
 Json Number(const std::optional<double>& value) { return value ? Number(*value) : Json(); }

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "estimator/report/format.h"
 
 namespace dlcost {
@@ -13,7 +14,7 @@ namespace {
 std::string TimeText(std::optional<Seconds> time) { return time ? ReadableTime(*time) : "-"; }
 
 std::string BytesText(std::optional<double> bytes) {
-  return bytes ? ReadableBytes(Bytes(std::llround(*bytes))) : "-";
+  return bytes ? ReadableBytes(Bytes(RoundToInteger(*bytes))) : "-";
 }
 
 std::string PercentText(std::optional<double> fraction) {

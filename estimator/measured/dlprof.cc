@@ -1,6 +1,7 @@
 #include <string>
 
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "estimator/measured/columns.h"
 #include "estimator/measured/readers.h"
 #include "estimator/measured/text.h"
@@ -49,7 +50,7 @@ void ReadDlprof(Input& input, Measurement& measurement) {
     kernel.op_type = columns.Text(row, kOpType);
     kernel.name = of_kernels ? columns.Text(row, kKernelName) : kernel.op;
     if (columns.Has(kCalls)) {
-      kernel.launches = static_cast<std::int64_t>(RequiredNumber(csv, columns, row, kCalls));
+      kernel.launches = Truncate(RequiredNumber(csv, columns, row, kCalls));
     }
     if (kernel.launches <= 0) continue;  // an operator that never ran on the GPU
     kernel.duration =

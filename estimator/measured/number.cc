@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "estimator/core/integer.h"
 #include "estimator/measured/text.h"
 
 namespace dlcost {
@@ -92,7 +93,7 @@ std::optional<std::int64_t> ParseMicroseconds(std::string_view text) {
   if (!whole || text.find_first_of("eE") != std::string_view::npos) {
     const auto number = ParseNumber(text);  // "1e3", ".5"
     if (!number || !number->unit.empty() || std::abs(number->value) > 1e15) return std::nullopt;
-    return std::llround(number->value * 1e3);
+    return RoundToInteger(number->value * 1e3);
   }
   if (*whole < -kMost || *whole > kMost) return std::nullopt;
   std::int64_t fraction = 0;

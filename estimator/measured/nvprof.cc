@@ -2,6 +2,7 @@
 #include <string>
 
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "estimator/measured/columns.h"
 #include "estimator/measured/readers.h"
 #include "estimator/measured/text.h"
@@ -137,9 +138,7 @@ class NvprofReader {
 
   std::array<std::int64_t, 3> Triple(const CsvRow& row, double x, std::string_view y,
                                      std::string_view z) {
-    const auto whole = [](double value) {
-      return value >= 0 && value < 1e18 ? static_cast<std::int64_t>(value) : 0;
-    };
+    const auto whole = [](double value) { return value >= 0 ? TryTruncate(value).value_or(0) : 0; };
     return {whole(x), whole(columns_.Number(row, {y}).value_or(1)),
             whole(columns_.Number(row, {z}).value_or(1))};
   }

@@ -1,6 +1,7 @@
 #include <string>
 
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "estimator/core/spelling.h"
 #include "estimator/measured/columns.h"
 #include "estimator/measured/readers.h"
@@ -97,7 +98,7 @@ void ReadPlainCsv(Input& input, Measurement& measurement) {
       const double launches = RequiredNumber(csv, columns, row, {"launches", "calls", "count"});
       if (launches < 1 || launches > 1e15)
         throw Error("{}: launches must be 1 or more", csv.Where(row));
-      kernel.launches = static_cast<std::int64_t>(launches);
+      kernel.launches = Truncate(launches);
     }
     if (time)
       kernel.duration = Seconds(RequiredNumber(csv, columns, row, {time->name}) * time->scale);

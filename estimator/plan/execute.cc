@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "estimator/core/integer.h"
 #include "models/algorithms/attention.h"
 #include "models/algorithms/pointwise.h"
 
@@ -66,8 +67,7 @@ Count LeastMacs(const Kernel& kernel, Count macs) {
   if (nest == nullptr || kernel.execution->algorithm != Algorithm::kFlashAttention) return macs;
   const Count scores = nest->q_len * nest->kv_len;
   if (scores == Count(0)) return macs;
-  return Count(static_cast<std::int64_t>(macs.AsDouble() * VisibleScores(*nest).AsDouble() /
-                                         scores.AsDouble()));
+  return Truncate(macs.AsDouble() * VisibleScores(*nest).AsDouble() / scores.AsDouble());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "estimator/core/integer.h"
 #include "estimator/regress/wording.h"
 #include "estimator/report/certainty_text.h"
 #include "estimator/report/table.h"
@@ -286,7 +287,7 @@ std::string RenderDiffJson(const ReportDiff& diff) {
     const auto number = [&](const std::optional<double>& value) -> Json {
       if (!value) return nullptr;
       if (row.metric->unit == MetricUnit::kSeconds) return *value;
-      return static_cast<std::int64_t>(*value);
+      return Truncate(*value);
     };
     totals[std::string(row.metric->name)] = {{"before", number(row.before)},
                                              {"after", number(row.after)}};

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 
 namespace dlcost {
 namespace {
@@ -199,7 +200,7 @@ std::optional<DeviceFacts> DeviceOf(const Json& json) {
   }
   if (const auto rate = Optional(json, "bytes_per_s")) device.bandwidth = ByteRate(*rate);
   if (const auto size = Optional(json, "memory_bytes")) {
-    device.memory = Bytes(static_cast<std::int64_t>(*size));
+    device.memory = Bytes(Truncate(*size));
   }
   return device;
 }

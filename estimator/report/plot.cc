@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "estimator/core/integer.h"
 #include "estimator/report/format.h"
 
 namespace dlcost {
@@ -79,11 +80,11 @@ class Plot {
   std::optional<std::size_t> LineAt(double y) const {
     const double line = (y1_ - y) / (y1_ - y0_) * static_cast<double>(lines_);
     if (line < 0 || line >= static_cast<double>(lines_)) return std::nullopt;
-    return static_cast<std::size_t>(line);
+    return Truncate<std::size_t>(line);
   }
   std::size_t ColumnAt(double x) const {
     const double column = (x - x0_) / (x1_ - x0_) * static_cast<double>(columns_);
-    return std::min(static_cast<std::size_t>(std::max(column, 0.0)), columns_ - 1);
+    return std::min(Truncate<std::size_t>(std::max(column, 0.0)), columns_ - 1);
   }
 
   double HighestRoof() const {

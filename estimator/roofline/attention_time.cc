@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimator/core/integer.h"
 #include "estimator/roofline/tiles.h"
 
 namespace dlcost {
@@ -68,7 +69,7 @@ double BlocksSeconds(double waves, double average, double longest, double overhe
 // One block holds a tile of queries of one head and walks along the keys.
 AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p, double tile) {
   AttentionTime t;
-  t.block_queries = static_cast<int>(tile);
+  t.block_queries = Truncate<int>(tile);
   const double efficiency = Efficiency(d, p);
   const double queries = p.batch * p.heads * p.query_length;
   const double seen = p.causal ? p.key_length / 2 : p.key_length;

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "models/operators/common.h"
 #include "models/operators/families.h"
 #include "models/operators/value_ops.h"
@@ -118,10 +119,9 @@ void InferRange(OpContext& ctx) {
       return;
     }
   }
-  // 2^62: the comparison is false for NaN.
-  if (!(elements < 4611686018427387904.0)) throw Error("the range has no end");
-  ctx.SetOutput(0, ctx.InputType(0),
-                Shape{std::max<std::int64_t>(0, static_cast<std::int64_t>(elements))});
+  const std::optional<std::int64_t> extent = TryTruncate(std::max(elements, 0.0));
+  if (!extent) throw Error("the range has no end");
+  ctx.SetOutput(0, ctx.InputType(0), Shape{*extent});
 }
 
 void RangeValues(OpContext& ctx) {

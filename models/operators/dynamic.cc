@@ -3,6 +3,7 @@
 #include <map>
 
 #include "estimator/core/error.h"
+#include "estimator/graph/value_integer.h"
 #include "models/operators/common.h"
 #include "models/operators/families.h"
 #include "models/operators/value_ops.h"
@@ -189,12 +190,13 @@ void InferVectorUnique(OpContext& ctx) {
 // A new axis of `depth` with values[1] at the index and values[0] elsewhere.
 void InferOneHot(OpContext& ctx) {
   ctx.SetOutputType(0, ctx.InputType(2));
-  const std::vector<double> depth = ctx.InputReals(1);
-  if (depth.size() != 1 || !(depth[0] >= 0 && depth[0] < 9e18)) throw Error("depth is no size");
+  ctx.InputReals(1);  // throws Unresolved where it is computed at run time
+  const Value& given = *ctx.InputValue(1);
+  const auto depth = given.size() == 1 ? IntegerAt(given, 0) : std::nullopt;
+  if (!depth || *depth < 0) throw Error("depth is no size");
   std::vector<std::int64_t> dims = ctx.InputShape(0).dims();
   const std::size_t axis = NormalizeAxis(ctx.Int("axis", -1), dims.size(), true);
-  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis),
-              static_cast<std::int64_t>(depth[0]));
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), *depth);
   ctx.SetOutput(0, ctx.InputType(2), Shape(std::move(dims)));
 }
 

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "models/operators/elementwise.h"
 #include "models/operators/families.h"
 
@@ -109,7 +110,7 @@ void PowValues(OpContext& ctx) {
     const double result = std::pow(static_cast<double>(a), static_cast<double>(b));
     // Exact in a double up to 2^53; shapes are below.
     if (!(std::fabs(result) < 9007199254740992.0)) return std::nullopt;
-    return static_cast<std::int64_t>(result);
+    return TryTruncate(result);
   };
   MapBinary(ctx, 0, 1, AlignedShapeB(ctx, 7), real, integer);
 }

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "estimator/core/error.h"
+#include "estimator/graph/value_integer.h"
 #include "models/operators/common.h"
 #include "models/operators/families.h"
 #include "models/operators/value_ops.h"
@@ -61,11 +62,13 @@ void PadValues(OpContext& ctx) {
   const Pads pads = ReadPads(ctx);
   const std::string mode = ctx.String("mode", "constant");
   const Shape& shape = ctx.InputShape(0);
-  double fill = ctx.opset() < 11 ? ctx.Float("value", 0) : 0;
+  Value fill(std::vector<double>{ctx.opset() < 11 ? ctx.Float("value", 0) : 0});
   if (ctx.opset() >= 11 && ctx.HasInput(2)) {
     if (ctx.InputValue(2) == nullptr || ctx.InputValue(2)->size() != 1) return;
-    fill = ctx.InputValue(2)->Real(0);
+    fill = *ctx.InputValue(2);
   }
+  const std::optional<std::int64_t> integer_fill = IntegerAt(fill, 0);
+  if (x->is_integer() && !integer_fill) return;
   const std::vector<std::int64_t> strides = RowMajorStrides(shape);
   std::vector<std::int64_t> ints;
   std::vector<double> reals;
@@ -79,9 +82,9 @@ void PadValues(OpContext& ctx) {
     }
     const auto i = static_cast<std::size_t>(flat);
     if (x->is_integer()) {
-      ints.push_back(inside ? x->ints().at(i) : static_cast<std::int64_t>(fill));
+      ints.push_back(inside ? x->ints().at(i) : *integer_fill);
     } else {
-      reals.push_back(inside ? x->reals().at(i) : fill);
+      reals.push_back(inside ? x->reals().at(i) : fill.Real(0));
     }
   });
   if (x->is_integer()) {

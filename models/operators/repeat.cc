@@ -1,4 +1,5 @@
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "models/operators/common.h"
 #include "models/operators/families.h"
 #include "models/operators/value_ops.h"
@@ -14,7 +15,7 @@ std::vector<std::int64_t> Repeats(const OpContext& ctx) {
     const auto integer = [&ctx](int i) {
       const std::vector<double> real = ctx.InputReals(i);
       if (real.size() != 1) throw Error("input {} is not a single number", i);
-      return static_cast<std::int64_t>(real.front());
+      return Truncate(real.front());
     };
     repeats[NormalizeAxis(integer(2), rank)] = integer(1);
     return repeats;

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "models/operators/common.h"
 #include "models/operators/families.h"
 
@@ -15,7 +16,7 @@ std::int64_t Scaled(std::int64_t extent, double scale) {
   if (!(product >= 0) || product > 4e18F) {
     throw Error("an axis of {} cannot be scaled by {}", extent, scale);
   }
-  return static_cast<std::int64_t>(product);
+  return Truncate(static_cast<double>(product));
 }
 
 // All axes unless the attribute (since opset 18) names some.

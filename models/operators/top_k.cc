@@ -52,6 +52,12 @@ void InferArg(OpContext& ctx) {
   ctx.SetOutput(0, DType::kInt64, std::move(y));
 }
 
+// Integers as they are: doubles do not tell large ones apart.
+bool Below(const Value& value, std::size_t a, std::size_t b) {
+  return value.is_integer() ? value.ints()[a] < value.ints()[b]
+                            : value.reals()[a] < value.reals()[b];
+}
+
 void ArgValues(OpContext& ctx) {
   const Value* x = ctx.InputValue(0);
   if (x == nullptr) return;
@@ -61,10 +67,9 @@ void ArgValues(OpContext& ctx) {
   ForEachRow(ctx.InputShape(0), RowsAlong(ctx, 0), [&](const Indices& row, auto, auto) {
     std::size_t best = 0;
     for (std::size_t e = 1; e < row.size(); ++e) {
-      const double challenger = x->Real(row[e]);
-      const double champion = x->Real(row[best]);
-      if (largest ? challenger > champion : challenger < champion) best = e;
-      if (last && challenger == champion) best = e;
+      const bool below = Below(*x, row[e], row[best]), above = Below(*x, row[best], row[e]);
+      if (largest ? above : below) best = e;
+      if (last && !below && !above) best = e;
     }
     winners.push_back(static_cast<std::int64_t>(best));
   });
@@ -116,7 +121,7 @@ void TopKValues(OpContext& ctx) {
     std::vector<std::size_t> order(row.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return largest ? x->Real(row[a]) > x->Real(row[b]) : x->Real(row[a]) < x->Real(row[b]);
+      return largest ? Below(*x, row[b], row[a]) : Below(*x, row[a], row[b]);
     });
     for (std::size_t e = 0; e < k; ++e) {
       const auto to = static_cast<std::size_t>(outer * rows.inner) * k +

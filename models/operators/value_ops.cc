@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 
 namespace dlcost {
 namespace {
@@ -96,9 +97,9 @@ void SetReals(OpContext& ctx, int output, std::vector<double> reals) {
     if (type == DType::kBool) {
       ints.push_back(real != 0 ? 1 : 0);
     } else {
-      // 2^63; the comparison is false for NaN.
-      if (!(std::fabs(real) < 9223372036854775808.0)) return;
-      ints.push_back(WrapTo(type, static_cast<std::int64_t>(real)));
+      const std::optional<std::int64_t> integer = TryTruncate(real);
+      if (!integer) return;
+      ints.push_back(WrapTo(type, *integer));
     }
   }
   ctx.SetOutputValue(output, Value(std::move(ints)));
