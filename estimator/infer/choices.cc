@@ -56,6 +56,14 @@ void AddBranch(ControlChoices& choices, const std::string& text) {
   choices.branches[node] = which == "then";
 }
 
+std::string SuggestTrips(const std::string& node, std::int64_t trips) {
+  // A name that does not print as it is cannot be pasted; without one, the choice is for all.
+  if (node.empty() || Printable(node) != node) return "--trips " + std::to_string(trips);
+  std::string quoted;
+  for (const char c : node) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return "--trips '" + quoted + "=" + std::to_string(trips) + "'";
+}
+
 std::optional<std::int64_t> InferenceDriver::Trips(const std::string& node) {
   loops_.insert(node);
   const auto chosen = Find(options_.control.trips, node);

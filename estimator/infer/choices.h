@@ -16,4 +16,7 @@ struct ControlChoices {
 void AddTrips(ControlChoices& choices, const std::string& text);
 void AddBranch(ControlChoices& choices, const std::string& text);
 
+// --trips 'NODE=N', as a shell takes it.
+std::string SuggestTrips(const std::string& node, std::int64_t trips = 16);
+
 }  // namespace dlcost

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "estimator/core/error.h"
+#include "estimator/graph/value_integer.h"
 #include "estimator/infer/control_flow.h"
 #include "estimator/infer/iterations.h"
 #include "estimator/infer/trip_series.h"
@@ -72,7 +73,8 @@ class Generation {
   std::int64_t Number(std::size_t input, const std::string& what, const std::string& or_else = "") {
     const Known known = control_.Input(input);
     if (known.value != nullptr && known.value->size() == 1) {
-      return static_cast<std::int64_t>(known.value->Real(0));
+      if (const std::optional<std::int64_t> number = IntegerAt(*known.value, 0)) return *number;
+      throw Error("its input {} ({}) is no integer", input, what);
     }
     if (!control_.HasInput(input)) throw Error("its input {} ({}) is missing", input, what);
     throw Unresolved(what + " is only known at run time: bind it with --value '" +
@@ -100,8 +102,7 @@ class Generation {
     if (chosen && control_.HasInput(kMaxLength) && control_.Input(kMaxLength).value == nullptr) {
       control_.BindInput(kMaxLength, (Count(prompt_) + Count(*chosen)).value());
     }
-    longest_ =
-        Number(kMaxLength, "max_length", " or --trips '" + Printable(control_.name()) + "=N'");
+    longest_ = Number(kMaxLength, "max_length", " or " + SuggestTrips(control_.name()));
     beams_ = beam_search_ ? Number(kBeams, "num_beams") : 1;
     if (batch_ < 0 || beams_ < 1 || longest_ < prompt_) {
       throw Error("a prompt of {} tokens, max_length {} and {} beams", prompt_, longest_, beams_);

@@ -1,17 +1,26 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <limits>
+#include <unordered_map>
 
 #include "estimator/core/error.h"
+#include "estimator/graph/value_integer.h"
 #include "estimator/infer/control_flow.h"
 #include "estimator/infer/iterations.h"
+#include "estimator/infer/trip_count.h"
 
 namespace dlcost {
 namespace {
 
 // Trip counts from here on mean "until the condition says stop": exporters write the largest
-// integer for a loop without a limit.
-constexpr std::int64_t kNoLimit = std::int64_t{1} << 31;
+// integer of 32 or 64 bits for a loop without a limit.
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int32_t>::max();
 // Iterations that are followed one by one; a loop whose iterations are alike needs one.
 constexpr std::int64_t kMaxUnrolled = 10'000;
+// Counting iterations by their values stops where twice as many steps are left for what comes
+// after.
+constexpr std::int64_t kStepsToLeave = 400'000;
 
 Known Scalar(DType dtype, std::optional<std::int64_t> value) {
   Known known;
@@ -24,7 +33,7 @@ Known Scalar(DType dtype, std::optional<std::int64_t> value) {
 
 std::optional<std::int64_t> ScalarOf(const Known& known) {
   if (known.value == nullptr || known.value->size() != 1) return std::nullopt;
-  return static_cast<std::int64_t>(known.value->Real(0));
+  return IntegerAt(*known.value, 0);
 }
 
 // Body inputs: iteration, condition, state. Body outputs: condition, state, one element of each
@@ -43,27 +52,33 @@ class Loop {
       throw Error("{} initial values for a body with {}", control.NumInputs(), states_);
     }
     for (std::size_t i = 0; i < states_; ++i) initial_.push_back(control.Input(i + 2));
+    for (const Node& node : body_.nodes) {
+      if (node.op != "Identity" || node.inputs.empty() || node.outputs.empty()) continue;
+      identity_of_.emplace(node.outputs[0], node.inputs[0]);
+    }
   }
 
   void Run() {
     const InferenceDriver::Mark mark = driver_.Here();
     const std::vector<Known> any = RunBody(AnyState(), std::nullopt, 1);
-    const bool alike = control_.Resolved(mark) && Stable(any);
-    FindTrips(any);
+    const bool stable = Stable(any), alike = control_.Resolved(mark) && stable;
+    FindTrips(any, *driver_.result().subgraphs[mark.subgraphs].graph);
     if (trips_ == 0) {
       driver_.Rollback(mark);
       Finish(initial_, ScansOf(any));
-    } else if (alike || (trips_ > kMaxUnrolled && Stable(any))) {
+    } else if (alike || (trips_ > kMaxUnrolled && stable)) {
       // Not followed again: loops in loops would take twice the time per level.
       control_.Repeat(mark, trips_);
       Finish(StatesOf(any), ScansOf(any));
     } else {
       driver_.Rollback(mark);
-      FollowIterations(any);
+      FollowIterations(any, stable);
     }
     if (at_most_) {
-      control_.MarkUpperBound(mark, "may stop before its " + std::to_string(trips_) +
-                                        " iterations: the condition is computed at run time");
+      control_.MarkUpperBound(
+          mark, fmt::format("may stop before its {} iterations: their number is computed at run "
+                            "time; bind it with {}",
+                            trips_, SuggestTrips(control_.name(), trips_)));
     }
   }
 
@@ -71,17 +86,14 @@ class Loop {
   // Whether the body hands state `i` on as it got it.
   bool IsInvariant(std::size_t i) const {
     TensorId id = body_.outputs[i + 1];
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (const Node& node : body_.nodes) {
-        if (node.op != "Identity" || node.outputs.empty() || node.outputs[0] != id) continue;
-        if (node.inputs.empty() || node.inputs[0] == id) return false;
-        id = node.inputs[0];
-        moved = true;
-        break;
-      }
+    // No chain is longer than the body, unless it is a circle, which is reported elsewhere.
+    for (std::size_t moves = 0; moves <= body_.nodes.size(); ++moves) {
+      if (id == body_.inputs[i + 2]) return true;
+      const auto from = identity_of_.find(id);
+      if (from == identity_of_.end()) return false;
+      id = from->second;
     }
-    return id == body_.inputs[i + 2];
+    return false;
   }
 
   // What holds in every iteration.
@@ -115,27 +127,41 @@ class Loop {
     return true;
   }
 
-  // Sets trips_ and at_most_, from the limit and the condition.
-  void FindTrips(const std::vector<Known>& any) {
+  // Sets trips_ and at_most_, from the limit and the condition. `body` has been inferred with what
+  // holds in every iteration.
+  void FindTrips(const std::vector<Known>& any, const Graph& body) {
     std::optional<std::int64_t> limit;
     if (control_.HasInput(0)) limit = ScalarOf(control_.Input(0));
-    const bool endless = !control_.HasInput(0) || (limit && *limit >= kNoLimit);
     const std::optional<std::int64_t> start =
         control_.HasInput(1) ? ScalarOf(control_.Input(1)) : std::optional<std::int64_t>(1);
-    const std::optional<std::int64_t> next = ScalarOf(any[0]);
     if ((start && *start == 0) || (limit && *limit <= 0)) return Set(0, false);
-    if (next && *next == 0) return Set(1, !start);
-    if (next && limit) return Set(*limit, !start);  // nothing but the limit ends it
+    const bool endless = !control_.HasInput(0) || (limit && *limit >= kNoLimit);
+    if (endless) limit.reset();
+    const std::optional<std::int64_t> next = ScalarOf(any[0]);
+    // What ends it for certain, and whether nothing ends it before.
+    std::optional<std::int64_t> most = limit;
+    bool certain = start && (endless || limit) && !control_.Input(0).upper_bound &&
+                   !control_.Input(1).upper_bound && !any[0].upper_bound;
     if (!next) {
-      if (const auto counted = CountByValues(endless ? kMaxUnrolled : limit.value_or(0))) {
-        return Set(*counted, !start);
+      std::optional<TripCount> counted = CountTrips(body, initial_);
+      if (!counted || counted->at_most) {
+        if (const auto followed = CountByValues(most.value_or(kMaxUnrolled))) {
+          counted = TripCount{*followed, false};
+        }
       }
+      certain = certain && counted && !counted->at_most;
+      if (counted) most = std::min(counted->trips, most.value_or(counted->trips));
+    } else if (*next == 0) {
+      most = 1;
     }
-    if (const auto chosen = driver_.Trips(control_.name())) return Set(*chosen, false);
-    if (limit && !endless) return Set(*limit, true);
-    if (next && endless && !control_.HasInput(0)) throw Error("the loop never ends");
-    throw Unresolved("how often it runs is computed at run time: bind it with --trips '" +
-                     Printable(control_.name()) + "=N'");
+    if (certain && most) return Set(*most, false);
+    if (const auto chosen = driver_.Trips(control_.name())) {
+      return Set(std::min(*chosen, most.value_or(*chosen)), false);
+    }
+    if (most) return Set(*most, true);
+    if (next && start && endless) throw Error("the loop never ends");
+    throw Unresolved("how often it runs is computed at run time: bind it, for example: " +
+                     SuggestTrips(control_.name()));
   }
 
   void Set(std::int64_t trips, bool at_most) {
@@ -143,25 +169,26 @@ class Loop {
     at_most_ = at_most;
   }
 
-  // Follows the values of the state until the condition is false; nullopt when it is not known.
+  // Follows the values of the state until the condition is false; nullopt when it is not known, or
+  // following takes a good part of the steps that are left.
   std::optional<std::int64_t> CountByValues(std::int64_t limit) {
     const InferenceDriver::Mark mark = driver_.Here();
     std::vector<Known> state = initial_;
-    std::optional<std::int64_t> trips;
-    for (std::int64_t i = 0; i < std::min(limit, kMaxUnrolled) && !trips; ++i) {
+    for (std::int64_t i = 0; i < std::min(limit, kMaxUnrolled); ++i) {
+      if (!driver_.CanFollow(kStepsToLeave)) return std::nullopt;
       const std::vector<Known> outputs = RunBody(state, i, 1);
       driver_.Rollback(mark);
       const std::optional<std::int64_t> next = ScalarOf(outputs[0]);
       if (!next) return std::nullopt;
-      if (*next == 0) trips = i + 1;
+      if (*next == 0) return i + 1;
       state = StatesOf(outputs);
     }
-    if (!trips && limit <= kMaxUnrolled && limit > 0) trips = limit;
-    return trips;
+    if (limit <= kMaxUnrolled) return limit;
+    return std::nullopt;
   }
 
   // Iterations that differ: each by itself, or as a series where they are too many.
-  void FollowIterations(const std::vector<Known>& any) {
+  void FollowIterations(const std::vector<Known>& any, bool stable) {
     std::vector<Known> scans = ScansOf(any);
     const Iteration iteration = [&](const std::vector<Known>& state, std::int64_t trip) {
       const std::vector<Known> outputs = RunBody(state, trip, 1);
@@ -172,12 +199,16 @@ class Loop {
     if (trips_ <= kMaxUnrolled && driver_.CanFollow(Count(nodes) * trips_)) {
       return Finish(FollowEach(driver_, iteration, initial_, trips_), scans);
     }
-    const auto last = SumInClosedForm(driver_, iteration, initial_, trips_);
-    if (!last) {
+    if (const auto last = SumInClosedForm(driver_, iteration, initial_, trips_)) {
+      return Finish(*last, scans);
+    }
+    if (!stable) {
       throw Unresolved("its state changes shape in every one of " + std::to_string(trips_) +
                        " iterations");
     }
-    Finish(*last, scans);
+    // What is the same in all of them, then; the rest says that it is unknown.
+    const std::vector<Known> outputs = RunBody(AnyState(), std::nullopt, trips_);
+    Finish(StatesOf(outputs), ScansOf(outputs));
   }
 
   void Finish(const std::vector<Known>& state, const std::vector<Known>& scans) {
@@ -196,6 +227,7 @@ class Loop {
   InferenceDriver& driver_;
   const Graph& body_;
   std::size_t states_ = 0, scans_ = 0;
+  std::unordered_map<TensorId, TensorId> identity_of_;  // what a tensor of the body is a copy of
   std::vector<Known> initial_;
   std::int64_t trips_ = 0;
   bool at_most_ = false;

@@ -48,8 +48,8 @@ void RunSequenceMap(ControlNode& control) {
     length = static_cast<std::size_t>(*chosen);
   } else {
     throw Unresolved(
-        "the length of the sequence is only known at run time: bind it with --trips '" +
-        Printable(control.name()) + "=N'");
+        "the length of the sequence is only known at run time: bind it, for example: " +
+        SuggestTrips(control.name()));
   }
   std::vector<Known> results(body.outputs.size());
   for (Known& result : results) {

@@ -60,7 +60,7 @@ TEST(Loop, AnOpenTripCountIsNamedAndCanBeBound) {
   const SmallModel open = LoopModel({});
   const InferredModel unknown = Infer(open);
   EXPECT_EQ(NodeOf(unknown, "n_y").status, NodeStatus::kUnknown);
-  EXPECT_THAT(NodeOf(unknown, "n_y").why, HasSubstr("--trips 'n_y=N'"));
+  EXPECT_THAT(NodeOf(unknown, "n_y").why, HasSubstr("--trips 'n_y=16'"));
   ControlChoices choices;
   AddTrips(choices, "n_y=7");
   EXPECT_EQ(MacsOf(Infer(open, choices)), Macs(7 * 256));

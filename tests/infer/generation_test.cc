@@ -108,7 +108,7 @@ TEST(Generation, AnOpenLengthIsNamedAndCanBeBound) {
   const InferredModel unknown = open.Infer();
   EXPECT_EQ(NodeOf(unknown, "n_sequences").status, NodeStatus::kUnknown);
   EXPECT_THAT(NodeOf(unknown, "n_sequences").why, HasSubstr("--value 'max_length=N'"));
-  EXPECT_THAT(NodeOf(unknown, "n_sequences").why, HasSubstr("--trips 'n_sequences=N'"));
+  EXPECT_THAT(NodeOf(unknown, "n_sequences").why, HasSubstr("--trips 'n_sequences=16'"));
   Bindings bindings;
   AddValueBinding(bindings, "max_length=6");
   const InferredModel bound = open.Infer(bindings);

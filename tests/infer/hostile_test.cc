@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <limits>
 
 #include "tests/infer/small_model.h"
 
@@ -51,7 +52,7 @@ SmallModel Body() {
 TEST_F(Hostile, ALoopOfManyTripsThatGrows) {
   SmallModel body = Body();
   SetInt(body.AddNode("Concat", {"h", "h"}, {"h2"}), "axis", 0);
-  const InferredModel model = LoopAround(body.Output("h2"), 1'000'000'000'000'000'000).Infer();
+  const InferredModel model = LoopAround(body.Output("h2"), 1'000'000'000).Infer();
   EXPECT_EQ(NodeOf(model, "n_y").status, NodeStatus::kUnknown);
   EXPECT_THAT(NodeOf(model, "n_y").why, HasSubstr("changes shape in every one of"));
 }
@@ -68,6 +69,45 @@ TEST_F(Hostile, ALoopThatNeverSaysStop) {
   SmallModel model = LoopAround(body.Node("Relu", {"h"}, {"h2"}).Output("h2"), 1);
   model.proto().mutable_graph()->mutable_node(0)->set_input(0, "");
   EXPECT_THAT(ErrorOf(model), HasSubstr("never ends"));
+}
+
+// The condition is an And of itself, 60 times over: 2^60 ways to a counter.
+TEST_F(Hostile, AConditionThatDoubles) {
+  SmallModel body = Body();
+  body.Node("Less", {"i", "seven"}, {"a0"}).Node("MatMul", {"h", "w"}, {"h2"});
+  for (int depth = 0; depth < 60; ++depth) {
+    const std::string from = "a" + std::to_string(depth);
+    body.Node("And", {from, from}, {"a" + std::to_string(depth + 1)});
+  }
+  body.proto().mutable_graph()->mutable_output(0)->set_name("a60");
+  SmallModel model = LoopAround(body.Output("h2"), std::numeric_limits<std::int64_t>::max());
+  model.Scalar("seven", 7);
+  EXPECT_EQ(NodeOf(model.Infer(), "n_y/n_h2").repeat, Count(8)) << "followed by its values";
+}
+
+// A body of nodes that wait for one another.
+TEST_F(Hostile, AStateInACircle) {
+  SmallModel body = Body();
+  body.Node("Identity", {"p"}, {"h2"}).Node("Identity", {"h2"}, {"p"}).Output("h2");
+  EXPECT_THAT(ErrorOf(LoopAround(body, 5)), HasSubstr("cycle"));
+}
+
+// Each of 8 loops in one another runs 2^62 times.
+TEST_F(Hostile, LoopsInLoopsWithoutALimit) {
+  SmallModel inner = Body();
+  inner.Node("Relu", {"h"}, {"h2"}).Output("h2");
+  for (int depth = 0; depth < 8; ++depth) {
+    inner.proto().mutable_graph()->mutable_output(0)->set_name("go2");
+    inner.Node("Less", {"i", "end"}, {"go2"});
+    SmallModel outer = Body();
+    SetGraph(outer.AddNode("Loop", {"n", "", "h"}, {"h2"}), "body", inner);
+    inner = outer.Output("h2");
+  }
+  SmallModel model;
+  model.Input("x", {1, 4}).Scalar("n", std::numeric_limits<std::int64_t>::max());
+  model.Scalar("end", std::int64_t{1} << 62).Scalar("once", 1);
+  SetGraph(model.AddNode("Loop", {"once", "", "x"}, {"y"}), "body", inner);
+  EXPECT_THAT(ErrorOf(model.Output("y")), HasSubstr("does not fit in 64 bits"));
 }
 
 // As many taps as there are positions: which of them meet padding is not found out one by one.
@@ -110,6 +150,32 @@ TEST_F(Hostile, LoopsInLoops) {
     model.Output("y");
     EXPECT_THAT(ErrorOf(model), trips == 1 ? HasSubstr("no error") : HasSubstr("n_y"));
   }
+}
+
+// No loop has a counter that moves by fixed steps: each would be followed, and those inside in each
+// of its iterations.
+TEST_F(Hostile, LoopsInLoopsThatMustBeFollowed) {
+  const auto body_with_counter = [] {
+    SmallModel body;
+    body.Input("i", {}, onnx::TensorProto::INT64).Input("go", {}, onnx::TensorProto::BOOL);
+    body.Input("k", {}, onnx::TensorProto::INT64).Input("h", {"rows", 4});
+    body.Node("Mul", {"k", "k"}, {"square"}).Node("Mod", {"square", "end"}, {"k2"});
+    body.Node("Less", {"k2", "end"}, {"go2"});
+    return body.Output("go2").Output("k2");
+  };
+  SmallModel inner = body_with_counter();
+  inner.Node("Relu", {"h"}, {"h2"}).Output("h2");
+  for (int depth = 0; depth < 8; ++depth) {
+    SmallModel outer = body_with_counter();
+    SetGraph(outer.AddNode("Loop", {"n", "", "three", "h"}, {"k9", "h2"}), "body", inner);
+    inner = outer.Output("h2");
+  }
+  SmallModel model;
+  model.Input("x", {1, 4}).Scalar("n", std::numeric_limits<std::int64_t>::max());
+  model.Scalar("three", 3).Scalar("end", 1'000'003);
+  SetGraph(model.AddNode("Loop", {"n", "", "three", "x"}, {"k8", "y"}), "body", inner);
+  const InferredModel inferred = model.Output("y").Infer();
+  EXPECT_EQ(NodeOf(inferred, "n_k8").status, NodeStatus::kUnknown);
 }
 
 // A function `name` whose body calls `callee` twice.

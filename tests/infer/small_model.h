@@ -62,6 +62,19 @@ class SmallModel {
     return *this;
   }
 
+  SmallModel& Scalar(const std::string& name, std::int64_t value,
+                     int type = onnx::TensorProto::INT64) {
+    auto* tensor = model_.mutable_graph()->add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(type);
+    if (type == onnx::TensorProto::INT64) {
+      tensor->add_int64_data(value);
+    } else {
+      tensor->add_int32_data(static_cast<std::int32_t>(value));  // also holds narrower types
+    }
+    return *this;
+  }
+
   onnx::NodeProto& AddNode(const std::string& op, std::vector<std::string> inputs,
                            std::vector<std::string> outputs) {
     auto* node = model_.mutable_graph()->add_node();
