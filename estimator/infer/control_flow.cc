@@ -196,7 +196,15 @@ void RunIf(ControlNode& control) {
   };
   const ValuePtr condition = control.Input(0).value;
   if (condition != nullptr && condition->size() == 1) {
-    return adopt(run(condition->Real(0) != 0), true);
+    if (!control.Input(0).upper_bound) return adopt(run(condition->Real(0) != 0), true);
+    // Made of an upper bound on a size: true of that bound, and perhaps of nothing smaller.
+    const std::optional<bool> chosen = control.driver().Branch(control.name());
+    const InferenceDriver::Mark mark = control.driver().Here();
+    adopt(run(chosen.value_or(condition->Real(0) != 0)), true);
+    if (!chosen) {
+      control.MarkUpperBound(mark, "the condition is taken from an upper bound on a size");
+    }
+    return;
   }
   if (const std::optional<bool> chosen = control.driver().Branch(control.name())) {
     return adopt(run(*chosen), false);

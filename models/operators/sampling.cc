@@ -4,6 +4,7 @@
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
 #include "models/operators/families.h"
+#include "models/operators/value_ops.h"
 
 namespace dlcost {
 namespace {
@@ -130,8 +131,8 @@ void InferNonMaxSuppression(OpContext& ctx) {
   std::int64_t limit = 0;
   if (ctx.HasInput(2)) {
     limit = scores[2];
-    if (const Value* given = ctx.InputValue(2); given != nullptr && given->size() == 1) {
-      limit = std::clamp<std::int64_t>(static_cast<std::int64_t>(given->Real(0)), 0, scores[2]);
+    if (ctx.InputValue(2) != nullptr) {
+      limit = std::clamp<std::int64_t>(ScalarInput(ctx, 2), 0, scores[2]);
     }
   }
   ctx.SetOutput(0, DType::kInt64, Shape{(Count(scores[0]) * scores[1] * limit).value(), 3});
