@@ -66,6 +66,8 @@ class Loop {
     if (trips_ == 0) {
       driver_.Rollback(mark);
       Finish(initial_, ScansOf(any));
+    } else if (alike && ChoosesByIteration(mark)) {
+      FollowIterations(any, stable);
     } else if (alike || (trips_ > kMaxUnrolled && stable)) {
       // Not followed again: loops in loops would take twice the time per level.
       control_.Repeat(mark, trips_);
@@ -83,6 +85,28 @@ class Loop {
   }
 
  private:
+  // Whether the body has an If whose condition holds in some iterations and not in others, and
+  // their values tell in which: a first or last one that differs. Takes the nodes since `mark` back
+  // if so.
+  bool ChoosesByIteration(InferenceDriver::Mark mark) {
+    const auto open = [&] {
+      const std::vector<CountedNode>& nodes = driver_.result().nodes;
+      return std::count_if(nodes.begin() + static_cast<std::ptrdiff_t>(mark.nodes), nodes.end(),
+                           [](const CountedNode& node) {
+                             return node.def != nullptr && node.def->control == ControlFlow::kIf &&
+                                    node.upper_bound;
+                           });
+    };
+    const auto always = open();
+    const Count nodes(static_cast<std::int64_t>(body_.nodes.size()) + 1);
+    if (always == 0 || trips_ > kMaxUnrolled || !driver_.CanFollow(nodes * trips_)) return false;
+    const InferenceDriver::Mark behind = driver_.Here();
+    RunBody(initial_, 0, 1);
+    const bool chooses = open() - always < always;
+    driver_.Rollback(chooses ? mark : behind);
+    return chooses;
+  }
+
   // Whether the body hands state `i` on as it got it.
   bool IsInvariant(std::size_t i) const {
     TensorId id = body_.outputs[i + 1];

@@ -68,8 +68,8 @@ TEST(Detections, TheSecondStageIsCountedAndMarked) {
   EXPECT_EQ(ShapeOf(Infer(model.Read(), options), "y"), Shape({1, 8})) << "nothing was found";
 }
 
-// The If may also hide what no size says: in a Loop whose number of iterations is open, in an If
-// whose condition is open.
+// A Loop in an If whose condition is open, and an If in it that takes another way in the last of
+// four iterations: ONNX Runtime 1.31 runs the product three times.
 TEST(Detections, AnIfInALoopInAnIf) {
   SmallModel costly, cheap, loop_body, outer, other;
   costly.Node("MatMul", {"h", "w"}, {"a1"}).Output("a1");
@@ -91,12 +91,12 @@ TEST(Detections, AnIfInALoopInAnIf) {
   SetGraph(node, "then_branch", outer);
   SetGraph(node, "else_branch", other);
   model.Output("y");
-  // Four iterations; in each the branch that costs more, as only a walk tells them apart.
   const InferredModel inferred = model.Infer();
   const CountedNode& product = NodeOf(inferred, "n_y/then/n_y1/n_h2/else/n_a1");
-  EXPECT_EQ(product.cost.work.macs(), Macs(4 * 256));
-  EXPECT_EQ(product.repeat, Count(4));
-  EXPECT_TRUE(product.upper_bound);
+  EXPECT_EQ(product.cost.work.macs(), Macs(3 * 256));
+  EXPECT_EQ(product.repeat, Count(3));
+  EXPECT_TRUE(product.upper_bound) << "the outer condition is open";
+  EXPECT_EQ(NodeOf(inferred, "n_y/then/n_y1/n_h2/then/n_a2").repeat, Count(1));
 }
 
 }  // namespace
