@@ -36,6 +36,8 @@ void RunSequenceMap(ControlNode& control) {
   if (inputs.empty() || inputs[0].type.kind != ValueKind::kSequence) {
     throw Error("input 0 is not a sequence");
   }
+  // Longer sequences are not listed element by element where all are alike.
+  constexpr std::size_t kMostListed = kMaxValueElements;
   std::size_t length = 0;
   bool alike = true;
   for (const Known& input : inputs) {
@@ -67,9 +69,15 @@ void RunSequenceMap(ControlNode& control) {
     }
     const std::vector<Known> outputs = control.Run(body, of_run, times);
     for (std::size_t i = 0; i < results.size(); ++i) {
-      results[i].type.dtype = outputs[i].type.dtype;
-      results[i].type.elements->insert(results[i].type.elements->end(), alike ? length : 1,
-                                       outputs[i].type);
+      TensorType& result = results[i].type;
+      result.dtype = outputs[i].type.dtype;
+      if (alike &&
+          length > kMostListed) {  // as many as the user says: what all have in common is enough
+        result.shape = outputs[i].type.shape;
+        result.elements.reset();
+      } else {
+        result.elements->insert(result.elements->end(), alike ? length : 1, outputs[i].type);
+      }
     }
   };
   if (alike && length > 0) run(0, static_cast<std::int64_t>(length));
@@ -81,6 +89,10 @@ void RunSequenceMap(ControlNode& control) {
     FollowEach(control.driver(), iteration, {}, static_cast<std::int64_t>(length));
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].type.elements) {
+      control.SetOutput(i, results[i]);
+      continue;
+    }
     std::vector<TensorType>& elements = *results[i].type.elements;
     if (elements.empty()) {  // the type is what the body declares
       const Tensor& declared = body.tensors[static_cast<std::size_t>(body.outputs[i])];

@@ -213,6 +213,25 @@ TEST(SequenceMap, RunsOncePerElement) {
   EXPECT_EQ(NodeOf(inferred, "n_t/n_o").repeat, Count(2)) << "one row for both elements";
 }
 
+// A sequence that comes in: only the user knows its length, which may be any number.
+TEST(SequenceMap, RunsAsOftenAsTheUserSays) {
+  SmallModel body;
+  body.Input("e", {4, 8}).Node("MatMul", {"e", "w"}, {"o"}).Output("o");
+  SmallModel model;
+  model.Input("s", {4, 8}).Weight("w", {8, 8});
+  onnx::TypeProto* type = model.proto().mutable_graph()->mutable_input(0)->mutable_type();
+  const onnx::TypeProto tensor = *type;
+  *type->mutable_sequence_type()->mutable_elem_type() = tensor;
+  SetGraph(model.AddNode("SequenceMap", {"s"}, {"t"}), "body", body);
+  model.Output("t");
+  EXPECT_THAT(NodeOf(Infer(model), "n_t").why, HasSubstr("--trips 'n_t=16'"));
+  for (const std::int64_t length : {std::int64_t{3}, std::int64_t{1} << 50}) {
+    ControlChoices choices;
+    AddTrips(choices, "n_t=" + std::to_string(length));
+    EXPECT_EQ(NodeOf(Infer(model, choices), "n_t/n_o").repeat, Count(length));
+  }
+}
+
 TEST(Choices, ReadTheirNodesFromTheRight) {
   ControlChoices choices;
   AddTrips(choices, "a=b=3");
