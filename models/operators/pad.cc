@@ -45,6 +45,18 @@ void InferPad(OpContext& ctx) {
   ctx.SetOutput(0, ctx.InputType(0), std::move(shape));
 }
 
+// What negative pads leave of an axis: modes repeat that, not what was cropped.
+struct Kept {
+  std::int64_t first, extent;
+};
+
+Kept AfterCropping(const Pads& pads, const Shape& shape, std::size_t axis) {
+  const std::int64_t extent = shape[axis];
+  const auto cropped = [&](std::int64_t pad) { return -std::clamp<std::int64_t>(pad, -extent, 0); };
+  const std::int64_t first = cropped(pads.begin[axis]);
+  return {first, std::max<std::int64_t>(0, extent - first - cropped(pads.end[axis]))};
+}
+
 // The source position of a padded one, or nullopt where the constant goes.
 std::optional<std::int64_t> Source(const std::string& mode, std::int64_t at, std::int64_t extent) {
   if (at >= 0 && at < extent) return at;
@@ -76,9 +88,11 @@ void PadValues(OpContext& ctx) {
     std::int64_t flat = 0;
     bool inside = true;
     for (std::size_t axis = 0; axis < at.size(); ++axis) {
-      const auto source = Source(mode, at[axis] - pads.begin[axis], shape[axis]);
+      const Kept kept = AfterCropping(pads, shape, axis);
+      const std::int64_t padded = at[axis] - std::max<std::int64_t>(0, pads.begin[axis]);
+      const auto source = Source(mode, padded, kept.extent);
       inside = inside && source;
-      if (source) flat += *source * strides[axis];
+      if (source) flat += (kept.first + *source) * strides[axis];
     }
     const auto i = static_cast<std::size_t>(flat);
     if (x->is_integer()) {
@@ -153,6 +167,12 @@ constexpr OpCase kPadCases[] = {
      .outputs = "f32[4,5]",
      .bytes_read = 64,
      .bytes_written = 80},
+    {.what = "opset 19: what is left after cropping is wrapped around",
+     .attributes = "mode='wrap'",
+     .inputs = "i64[4]{1,2,3,4} i64[2]{-1,3}",
+     .outputs = "i64[6]{2,3,4,2,3,4}",
+     .bytes_read = 24,
+     .bytes_written = 48},
     {.what = "opset 2: an attribute; a known value",
      .attributes = "pads=[1,2] value=1.0",
      .inputs = "i64[2]{5,6}",
