@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
@@ -93,6 +95,18 @@ OpCost CostFill(const OpContext& ctx) {
 }
 
 // ceil((limit - start) / delta) elements, none when that is negative.
+// ceil((limit - start) / delta), or 0. The distance between the ends of the type has 64 bits
+// without a sign, so that differences are taken modulo 2^64.
+Count RangeElements(std::int64_t start, std::int64_t limit, std::int64_t delta) {
+  if (delta > 0 ? limit <= start : limit >= start) return 0;
+  const auto bits = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+  const std::uint64_t distance = delta > 0 ? bits(limit) - bits(start) : bits(start) - bits(limit);
+  const std::uint64_t step = delta > 0 ? bits(delta) : std::uint64_t{0} - bits(delta);
+  const std::uint64_t elements = (distance - 1) / step + 1;
+  if (elements > bits(std::numeric_limits<std::int64_t>::max())) throw OverflowError();
+  return static_cast<std::int64_t>(elements);
+}
+
 void InferRange(OpContext& ctx) {
   ctx.SetOutputType(0, ctx.InputType(0));
   double elements = 0;
@@ -110,14 +124,8 @@ void InferRange(OpContext& ctx) {
     const std::int64_t limit = ScalarInput(ctx, 1);
     const std::int64_t delta = ScalarInput(ctx, 2);
     if (delta == 0) throw Error("delta is 0");
-    const bool any = delta > 0 ? limit > start : limit < start;
-    if (any) {
-      const Count distance = delta > 0 ? Count(limit) - Count(start) : Count(start) - Count(limit);
-      const Count step = delta > 0 ? Count(delta) : Count(0) - Count(delta);
-      elements = 0;
-      ctx.SetOutput(0, ctx.InputType(0), Shape{CeilDiv(distance, step).value()});
-      return;
-    }
+    ctx.SetOutput(0, ctx.InputType(0), Shape{RangeElements(start, limit, delta).value()});
+    return;
   }
   const std::optional<std::int64_t> extent = TryTruncate(std::max(elements, 0.0));
   if (!extent) throw Error("the range has no end");
@@ -203,6 +211,10 @@ constexpr OpCase kRangeCases[] = {
      .inputs = "i64[]{10} i64[]{4} i64[]{-4}",
      .outputs = "i64[2]{10,6}",
      .bytes_written = 16},
+    {.what = "from one end of the type to the other: 2^64 - 1 in steps of 2^63 - 1",
+     .inputs = "i64[]{-9223372036854775808} i64[]{9223372036854775807} i64[]{9223372036854775807}",
+     .outputs = "i64[3]{-9223372036854775808,-1,9223372036854775806}",
+     .bytes_written = 24},
     {.what = "reals: start + i * delta",
      .inputs = "f32[]{0} f32[]{1} f32[]{0.4}",
      .outputs = "f32[3]",

@@ -52,7 +52,8 @@ std::vector<SliceAxis> SliceAxes(const OpContext& ctx) {
     Count extent = 0;
     if (step > 0 && end > start) extent = CeilDiv(end - start, step);
     if (step < 0 && start > end) {
-      extent = (Count(start - end) - Count(1)) / (Count(0) - Count(step)) + Count(1);
+      // Both negative, as the smallest step has no positive counterpart.
+      extent = (Count(end - start) + Count(1)) / Count(step) + Count(1);
     }
     slices[axis] = {start, step, extent.value()};
   }
@@ -106,6 +107,11 @@ constexpr OpCase kCases[] = {
      .outputs = "i64[2]{4,2}",
      .bytes_read = 16,
      .bytes_written = 16},
+    {.what = "the longest step backwards takes the last element alone",
+     .inputs = "i64[3]{5,6,7} i64[1]{-1} i64[1]{-9} i64[1]{0} i64[1]{-9223372036854775808}",
+     .outputs = "i64[1]{7}",
+     .bytes_read = 8,
+     .bytes_written = 8},
     {.what = "opset 1: attributes, the last dimension of a shape",
      .attributes = "starts=[-1] ends=[2147483647] axes=[0]",
      .inputs = "i64[3]{5,6,7}",
