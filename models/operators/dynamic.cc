@@ -65,7 +65,10 @@ void InferCompress(OpContext& ctx) {
   const Value* condition = ctx.InputValue(1);
   std::int64_t taken = std::min(extent, ctx.InputDim(1, 0));
   if (condition != nullptr) {
-    taken = static_cast<std::int64_t>(NonZeroPositions(*condition).size());
+    // Conditions behind the last slice select nothing.
+    const std::vector<std::int64_t> positions = NonZeroPositions(*condition);
+    taken = std::count_if(positions.begin(), positions.end(),
+                          [&](std::int64_t position) { return position < extent; });
   }
   Shape y = flat ? Shape{taken} : x;
   y[axis] = taken;
@@ -244,6 +247,12 @@ constexpr OpCase kNonZeroCases[] = {
      .bytes_written = 96},
 };
 constexpr OpCase kCompressCases[] = {
+    {.what = "a condition longer than the axis",
+     .attributes = "axis=1",
+     .inputs = "f32[3,2] bool[3]{0,1,1}",
+     .outputs = "f32[3,1]",
+     .bytes_read = 15,
+     .bytes_written = 12},
     {.what = "rows that a known condition keeps",
      .attributes = "axis=0",
      .inputs = "i64[3,2]{1,2,3,4,5,6} bool[3]{0,1,1}",
