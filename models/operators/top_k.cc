@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "estimator/core/error.h"
@@ -107,6 +108,10 @@ void InferTopK(OpContext& ctx) {
 void TopKValues(OpContext& ctx) {
   const Value* x = ctx.InputValue(0);
   if (x == nullptr) return;
+  if (!x->is_integer() && std::any_of(x->reals().begin(), x->reals().end(),
+                                      [](double real) { return std::isnan(real); })) {
+    return;  // where NaN sorts is not specified
+  }
   const auto k = static_cast<std::size_t>(K(ctx));
   const bool largest = ctx.opset() < 11 || ctx.Int("largest", 1) != 0;
   const Rows rows = RowsAlong(ctx, -1);
@@ -117,7 +122,7 @@ void TopKValues(OpContext& ctx) {
   Indices picks(results);
   std::vector<std::int64_t> positions(results);
   ForEachRow(ctx.InputShape(0), rows, [&](Indices row, std::int64_t outer, std::int64_t inner) {
-    // Equal values keep their order.
+    // Equal values keep their order. Integers are compared as such: a real does not hold them all.
     std::vector<std::size_t> order(row.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -184,6 +189,12 @@ constexpr OpCase kTopKCases[] = {
      .flops = 4,
      .bytes_read = 32,
      .bytes_written = 32},
+    {.what = "integers that no real tells apart",
+     .inputs = "i64[2]{9223372036854775806,9223372036854775807} i64[1]{1}",
+     .outputs = "i64[1]{9223372036854775807} i64[1]{1}",
+     .flops = 2,
+     .bytes_read = 16,
+     .bytes_written = 16},
     {.what = "opset 1: k is an attribute",
      .attributes = "k=1",
      .inputs = "f32[2,1000]",
