@@ -145,6 +145,12 @@ void InferenceDriver::RunNode(Graph& graph, const Node& node, Count repeat,
   } catch (const Unresolved& unresolved) {
     counted.why = unresolved.what();
     inferred = false;
+  } catch (const Error& error) {
+    // Sizes that are upper bounds need not fit each other where the true ones do.
+    if (AllInputs(graph, node, [](const Tensor& t) { return !t.upper_bound; })) throw;
+    counted.why = "sizes depend on data, and their upper bounds do not fit: ";
+    counted.why += error.what();
+    inferred = false;
   }
   AdoptDeclaredTypes(graph, node, result_.dims);
   if (inferred && counted.def->values != nullptr && ValuesFit(graph, node)) {
@@ -211,6 +217,12 @@ void InferenceDriver::CountNode(Graph& graph, CountedNode& counted) {
     for (Access& access : counted.cost.accesses) access.bytes = access.bytes * counted.repeat;
   } catch (const Unresolved& unresolved) {
     if (counted.why.empty()) counted.why = unresolved.what();
+    counted.status = NodeStatus::kUnknown;
+    counted.cost = OpCost{};
+    counted.cost.status = NodeStatus::kUnknown;
+  } catch (const Error&) {
+    // The bounds that inference found not to fit.
+    if (!counted.upper_bound || counted.why.empty()) throw;
     counted.status = NodeStatus::kUnknown;
     counted.cost = OpCost{};
     counted.cost.status = NodeStatus::kUnknown;

@@ -57,10 +57,12 @@ void RunScan(ControlNode& control) {
   std::vector<Known> inputs;
   Count batch = 1;
   std::int64_t steps = 0;
+  bool at_most = false;
   for (std::size_t i = 0; i < states + scans; ++i) {
     Known input = TypeOnly(control.Input(i + skip));
     if (batched) batch = TakeAxis(input, 0);
     if (i >= states) {
+      at_most |= control.Input(i + skip).upper_bound;
       const std::int64_t extent = TakeAxis(input, in_axes[i - states]);
       if (i > states && extent != steps) {
         throw Error("scanned inputs of {} and {} steps", steps, extent);
@@ -69,11 +71,17 @@ void RunScan(ControlNode& control) {
     }
     inputs.push_back(std::move(input));
   }
+  const InferenceDriver::Mark mark = control.driver().Here();
   const std::vector<Known> outputs = control.Run(body, inputs, batch * Count(steps));
+  if (at_most) {
+    control.MarkUpperBound(mark, "may run fewer than its " + std::to_string(steps) +
+                                     " steps: their number depends on data");
+  }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     Known output = TypeOnly(outputs[i]);
     if (i >= states) output = Stacked(output, steps, out_axes[i - states]);
     if (batched) output = Stacked(output, batch, 0);
+    output.upper_bound |= at_most;
     control.SetOutput(i, output);
   }
 }

@@ -35,13 +35,16 @@ Shape ReshapedTo(const OpContext& ctx, std::vector<std::int64_t> dims) {
     if (!open || i != *open) known *= Count(dims[i]);
   }
   const Count elements = input.Elements();
+  // Of an input whose sizes are upper bounds the elements are not known, only that they fit.
+  const bool exact = !ctx.Input(0).upper_bound;
   if (open) {
-    if (known == Count(0) ? elements != Count(0) : elements % known != Count(0)) {
+    const bool divides = known == Count(0) ? elements == Count(0) : elements % known == Count(0);
+    if (exact && !divides) {
       throw Error("{} elements of {} do not divide into shape {}", elements, ToString(input),
                   wanted);
     }
     dims[*open] = known == Count(0) ? 0 : (elements / known).value();
-  } else if (known != elements) {
+  } else if (exact ? known != elements : known > elements) {
     throw Error("{} with {} elements cannot become {}", ToString(input), elements, wanted);
   }
   return Shape(std::move(dims));
