@@ -111,6 +111,8 @@ class Comparison:
             self.excuses.append(f"{node.op_type}: decided by what only the run knows")
         elif any(t and t["shape"] is None for t in (answer["tensors"].get(n) for n in reads(node))):
             self.excuses.append("behind a shape that is not known")
+        elif any(t and t["upper_bound"] for t in (answer["tensors"].get(n) for n in reads(node))):
+            self.excuses.append("sizes that depend on data: bounds that do not fit each other")
         else:
             self.findings.append(
                 finding(node, f"{name} has no shape ({re.sub(chr(39) + '.*?' + chr(39), 'X', why)})")
