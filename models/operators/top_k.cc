@@ -112,6 +112,7 @@ void TopKValues(OpContext& ctx) {
                                       [](double real) { return std::isnan(real); })) {
     return;  // where NaN sorts is not specified
   }
+  if (ctx.Int("sorted", 1) == 0) return;  // in any order
   const auto k = static_cast<std::size_t>(K(ctx));
   const bool largest = ctx.opset() < 11 || ctx.Int("largest", 1) != 0;
   const Rows rows = RowsAlong(ctx, -1);

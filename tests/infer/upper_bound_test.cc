@@ -71,5 +71,15 @@ TEST(UpperBound, OfScannedRowsIsOneOfStepsToo) {
   EXPECT_TRUE(product.upper_bound) << "it reads no row, but runs once for each";
 }
 
+// The k largest in any order: which stands where is not known, although the numbers are.
+TEST(TopK, UnsortedHasNoValue) {
+  SmallModel model;
+  model.Ints("x", {5, 7, 6}).Ints("k", {2});
+  SetInt(model.AddNode("TopK", {"x", "k"}, {"y", "at"}), "sorted", 0);
+  const InferredModel inferred = model.Output("y").Infer();
+  EXPECT_EQ(ShapeOf(inferred, "y"), Shape({2}));
+  EXPECT_EQ(TensorOf(inferred, "y").value, nullptr);
+}
+
 }  // namespace
 }  // namespace dlcost
