@@ -73,8 +73,8 @@ InferredModel InferOnce(std::unique_ptr<Model>& model, const InferOptions& optio
   CountWeights(result);
   MeasurePeakActivations(result);
   result.notes = result.dims.notes;
-  if (std::string note = WeightsOfUnknown(result); !note.empty()) {
-    result.notes.push_back(std::move(note));
+  if (std::string weights = WeightsOfUnknown(result); !weights.empty()) {
+    result.notes.push_back(std::move(weights));
   }
   return result;
 }

@@ -65,7 +65,6 @@ EXCUSES = (
         "what strings hold is not read",
     ),
     (r"Squeeze", r"at most", None, "whether a size that depends on data is 1"),
-    (r"NonMaxSuppression", r"shape", _far, "the limit INT64_MAX"),
     (
         r".*",
         r"error: .*axis -?[0-9]+ is outside a tensor",
