@@ -131,7 +131,10 @@ void InferNonMaxSuppression(OpContext& ctx) {
   std::int64_t limit = 0;
   if (ctx.HasInput(2)) {
     limit = scores[2];
-    if (ctx.InputValue(2) != nullptr) {
+    const Value* given = ctx.InputValue(2);
+    if (given != nullptr && given->size() == 0) {
+      limit = 0;  // an empty tensor is no limit
+    } else if (given != nullptr) {
       limit = std::clamp<std::int64_t>(ScalarInput(ctx, 2), 0, scores[2]);
     }
   }

@@ -40,9 +40,11 @@ class RunValues(unittest.TestCase):
         self.assertEqual(self.counts(frames)[:2], (15365504, 0))
 
     def test_what_is_assumed_is_listed(self):
-        notes = report("kokoro.onnx", "--dim", "sequence_length=128", "--assume", "typical")["notes"]
-        self.assertTrue(notes[0].startswith("assumed /encoder/Gather_1: the value [640]"), notes)
-        self.assertEqual(notes[1], "the counts of 1863 nodes rest on what is assumed")
+        certainty = report("kokoro.onnx", "--dim", "sequence_length=128", "--assume", "typical")["certainty"]
+        assumed = certainty["settled"][0]
+        self.assertEqual((assumed["subject"], assumed["assumed"]), ("/encoder/Gather_1", True))
+        self.assertTrue(assumed["answer"].startswith("the value [640]"), assumed)
+        self.assertEqual(certainty["assumed"]["nodes"], 1725)
 
     def test_distinct_axes_without_names(self):
         # One image of 48 x 192 through the shipped classifier of text direction.

@@ -79,8 +79,8 @@ TEST(RunValues, AShapeMakesCountsExact) {
   ASSERT_EQ(model.bindings_used.size(), 1U);
   EXPECT_EQ(model.bindings_used[0].node, "n_kept");
   EXPECT_EQ(model.bindings_used[0].what, "[1,13] of at most [1,40]");
-  EXPECT_EQ(model.notes,
-            std::vector<std::string>{"bound n_kept: [1,13] of at most [1,40] (--at n_kept=1x13)"});
+  EXPECT_EQ(model.bindings_used[0].how, "--at n_kept=1x13");
+  EXPECT_TRUE(model.notes.empty());
 }
 
 TEST(RunValues, NodesTensorsAndPatternsAreNames) {
@@ -120,8 +120,8 @@ TEST(RunValues, ValuesOfAMaskCountItsRows) {
 TEST(RunValues, ALengthResolvesWhatFollows) {
   const InferredModel open = InferAt(Speech(), {});
   EXPECT_EQ(NodeOf(open, "n_y").status, NodeStatus::kUnknown);
-  ASSERT_EQ(open.notes.size(), 1U);
-  EXPECT_EQ(open.notes[0],
+  ASSERT_FALSE(open.notes.empty());
+  EXPECT_EQ(open.notes.back(),
             "2 unknown nodes follow from the value of 'length': bind it with --at 'length=[60]'");
   const InferredModel model = InferAt(Speech(), {"n_length=[57]"});
   EXPECT_EQ(MacsOf(model), Count(57 * 8 * 16));
@@ -178,10 +178,10 @@ TEST(Assume, HalfOfAMask) {
   EXPECT_TRUE(NodeOf(model, "n_y").assumed);
   EXPECT_TRUE(NodeOf(model, "n_kept").assumed);
   EXPECT_FALSE(NodeOf(model, "n_y").upper_bound);
-  EXPECT_EQ(model.notes,
-            (std::vector<std::string>{
-                "assumed n_kept: [1,20] of at most [1,40] (half of the elements of a mask)",
-                "the counts of 4 nodes rest on what is assumed"}));
+  ASSERT_EQ(model.assumptions.size(), 1U);
+  EXPECT_EQ(model.assumptions[0].node, "n_kept");
+  EXPECT_EQ(model.assumptions[0].what, "[1,20] of at most [1,40]");
+  EXPECT_EQ(model.assumptions[0].how, "half of the elements of a mask");
   // What the user says comes first.
   const InferredModel bound = InferAt(Experts(), {"kept=1x13"}, true);
   EXPECT_EQ(MacsOf(bound), Count(13 * 8 * 16));

@@ -174,7 +174,7 @@ TEST(Weights, OfALoopThatCannotBeFollowed) {
   EXPECT_EQ(NodeOf(inferred, "n_y").status, NodeStatus::kUnknown);
   ExpectWeights(inferred, 64 + 8 + 32, 4 * (64 + 8 + 32));
   ASSERT_FALSE(inferred.notes.empty());
-  EXPECT_EQ(inferred.notes.back(),
+  EXPECT_EQ(inferred.notes.front(),
             "104 parameters (416 bytes) are read by unknown nodes alone; weights and memory hold "
             "them");
 }
