@@ -9,7 +9,7 @@
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
 #include "estimator/report/format.h"
-#include "estimator/roofline/expected.h"
+#include "estimator/roofline/run.h"
 
 namespace dlcost {
 namespace {
@@ -29,51 +29,54 @@ constexpr const char* kExamples =
     "  dlcost explain resnet50.onnx --gpu a100 --format json\n"
     "Without --node: the kernel that takes longest.\n";
 
+RunOptions Explained(const ReportOptions& options) {
+  RunOptions run = options.run;
+  run.attention = options.plan.attention;
+  run.explain = true;
+  return run;
+}
+
+// "24.87 us", "201.3 M FLOP", "128 x 64 x 8".
+std::string ValueText(const TimeTerm& term) {
+  if (!term.text.empty()) return term.text;
+  if (term.IsTime()) return ReadableTime(Seconds(term.value));
+  if (term.unit == "FLOP") return Readable(term.value) + " FLOP";
+  if (term.unit == "B") return ReadableBytes(Bytes(static_cast<std::int64_t>(term.value)));
+  if (term.unit == "B/s") return Readable(term.value) + "B/s";
+  return fmt::format("{:.4g}{}{}", term.value, term.unit.empty() ? "" : " ", term.unit);
+}
+
 class Explainer {
  public:
   Explainer(const Options& options, const Device& device, const InferredModel& model)
       : report_(ReportOptionsOf(options.count, options.device)),
         device_(device),
-        timing_(MakeTimingDevice(device)),
-        model_(model) {
-    PlanOptions plan = report_.plan;
-    plan.device = &device_;
-    plan.math = report_.bound.math;
-    plan_ = MakePlan(model, plan);
-  }
+        runner_(&device_, Explained(report_)),
+        model_(model),
+        plan_(MakePlan(model, report_.plan)) {}
 
   // The kernel of `node` ("": the one that takes longest) as "text" or "json".
   std::string Run(const std::string& node, const std::string& format) const {
     const Kernel& kernel = node.empty() ? Longest() : Of(node);
-    const Bound bound = BoundKernel(kernel, device_, report_.bound);
-    const std::optional<Expected> expected = Expect(kernel, bound, /*explain=*/true);
-    if (!expected) {
+    const KernelRun run = runner_.Run(kernel);
+    if (!run.expected) {
       throw Error("{}: there is no expected time: {}", Printable(NameOf(kernel)),
-                  kernel.launches == Count(0) ? "nothing is launched"
-                                              : "its type has no rate on this device");
+                  kernel.repeat == Count(0) ? "nothing is launched"
+                                            : "its type has no rate on this device");
     }
-    return format == "json" ? JsonText(kernel, bound, *expected) : Text(kernel, bound, *expected);
+    return format == "json" ? JsonText(kernel, run) : Text(kernel, run);
   }
 
  private:
-  std::optional<Expected> Expect(const Kernel& kernel, const Bound& bound,
-                                 bool explain = false) const {
-    return ExpectedKernel(kernel, device_, timing_, bound,
-                          {.math = report_.bound.math,
-                           .cache = report_.bound.cache,
-                           .eager = report_.eager,
-                           .explain = explain});
-  }
-
   const std::string& NameOf(const Kernel& kernel) const { return model_.nodes[kernel.main].name; }
 
   const Kernel& Longest() const {
     const Kernel* longest = nullptr;
     double most = 0;
     for (const Kernel& kernel : plan_.kernels) {
-      const auto expected = Expect(kernel, BoundKernel(kernel, device_, report_.bound));
-      if (expected && expected->time.expected > most) {
-        most = expected->time.expected;
+      const KernelRun run = runner_.Run(kernel);
+      if (run.expected && run.expected->time.expected > most) {
+        most = run.expected->time.expected;
         longest = &kernel;
       }
     }
@@ -90,34 +93,40 @@ class Explainer {
     throw Error("--node: the model has no node '{}'{}", Printable(name), DidYouMean(name, names));
   }
 
-  std::string Text(const Kernel& kernel, const Bound& bound, const Expected& expected) const {
+  std::string Text(const Kernel& kernel, const KernelRun& run) const {
+    const Expected& expected = *run.expected;
     std::string out = fmt::format("{} on {}\n", Printable(NameOf(kernel)), device_.name);
     const std::string nodes =
         kernel.nodes.size() == 1 ? std::string() : fmt::format(", {} nodes", kernel.nodes.size());
-    out += fmt::format("kernel {}{}{}\n\n", kernel.id,
-                       kernel.algorithm.empty() ? "" : ": " + kernel.algorithm, nodes);
+    out += fmt::format("kernel {}: {}{}\n\n", kernel.id, run.algorithm, nodes);
     std::size_t what = 0, value = 0;
-    for (const TimeStep& step : expected.steps) {
-      what = std::max(what, step.what.size());
-      value = std::max(value, step.value.size());
+    for (const TimeTerm& term : expected.terms) {
+      what = std::max(what, term.what.size() + 2 * static_cast<std::size_t>(term.level));
+      value = std::max(value, ValueText(term).size());
     }
-    for (const TimeStep& step : expected.steps) {
-      std::string line =
-          fmt::format("  {:<{}}  {:<{}}  {}", step.what, what, step.value, value, step.reason);
+    for (const TimeTerm& term : expected.terms) {
+      const std::string indent(2 * static_cast<std::size_t>(term.level), ' ');
+      std::string line = fmt::format("  {:<{}}  {:>{}}  {}", indent + term.what, what,
+                                     ValueText(term), value, term.reason);
       line.erase(line.find_last_not_of(' ') + 1);
       out += line + "\n";
     }
-    out += fmt::format("\n  limited by {}; ", expected.limiter);
+    out += fmt::format("\n  four of five measurements lie between {} and {}\n",
+                       ReadableTime(Seconds(expected.time.low)),
+                       ReadableTime(Seconds(expected.time.high)));
+    out += fmt::format("  limited by {}; ", expected.limiter);
     if (kernel.upper_bound) {
       out += fmt::format(
           "its counts are upper bounds: all of it would take {} ({}), and what runs "
           "may take less, so that it has no bound\n",
-          ReadableTime(bound.time), bound.limiter);
+          ReadableTime(run.bound.time), run.bound.limiter);
     } else {
-      out += fmt::format("the bound is {} ({})\n", ReadableTime(bound.time), bound.limiter);
+      out += fmt::format("the bound is {} ({})\n", ReadableTime(run.bound.time), run.bound.limiter);
     }
     if (kernel.assumed) out += "  its counts rest on an assumption: these times do, too\n";
-    if (device_.calibrated_on.empty()) {
+    if (device_.systolic) {
+      out += "  no kernel of this machine was measured: its constants are assumed\n";
+    } else if (device_.calibrated_on.empty()) {
       out +=
           fmt::format("  no row of this architecture was measured: the constants are those of {}\n",
                       device_.timing_neighbours.empty() ? "all architectures"
@@ -128,36 +137,48 @@ class Explainer {
   }
 
   // docs/schema/explain.schema.json
-  std::string JsonText(const Kernel& kernel, const Bound& bound, const Expected& expected) const {
+  std::string JsonText(const Kernel& kernel, const KernelRun& run) const {
     using Json = nlohmann::ordered_json;
-    Json nodes = Json::array(), steps = Json::array();
+    const Expected& expected = *run.expected;
+    Json nodes = Json::array(), terms = Json::array();
     for (const std::size_t n : kernel.nodes) nodes.push_back(model_.nodes[n].name);
-    for (const TimeStep& step : expected.steps) {
-      steps.push_back({{"what", step.what}, {"value", step.value}, {"reason", step.reason}});
+    for (const TimeTerm& term : expected.terms) {
+      Json each = {{"level", term.level}, {"what", term.what}};
+      if (term.text.empty()) {
+        each["value"] = term.value;
+        each["unit"] = term.unit;
+      } else {
+        each["text"] = term.text;
+      }
+      if (term.combine != Combine::kNone) each["combine"] = std::string(Name(term.combine));
+      if (term.factor != 0) each["factor"] = term.factor;
+      if (!term.reason.empty()) each["reason"] = term.reason;
+      terms.push_back(std::move(each));
     }
-    const Json json = {{"schema", "dlcost.explain/1"},
+    const Json json = {{"schema", "dlcost.explain/2"},
                        {"model", model_.model->path},
                        {"device", device_.id},
                        {"node", NameOf(kernel)},
                        {"kernel", kernel.id},
                        {"nodes", nodes},
-                       {"algorithm", kernel.algorithm},
-                       {"steps", steps},
+                       {"algorithm", run.algorithm},
+                       {"terms", terms},
                        {"expected_s", expected.time.expected},
                        {"expected_low_s", expected.time.low},
                        {"expected_high_s", expected.time.high},
                        {"limited_by", expected.limiter},
-                       {"bound_s", bound.time.value()},
-                       {"bound_limited_by", bound.limiter},
+                       {"bound_s", run.bound.time.value()},
+                       {"bound_limited_by", run.bound.limiter},
                        {"bound_holds", !kernel.upper_bound && !kernel.assumed},
                        {"measured_on", device_.calibrated_on},
+                       {"timing_basis", std::string(Name(expected.basis))},
                        {"advice", expected.advice}};
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   }
 
   ReportOptions report_;
   const Device& device_;
-  TimingDevice timing_;
+  Runner runner_;
   const InferredModel& model_;
   Plan plan_;
 };

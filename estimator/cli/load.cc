@@ -118,12 +118,12 @@ Report LoadReport(const Source& source, const Report* like) {
     };
     const ReportOptions& from = like->options;
     take(options.convention, standard.convention, from.convention);
-    take(options.bound.math, standard.bound.math, from.bound.math);
-    take(options.bound.cache, standard.bound.cache, from.bound.cache);
+    take(options.run.math, standard.run.math, from.run.math);
+    take(options.run.cache, standard.run.cache, from.run.cache);
     take(options.plan.fusion, standard.plan.fusion, from.plan.fusion);
     take(options.plan.attention, standard.plan.attention, from.plan.attention);
-    take(options.plan.conv, standard.plan.conv, from.plan.conv);
-    take(options.eager, standard.eager, from.eager);
+    take(options.run.conv, standard.run.conv, from.run.conv);
+    take(options.run.eager, standard.run.eager, from.run.eager);
   }
   const std::optional<Device> device = FindDevice(device_options);
   ModelOptions model_options = source.model;

@@ -161,15 +161,21 @@ std::vector<Device> FindDevices(const DeviceOptions& options) {
   return devices;
 }
 
-BoundOptions BoundOptionsOf(const DeviceOptions& options) {
-  BoundOptions bound;
+namespace {
+
+RunOptions RunOptionsOf(const DeviceOptions& options) {
+  RunOptions run;
   const auto math = ParseMathMode(options.math);
   if (!math) RequireOneOf("--math", options.math, {"default", "tf32", "fp16-accumulate"});
-  bound.math = *math;
+  run.math = *math;
   RequireOneOf("--cache", options.cache, {"cold", "warm"});
-  bound.cache = options.cache == "warm" ? CacheState::kWarm : CacheState::kCold;
-  return bound;
+  run.cache = options.cache == "warm" ? CacheState::kWarm : CacheState::kCold;
+  RequireOneOf("--launch", options.launch, {"graph", "eager"});
+  run.eager = options.launch == "eager";
+  return run;
 }
+
+}  // namespace
 
 void AddCountOptions(CLI::App& app, CountOptions& options) {
   std::vector<std::string> names;
@@ -201,6 +207,10 @@ PlanOptions PlanOptionsOf(const CountOptions& count) {
   plan.fusion = *ParseFusion(count.fusion);
   RequireOneOf("--attention", count.attention, {"flash", "materialized"});
   plan.attention = *ParseAttentionForm(count.attention);
+  return plan;
+}
+
+void AddAlgorithms(const CountOptions& count, RunOptions& run) {
   for (const std::string& text : count.algorithms) {
     const std::size_t equals = text.find('=');
     const std::string op = text.substr(0, equals);
@@ -210,9 +220,8 @@ PlanOptions PlanOptionsOf(const CountOptions& count) {
     RequireOneOf("--algo conv", name,
                  {"auto", "direct", "implicit_gemm", "im2col_gemm", "winograd", "winograd_nonfused",
                   "fft", "depthwise"});
-    plan.conv = ParseAlgorithm(name);  // none for auto
+    run.conv = ParseAlgorithm(name);  // none for auto
   }
-  return plan;
 }
 
 }  // namespace
@@ -220,10 +229,9 @@ PlanOptions PlanOptionsOf(const CountOptions& count) {
 ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& device) {
   ReportOptions options;
   options.convention = std::string(FindConvention(count.convention).name);
-  options.bound = BoundOptionsOf(device);
   options.plan = PlanOptionsOf(count);
-  RequireOneOf("--launch", device.launch, {"graph", "eager"});
-  options.eager = device.launch == "eager";
+  options.run = RunOptionsOf(device);
+  AddAlgorithms(count, options.run);
   return options;
 }
 

@@ -44,7 +44,6 @@ std::optional<Device> FindDevice(const DeviceOptions& options);
 // "a100,h100" or "all" name several; one otherwise.
 bool NamesSeveralDevices(const DeviceOptions& options);
 std::vector<Device> FindDevices(const DeviceOptions& options);
-BoundOptions BoundOptionsOf(const DeviceOptions& options);
 
 // How it is counted and fused.
 struct CountOptions {

@@ -8,6 +8,7 @@
 
 #include "estimator/core/units.h"
 #include "estimator/hardware/number_format.h"
+#include "estimator/hardware/systolic_machine.h"
 
 namespace dlcost {
 
@@ -110,6 +111,7 @@ struct Device {
   // private caches and software-managed memories included.
   std::vector<MemoryLevel> caches;
   UnitLimits per_unit;
+  std::optional<SystolicMachine> systolic;  // matrix products run on systolic arrays
   std::vector<Link> links;
   std::optional<Watts> power;
   std::optional<int> process;  // nm, by the name of the manufacturing process ("4N" counts as 5)

@@ -1,5 +1,6 @@
 #include "estimator/hardware/device_schema.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <utility>
@@ -49,6 +50,7 @@ class DeviceReader {
                                   const std::string& p) { Level(e, p, device_.memory, true); }},
                 {"caches", [this](const Entry& e, const std::string& p) { Caches(e, p); }},
                 {"per_unit", [this](const Entry& e, const std::string& p) { PerUnit(e, p); }},
+                {"systolic", [this](const Entry& e, const std::string& p) { Systolic(e, p); }},
                 {"links", [this](const Entry& e, const std::string& p) { Links(e, p); }},
                 {"process_nm", Number(&device_.process)},
                 {"power", Measured(&device_.power, Dimension::kPower)},
@@ -315,6 +317,53 @@ class DeviceReader {
              {"registers", Size(&limits.registers)},
              {"shared_memory", Size(&limits.shared_memory)},
              {"l1", Size(&limits.l1)}});
+  }
+
+  void Systolic(const Entry& entry, const std::string& path) {
+    SystolicMachine machine;
+    const auto number = [&](int SystolicMachine::*field) {
+      return [this, &machine, field](const Entry& e, const std::string& p) {
+        machine.*field = static_cast<int>(Quantity(e, p, Dimension::kNumber));
+      };
+    };
+    const auto constant = [&](double SystolicMachine::*field, Dimension dimension) {
+      return [this, &machine, field, dimension](const Entry& e, const std::string& p) {
+        machine.*field = Quantity(e, p, dimension);
+      };
+    };
+    Section(entry, path,
+            {{"rows", number(&SystolicMachine::rows)},
+             {"columns", number(&SystolicMachine::columns)},
+             {"arrays", number(&SystolicMachine::arrays)},
+             {"stationary", [&](const Entry& e, const std::string& p) { Holds(e, p, machine); }},
+             {"switch_cycles", number(&SystolicMachine::switch_cycles)},
+             {"least_side", number(&SystolicMachine::least_side)},
+             {"vector_rate", constant(&SystolicMachine::vector_rate, Dimension::kOperationRate)},
+             {"array_share", constant(&SystolicMachine::array_share, Dimension::kConstant)},
+             {"memory_share", constant(&SystolicMachine::memory_share, Dimension::kConstant)},
+             {"kernel_time", constant(&SystolicMachine::kernel_time, Dimension::kConstant)}});
+    if (machine.rows < 1 || machine.columns < 1 || machine.arrays < 1 || machine.vector_rate <= 0) {
+      throw Error("{}: '{}' needs rows, columns, arrays and vector_rate", entry.Where(), path);
+    }
+    if (std::max({machine.rows, machine.columns, machine.arrays, machine.switch_cycles}) > 65536 ||
+        machine.least_side > std::min(machine.rows, machine.columns)) {
+      throw Error("{}: '{}' describes no array that exists", entry.Where(), path);
+    }
+    for (const double share : {machine.array_share, machine.memory_share}) {
+      if (share <= 0 || share > 1) {
+        throw Error("{}: shares in '{}' lie between 0 and 100 %", entry.Where(), path);
+      }
+    }
+    device_.systolic = machine;
+  }
+
+  void Holds(const Entry& entry, const std::string& path, SystolicMachine& machine) {
+    const std::string& text = WantText(entry);
+    AddFact(entry, path);
+    if (text != "weights" && text != "outputs") {
+      throw Error("{}: '{}' is none of weights, outputs", entry.Where(), Printable(text));
+    }
+    machine.stationary = text == "weights" ? Stationary::kWeights : Stationary::kOutputs;
   }
 
   void Links(const Entry& entry, const std::string& path) {

@@ -2,7 +2,6 @@
 
 #include <fmt/ranges.h>
 
-
 #include "estimator/core/error.h"
 #include "estimator/infer/assumed.h"
 #include "estimator/infer/driver.h"

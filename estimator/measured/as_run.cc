@@ -1,7 +1,7 @@
 #include "estimator/measured/as_run.h"
 
 #include "estimator/measured/text.h"
-#include "estimator/plan/choose.h"
+#include "estimator/roofline/choose.h"
 #include "models/algorithms/convolution.h"
 #include "models/algorithms/gemm.h"
 #include "models/algorithms/pointwise.h"
@@ -78,7 +78,10 @@ std::shared_ptr<const Execution> ExecutionAsRun(const KernelRow& kernel, const K
     }
     const auto tiles = tensor ? library.conv_tensor : library.conv_vector;
     const TileShape usual = tiles.empty() ? TileShape() : ChooseTile(AsGemm(*conv), tiles, device);
-    const ConvOptions options{pipe, kernel.math, TileOf(name, tiles, usual), tensor};
+    const ConvOptions options{.pipe = pipe,
+                              .type = kernel.math,
+                              .tile = TileOf(name, tiles, usual),
+                              .convert_layout = tensor};
     execution = Convolution(*conv, algorithm, options, library);
   } else if (algorithm == Algorithm::kMatrixVector) {
     execution = MatrixVector(*gemm, kernel.math, library);

@@ -7,7 +7,7 @@
 #include "estimator/core/integer.h"
 #include "estimator/measured/as_run.h"
 #include "estimator/measured/explain.h"
-#include "estimator/plan/choose.h"
+#include "estimator/roofline/choose.h"
 
 namespace dlcost {
 namespace {

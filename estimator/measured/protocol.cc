@@ -6,7 +6,7 @@ namespace {
 constexpr Protocol kProtocols[] = {
     // TensorRT-LLM's Linear under a CUDA graph; up to five copies of the weights in turns; fp8 with
     // dynamic scales, so that each call also quantizes its activations.
-    {.source = "aiconfigurator", .weight_copies = 5, .quantizes = true},
+    {.source = "aiconfigurator", .weight_copies = 5, .quantizes = true, .quantize_calls = 5.5e-6},
     // Per-fusion times of a profiler session: each holds the gap to its neighbours.
     {.source = "xla", .extra_launch = 3e-6},
     // cuBLAS, cuDNN called in a loop without synchronizing.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "estimator/plan/execute.h"
 #include "estimator/plan/fuse.h"
 #include "estimator/plan/traffic.h"
 #include "estimator/plan/units.h"
@@ -47,11 +46,7 @@ class Planner {
         values_(model),
         grouping_(options.fusion == Fusion::kNone ? SeparateNodes(values_)
                                                   : FuseNodes(values_, options.attention)),
-        traffic_(values_, grouping_),
-        target_{.device = options.device,
-                .math = options.math,
-                .conv = options.conv,
-                .flash = options.attention == AttentionForm::kFlash} {}
+        traffic_(values_, grouping_) {}
 
   void Run(const std::function<void(Kernel)>& visit) {
     for (std::size_t g = 0; g < grouping_.groups.size(); ++g) visit(Make(g));
@@ -77,21 +72,37 @@ class Planner {
       kernel.work.Add(counted.cost.work);
     }
     if (!runs) {
-      kernel.launches = 0;
+      kernel.repeat = 0;
       if (group.nodes.size() > 1) kernel.label = "known before the run";
       return kernel;
     }
     const CountedNode& main = model_.nodes[group.main];
-    kernel.launches = main.repeat;
+    kernel.repeat = main.repeat;
     kernel.nest = group.attention ? LoopNest(group.attention->nest) : main.cost.nest;
-    kernel.algorithm = std::visit(NameOfNest{}, kernel.nest);
+    if (!group.attention) kernel.parts = main.cost.parts;
+    kernel.nest_name = std::visit(NameOfNest{}, kernel.nest);
     kernel.math = MathType(group);
+    kernel.needed = Needed(group, kernel.math);
     const Traffic traffic = TrafficOf(g);
     kernel.bytes_read = traffic.read;
     kernel.bytes_written = traffic.written;
     kernel.bytes_passed = traffic.passed;
-    ExecuteKernel(kernel, group, values_, target_);
     return kernel;
+  }
+
+  // Folded nodes are done before the run, or on the way into the product.
+  Work Needed(const Group& group, DType math) const {
+    Work needed;
+    for (const std::size_t n : group.nodes) {
+      const bool folded =
+          std::find(group.folded.begin(), group.folded.end(), n) != group.folded.end();
+      if (values_.Runs(n) && !folded) needed.Add(model_.nodes[n].cost.work);
+    }
+    const Count macs = needed.Of(OpClass::kMac);
+    if (macs == needed.Of(OpClass::kMac, math)) return needed;
+    Work in_math = needed.WithoutMacs();
+    in_math.Add(OpClass::kMac, math, macs);
+    return in_math;
   }
 
   Traffic TrafficOf(std::size_t g) {
@@ -132,7 +143,6 @@ class Planner {
   ValueGraph values_;
   Grouping grouping_;
   TrafficCounter traffic_;
-  Target target_;
 };
 
 }  // namespace

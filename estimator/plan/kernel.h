@@ -7,38 +7,33 @@
 #include <string_view>
 #include <vector>
 
-#include "estimator/hardware/roof.h"
 #include "estimator/infer/infer.h"
-#include "models/algorithms/execution.h"
 #include "models/operators/op_cost.h"
 
 namespace dlcost {
 
-// What is launched as one: a set of nodes, an algorithm, and what that executes and moves.
+// What runs as one: a set of nodes, what they need, and what they move. Which algorithm a device's
+// library takes for it is another room's business (estimator/roofline/run.h).
 struct Kernel {
   std::string id;                  // "k12": position in execution order
   std::vector<std::size_t> nodes;  // indices into InferredModel::nodes, in execution order
   std::size_t main = 0;            // the node that names the kernel and whose loop nest it runs
   std::string label;               // "conv + batch_normalization + relu"
-  // "tiled_gemm", "implicit_gemm", "winograd", "elementwise", ...; "" when nothing is launched.
-  std::string algorithm;
-  std::string runner_up;  // the algorithm that came second, "" when there was no choice
-  Work work;              // algorithmic: the sum over the nodes
-  // The least that any kernel with this algorithm issues: Winograd needs fewer multiplications than
-  // the mathematics written down, folded nodes need none. For bounds.
-  Work least;
-  Work executed;        // what the algorithm issues; equal to `work` where no model says more
-  Bytes bytes_read;     // live-in of device memory
-  Bytes bytes_written;  // live-out
-  Bytes bytes_passed;   // part of both: from the kernels before, to the kernels after
-  Count launches = 1;   // 0 for views and for what is known before the run
+  std::string nest_name;           // "gemm", "elementwise", ...; "" when nothing is launched
+  Work work;                       // algorithmic: the sum over the nodes
+  Work needed;                     // the same without folded nodes, multiply-accumulates in `math`
+  Bytes bytes_read;                // live-in of device memory
+  Bytes bytes_written;             // live-out
+  Bytes bytes_passed;              // part of both: from the kernels before, to the kernels after
+  // How often it runs: iterations of loops. Work and bytes are of all runs; 0 for views and for
+  // what is known before the run.
+  Count repeat = 1;
+  // Of one run; `parts` are those of an operator with several products (OpCost::parts).
   LoopNest nest;
+  std::vector<CostPart> parts;
   // The type that multiply-accumulates run in: of the operands, or the quantized type of a product
   // between DequantizeLinear and QuantizeLinear.
   DType math = DType::kUndefined;
-  // Stages, terms, tiles, extra traffic. Null for kernels that only stream data, and without a
-  // device.
-  std::shared_ptr<const Execution> execution;
   bool unknown = false;      // contains a node of which nothing is known: contributes no number
   bool upper_bound = false;  // contains a node whose counts are upper bounds
   bool assumed = false;      // contains a node whose counts rest on something assumed
@@ -62,10 +57,6 @@ std::optional<AttentionForm> ParseAttentionForm(std::string_view name);
 struct PlanOptions {
   Fusion fusion = Fusion::kNone;
   AttentionForm attention = AttentionForm::kFlash;
-  std::optional<Algorithm> conv;  // empty: as the device's library would choose
-  MathMode math = MathMode::kDefault;
-  // Chooses algorithms and tiles; without one, executed work is the algorithmic work.
-  const Device* device = nullptr;
 };
 
 // Every node belongs to exactly one kernel, and the algorithmic work of the kernels adds up to that

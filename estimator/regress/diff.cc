@@ -60,13 +60,14 @@ std::vector<std::string> DiffConditions(const Report& before, const Report& afte
   };
   using Text = std::string;
   compare("device", [](const Report& r) -> Text { return r.device ? r.device->id : "none"; });
-  compare("math", [](const Report& r) { return Name(r.options.bound.math); });
-  compare("cache", [](const Report& r) { return Name(r.options.bound.cache); });
-  compare("launch", [](const Report& r) -> Text { return r.options.eager ? "eager" : "graph"; });
+  compare("math", [](const Report& r) { return Name(r.options.run.math); });
+  compare("cache", [](const Report& r) { return Name(r.options.run.cache); });
+  compare("launch",
+          [](const Report& r) -> Text { return r.options.run.eager ? "eager" : "graph"; });
   compare("fusion", [](const Report& r) { return Name(r.options.plan.fusion); });
   compare("attention", [](const Report& r) { return Name(r.options.plan.attention); });
   compare("convolutions", [](const Report& r) -> Text {
-    return r.options.plan.conv ? std::string(Name(*r.options.plan.conv)) : "auto";
+    return r.options.run.conv ? std::string(Name(*r.options.run.conv)) : "auto";
   });
   compare("data type", [](const Report& r) -> Text {
     return r.options.dtype.empty() ? "as the file says" : r.options.dtype;

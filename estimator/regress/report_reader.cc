@@ -209,13 +209,13 @@ ReportOptions OptionsOf(const Json& json) {
   ReportOptions options;
   options.convention = json.value("convention", "dlcost");
   if (json.contains("dtype") && !json["dtype"].is_null()) options.dtype = json["dtype"];
-  options.bound.math = ParseMathMode(json.value("math", "default")).value_or(MathMode::kDefault);
-  options.bound.cache = ParseCacheState(json.value("cache", "cold")).value_or(CacheState::kCold);
+  options.run.math = ParseMathMode(json.value("math", "default")).value_or(MathMode::kDefault);
+  options.run.cache = ParseCacheState(json.value("cache", "cold")).value_or(CacheState::kCold);
   options.plan.fusion = ParseFusion(json.value("fusion", "none")).value_or(Fusion::kNone);
   options.plan.attention =
       ParseAttentionForm(json.value("attention", "flash")).value_or(AttentionForm::kFlash);
-  options.plan.conv = ParseAlgorithm(json.value("conv", "auto"));  // none for auto
-  options.eager = json.value("launch", "graph") == "eager";
+  options.run.conv = ParseAlgorithm(json.value("conv", "auto"));  // none for auto
+  options.run.eager = json.value("launch", "graph") == "eager";
   return options;
 }
 

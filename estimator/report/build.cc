@@ -1,11 +1,15 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <unordered_map>
 
+#include "estimator/core/error.h"
 #include "estimator/plan/attention_share.h"
 #include "estimator/report/attribute_text.h"
 #include "estimator/report/report.h"
 #include "estimator/roofline/call_queue.h"
-#include "estimator/roofline/expected.h"
+#include "estimator/roofline/run.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 // GCC 12 mistakes the copy of a std::variant for an uninitialised read (gcc.gnu.org/PR80635).
@@ -26,6 +30,21 @@ std::string_view ScopeAtDepth(std::string_view scope, std::size_t depth) {
   return scope.substr(0, end);
 }
 
+RunOptions RunOptionsOf(const ReportOptions& options) {
+  RunOptions run = options.run;
+  run.attention = options.plan.attention;
+  return run;
+}
+
+std::string NoteOf(TimingBasis basis, const Device& device) {
+  const bool inherited = basis == TimingBasis::kInherited;
+  std::vector<std::string> from = device.calibrated_on;
+  if (from.empty()) from = device.timing_neighbours;
+  return fmt::format(
+      "expected times are {}: no kernel was measured on {}{}", Name(basis), device.id,
+      inherited ? fmt::format(", but on {}", fmt::join(from, ", ")) : std::string(" or its like"));
+}
+
 class Builder {
  public:
   Builder(const InferredModel& model, const std::optional<Device>& device,
@@ -33,28 +52,23 @@ class Builder {
       : model_(model),
         device_(device),
         options_(options),
-        convention_(FindConvention(options.convention)) {
-    // Without a bandwidth there is nothing to expect; bounds say so themselves.
-    if (device_ && device_->memory.bandwidth) {
-      timing_ = MakeTimingDevice(*device_);
-      calls_.emplace(*timing_);
-    }
+        convention_(FindConvention(options.convention)),
+        runner_(device ? &*device : nullptr, RunOptionsOf(options)) {
+    if (runner_.timing() != nullptr) calls_.emplace(*runner_.timing());
   }
 
   Report Run() {
     report_.options = options_;
     AddModel();
-    PlanOptions plan_options = options_.plan;
-    plan_options.device = device_ ? &*device_ : nullptr;
-    plan_options.math = options_.bound.math;
     if (HasRows()) report_.nodes.reserve(model_.nodes.size());
     for (const CountedNode& counted : model_.nodes) AddNode(counted);
     AttentionCounter attention;
-    ForEachKernel(model_, plan_options, [&](Kernel kernel) {
+    ForEachKernel(model_, options_.plan, [&](Kernel kernel) {
       attention.Add(kernel);
       AddKernel(std::move(kernel));
     });
     report_.attention = attention.Share();
+    RequireForced();
     SumUp();
     AddDevice();
     report_.notes.insert(report_.notes.begin(), model_.notes.begin(), model_.notes.end());
@@ -62,6 +76,14 @@ class Builder {
   }
 
  private:
+  // What the user forces has an effect, or is an error.
+  void RequireForced() const {
+    if (!options_.run.conv || forced_) return;
+    const std::string_view name = Name(*options_.run.conv);
+    if (!device_) throw Error("--algo conv={} says how a device runs: add --gpu", name);
+    throw Error("--algo conv={}: no convolution of this model can run so on {}", name, device_->id);
+  }
+
   void AddModel() {
     const Model& model = *model_.model;
     report_.model = {.path = model.path,
@@ -161,15 +183,22 @@ class Builder {
     Sums sums;
     sums.bytes_read = kernel.bytes_read;
     sums.bytes_written = kernel.bytes_written;
-    Bound bound;
-    std::optional<Expected> expected;
     Doubt doubt;
-    if (device_ && kernel.launches > Count(0)) {
-      bound = BoundKernel(kernel, *device_, options_.bound);
-      expected = Expect(kernel, bound);
-      if (expected) sums.expected = Seconds(expected->time.expected);
-      for (const std::string& note : bound.notes) AddNote(note);
+    KernelRun run = runner_.Run(kernel);
+    const Bound& bound = run.bound;
+    if (run.expected && options_.run.eager) {
+      run.expected->time = calls_->Add(*run.expected, bound.time.value());
     }
+    forced_ |= run.forced;
+    // Products that no rate is public for: what is left is no total.
+    partial_ |= !run.expected && runner_.timing() != nullptr && kernel.repeat > Count(0) &&
+                !kernel.unknown && kernel.work.macs() > Macs(0);
+    if (run.expected) {
+      sums.expected = Seconds(run.expected->time.expected);
+      report_.expected_low += Seconds(run.expected->time.low);
+      report_.expected_high += Seconds(run.expected->time.high);
+    }
+    for (const std::string& note : bound.notes) AddNote(note);
     const Doubt::Part part = {
         .bytes = kernel.bytes(), .time = bound.time, .expected = sums.expected.value_or(Seconds())};
     if (kernel.assumed) doubt.assumed = part;
@@ -186,25 +215,12 @@ class Builder {
       Accumulate(group.sums, sums);
       Accumulate(group.doubt, doubt);
       group.kernel_flops += flops;
+      if (run.expected) group.waits_for[run.expected->limiter] += *sums.expected;
     });
-    if (HasRows()) {
-      AddRow(std::move(kernel), std::move(sums), doubt, std::move(bound), expected);
-    }
+    if (HasRows()) AddRow(std::move(kernel), std::move(sums), doubt, std::move(run));
   }
 
-  std::optional<Expected> Expect(const Kernel& kernel, const Bound& bound) {
-    if (!timing_) return std::nullopt;
-    std::optional<Expected> expected = ExpectedKernel(
-        kernel, *device_, *timing_, bound,
-        {.math = options_.bound.math, .cache = options_.bound.cache, .eager = options_.eager});
-    if (expected && options_.eager) {
-      expected->time = calls_->Add(*expected, bound.time.value());
-    }
-    return expected;
-  }
-
-  void AddRow(Kernel kernel, Sums sums, Doubt doubt, Bound bound,
-              const std::optional<Expected>& expected) {
+  void AddRow(Kernel kernel, Sums sums, Doubt doubt, KernelRun run) {
     Sums& main = report_.nodes[kernel.main].sums;
     main.compute = sums.compute;
     main.memory = sums.memory;
@@ -213,8 +229,9 @@ class Builder {
     KernelRow row{.op = report_.nodes[kernel.main].op,
                   .main = kernel.main,
                   .math = kernel.math,
-                  .launches = kernel.launches,
-                  .execution = kernel.execution};
+                  .launches = run.launches,
+                  .repeat = kernel.repeat,
+                  .execution = std::move(run.execution)};
     for (const std::size_t n : kernel.nodes) {
       row.nodes.push_back(report_.nodes[n].name);
       report_.nodes[n].kernel = kernel.id;
@@ -225,18 +242,19 @@ class Builder {
     row.sums = std::move(sums);
     row.sums.nodes = static_cast<std::int64_t>(kernel.nodes.size());
     SetWork(row.sums, kernel.work);
-    row.executed = CountFlops(kernel.executed, convention_);
-    row.least = CountFlops(kernel.least, convention_);
-    row.limiter = std::move(bound.limiter);
-    row.roofs = std::move(bound.roofs);
-    if (expected) {
-      row.expected_low = Seconds(expected->time.low);
-      row.expected_high = Seconds(expected->time.high);
+    row.executed = CountFlops(run.executed, convention_);
+    row.least = CountFlops(run.least, convention_);
+    row.limiter = std::move(run.bound.limiter);
+    row.roofs = std::move(run.bound.roofs);
+    if (run.expected) {
+      row.expected_low = Seconds(run.expected->time.low);
+      row.expected_high = Seconds(run.expected->time.high);
+      row.waits_for = std::move(run.expected->limiter);
     }
     row.id = std::move(kernel.id);
     row.label = std::move(kernel.label);
-    row.algorithm = std::move(kernel.algorithm);
-    row.runner_up = std::move(kernel.runner_up);
+    row.algorithm = std::move(run.algorithm);
+    row.runner_up = std::move(run.runner_up);
     row.nest = std::move(kernel.nest);
     report_.kernels.push_back(std::move(row));
   }
@@ -255,6 +273,7 @@ class Builder {
       Accumulate(report_.totals, row.sums);
       Accumulate(report_.certainty.doubt, row.doubt);
     }
+    if (partial_) report_.totals.expected.reset();
     SortGroups(report_.by_op, device_.has_value());
     SortGroups(report_.by_scope, device_.has_value());
   }
@@ -267,8 +286,12 @@ class Builder {
     facts.bandwidth = device_->memory.bandwidth;
     facts.memory = device_->memory.size;
     facts.units = std::max(1, device_->units.value_or(1));
+    facts.basis = BasisOf(*device_);
+    if (report_.totals.expected && facts.basis != TimingBasis::kMeasured) {
+      AddNote(NoteOf(facts.basis, *device_));
+    }
     const auto add = [&](WorkKind kind, DType type) {
-      const Roof roof = FindRoof(*device_, kind, type, options_.bound.math);
+      const Roof roof = FindRoof(*device_, kind, type, options_.run.math);
       if (!roof.known) return;
       const std::string name = std::string(Name(roof.unit)) + " " + std::string(Name(roof.input));
       for (const auto& known : facts.roofs) {
@@ -289,12 +312,14 @@ class Builder {
   const std::optional<Device>& device_;
   const ReportOptions& options_;
   const Convention& convention_;
-  std::optional<TimingDevice> timing_;
+  const Runner runner_;
   std::optional<CallQueue> calls_;
   // Per tensor of a graph, once some node has it.
   std::unordered_map<const Graph*, std::vector<std::shared_ptr<const Operand>>> operands_;
   const std::shared_ptr<const Operand> omitted_ = std::make_shared<const Operand>();
   Groups by_op_, by_scope_;
+  bool partial_ = false;  // a kernel that multiplies has no expected time
+  bool forced_ = false;   // an algorithm that the user asked for runs somewhere
   Report report_;
 };
 

@@ -11,7 +11,7 @@ bool HasAllMatrixRates(const Device& device, const Report& report) {
   for (const Work::Entry& entry : report.totals.work.entries()) {
     const Count macs = entry.counts[static_cast<std::size_t>(OpClass::kMac)];
     if (macs == Count(0)) continue;
-    if (!FindRoof(device, WorkKind::kMatrix, entry.dtype, report.options.bound.math).known) {
+    if (!FindRoof(device, WorkKind::kMatrix, entry.dtype, report.options.run.math).known) {
       return false;
     }
   }
@@ -31,6 +31,9 @@ DeviceComparison CompareDevices(const InferredModel& model, const std::vector<De
     row.comparable = HasAllMatrixRates(device, report);
     row.totals = report.totals;
     row.doubt = report.certainty.doubt;
+    row.expected_low = report.expected_low;
+    row.expected_high = report.expected_high;
+    row.basis = report.device->basis;
     row.memory = device.memory.size;
     row.by_op = std::move(report.by_op);
     // Those of the model are said once.

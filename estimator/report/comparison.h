@@ -15,7 +15,9 @@ struct DeviceRow {
   // compare: what is unknown is not left out of a sum.
   bool comparable = true;
   Sums totals;
-  Doubt doubt;                  // of the totals
+  Doubt doubt;                          // of the totals
+  Seconds expected_low, expected_high;  // see Report
+  TimingBasis basis = TimingBasis::kAssumed;
   std::optional<Bytes> memory;  // of the device
   std::vector<GroupRow> by_op;
   std::vector<std::string> notes;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "estimator/core/error.h"
@@ -30,11 +31,25 @@ std::string Limiter(const Sums& totals) {
   return totals.memory > totals.compute ? "memory" : "compute";
 }
 
+// The unit is said once where both ends have the same.
+std::string RangeText(const DeviceRow& row) {
+  std::string low = ReadableTime(row.expected_low);
+  const std::string high = ReadableTime(row.expected_high);
+  const std::size_t unit = low.rfind(' '), same = high.rfind(' ');
+  if (unit != std::string::npos && same != std::string::npos &&
+      low.substr(unit) == high.substr(same)) {
+    low.resize(unit);
+  }
+  return fmt::format("{} to {}", low, high);
+}
+
 std::string DeviceTable(const DeviceComparison& comparison) {
   const DeviceRow& first = comparison.devices.front();
-  const bool expected = first.totals.expected.has_value();
+  const bool expected =
+      std::any_of(comparison.devices.begin(), comparison.devices.end(),
+                  [](const DeviceRow& row) { return row.totals.expected.has_value(); });
   std::vector<std::string> head = {"device", "bound"};
-  if (expected) head.emplace_back("expected");
+  if (expected) head.insert(head.end(), {"expected", "range", "basis"});
   for (const char* name : {"ratio", "compute", "memory", "mostly", "fits"}) head.emplace_back(name);
   std::vector<bool> left(head.size(), false);
   left[head.size() - 1] = left[head.size() - 2] = true;
@@ -43,9 +58,12 @@ std::string DeviceTable(const DeviceComparison& comparison) {
     std::vector<std::string> cells = {row.id};
     if (row.comparable) {
       cells.push_back(Marked(BoundStanding(row.doubt), ReadableTime(row.totals.bound)));
-      if (expected) {
-        cells.push_back(Marked(ExpectedStanding(row.doubt),
-                               ReadableTime(row.totals.expected.value_or(Seconds()))));
+      if (row.totals.expected) {
+        cells.push_back(Marked(ExpectedStanding(row.doubt), ReadableTime(*row.totals.expected)));
+        cells.push_back(RangeText(row));
+        cells.emplace_back(Name(row.basis));
+      } else if (expected) {
+        cells.resize(cells.size() + 3, "-");
       }
       const bool ratio = first.comparable && first.time().value() > 0;
       cells.push_back(ratio ? fmt::format("{:.2f}", row.time() / first.time()) : "-");
@@ -152,6 +170,10 @@ std::string ComparisonJson(const DeviceComparison& comparison) {
     Json device = {{"id", row.id}, {"name", row.name}};
     AddTimes(device, row.totals, row.comparable);
     device["certainty"] = Word(row.doubt);
+    const bool timed = row.comparable && row.totals.expected;
+    device["expected_range_s"] =
+        timed ? Json{row.expected_low.value(), row.expected_high.value()} : Json();
+    device["timing_basis"] = timed ? Json(std::string(Name(row.basis))) : Json();
     device["memory_bytes"] = Optional(row.memory);
     device["fits"] = row.memory ? Json(comparison.needed() <= *row.memory) : Json();
     device["by_op"] = Json::array();
@@ -170,16 +192,20 @@ std::string ComparisonJson(const DeviceComparison& comparison) {
 
 std::string ComparisonCsv(const DeviceComparison& comparison) {
   std::string text =
-      "device,bound_s,expected_s,compute_s,memory_s,memory_bytes,needed_bytes,certainty\n";
+      "device,bound_s,expected_s,compute_s,memory_s,memory_bytes,needed_bytes,certainty,"
+      "expected_low_s,expected_high_s,timing_basis\n";
   for (const DeviceRow& row : comparison.devices) {
     const auto number = [&](Seconds time) {
       return row.comparable ? fmt::format("{:.9g}", time.value()) : std::string();
     };
-    text += fmt::format("{},{},{},{},{},{},{},{}\n", row.id, number(row.totals.bound),
+    const bool timed = row.comparable && row.totals.expected;
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", row.id, number(row.totals.bound),
                         row.totals.expected ? number(*row.totals.expected) : "",
                         number(row.totals.compute), number(row.totals.memory),
                         row.memory ? std::to_string(row.memory->value()) : "",
-                        comparison.needed().value(), CsvField(Word(row.doubt)));
+                        comparison.needed().value(), CsvField(Word(row.doubt)),
+                        timed ? number(row.expected_low) : "",
+                        timed ? number(row.expected_high) : "", timed ? Name(row.basis) : "");
   }
   return text;
 }

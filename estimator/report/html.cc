@@ -56,8 +56,8 @@ class PageReport {
   std::string Subtitle() const {
     std::string text;
     for (const auto& [name, size] : report_.model.dims) text += fmt::format("{}={}, ", name, size);
-    text += fmt::format("math {}, fusion {}, cache {}", Name(report_.options.bound.math),
-                        Name(report_.options.plan.fusion), Name(report_.options.bound.cache));
+    text += fmt::format("math {}, fusion {}, cache {}", Name(report_.options.run.math),
+                        Name(report_.options.plan.fusion), Name(report_.options.run.cache));
     text += fmt::format("; {} nodes:", report_.model.nodes);
     for (const auto& [status, nodes] : report_.coverage) {
       text += fmt::format(" {} {}{}", nodes, Name(status),

@@ -94,20 +94,21 @@ void WriteDevice(JsonWriter& json, const std::optional<DeviceFacts>& device) {
   json.EndArray();
   json.Member("bytes_per_s", device->bandwidth);
   json.Member("memory_bytes", device->memory);
+  json.Member("timing_basis", Name(device->basis));
   json.EndObject();
 }
 
 void WriteOptions(JsonWriter& json, const ReportOptions& options) {
   json.BeginObject();
   json.Member("convention", options.convention);
-  json.Member("math", Name(options.bound.math));
+  json.Member("math", Name(options.run.math));
   json.Key("dtype");
   options.dtype.empty() ? json.Null() : json.Value(options.dtype);
   json.Member("fusion", Name(options.plan.fusion));
   json.Member("attention", Name(options.plan.attention));
-  json.Member("conv", options.plan.conv ? Name(*options.plan.conv) : "auto");
-  json.Member("cache", Name(options.bound.cache));
-  json.Member("launch", options.eager ? "eager" : "graph");
+  json.Member("conv", options.run.conv ? Name(*options.run.conv) : "auto");
+  json.Member("cache", Name(options.run.cache));
+  json.Member("launch", options.run.eager ? "eager" : "graph");
   json.EndObject();
 }
 
@@ -122,6 +123,12 @@ void WriteTotals(JsonWriter& json, const Report& report, bool timed) {
   json.Member("bytes", totals.bytes());
   json.Member("intensity", totals.intensity());
   WriteTimes(json, totals, timed);
+  if (totals.expected) {
+    json.Key("expected_range_s").BeginArray();
+    json.Value(report.expected_low);
+    json.Value(report.expected_high);
+    json.EndArray();
+  }
   json.Member("peak_activation_bytes", report.peak_activation_bytes);
   json.Member("needed_bytes", report.needed());
   if (timed) json.Member("fits", report.fits());
@@ -183,8 +190,11 @@ void WriteKernel(JsonWriter& json, const KernelRow& kernel, const std::string& m
   json.Member("executed_flops", kernel.executed);
   json.Member("least_flops", kernel.least);
   json.Member("bytes", kernel.sums.bytes());
+  json.Member("executed_bytes", kernel.executed_bytes());
   json.Member("intensity", kernel.sums.intensity());
   json.Member("limiter", kernel.limiter);
+  if (!kernel.waits_for.empty()) json.Member("limited_by", kernel.waits_for);
+  if (kernel.repeat > Count(1)) json.Member("repeat", kernel.repeat);
   WriteTimes(json, kernel.sums, timed);
   if (kernel.expected_low && kernel.expected_high) {
     json.Key("expected_range_s").BeginArray();

@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "estimator/hardware/device.h"
+#include "estimator/hardware/timing_basis.h"
 #include "estimator/infer/infer.h"
 #include "estimator/plan/attention_share.h"
 #include "estimator/plan/kernel.h"
 #include "estimator/report/certainty.h"
-#include "estimator/roofline/bound.h"
+#include "estimator/roofline/run.h"
 
 namespace dlcost {
 
@@ -33,10 +34,9 @@ enum class ReportDetail {
 struct ReportOptions {
   std::string convention = "dlcost";
   std::string dtype;  // --dtype; "" as the file says
-  BoundOptions bound;
   PlanOptions plan;
+  RunOptions run;
   std::size_t scope_depth = 2;  // components of module paths that by_scope keeps; 0: all
-  bool eager = false;           // every kernel is launched by a framework call of its own
   ReportDetail detail = ReportDetail::kOperands;
 };
 
@@ -105,7 +105,8 @@ struct DeviceFacts {
   std::vector<RoofFact> roofs;
   std::optional<ByteRate> bandwidth;
   std::optional<Bytes> memory;
-  Count units = 1;  // that share the blocks of a launch
+  Count units = 1;                            // that share the blocks of a launch
+  TimingBasis basis = TimingBasis::kAssumed;  // of every expected time
 };
 
 // Sums over a group of kernels: the whole model, an operator type, a scope.
@@ -154,11 +155,16 @@ struct KernelRow {
   // for folded nodes. Against the bound, it is never above a roof.
   Flops least;
   Count launches;
+  Count repeat = 1;       // how often the kernel runs; everything but the nest is of all runs
+  std::string waits_for;  // the largest term of the expected time, "" without one
   LoopNest nest;
   std::shared_ptr<const Execution> execution;  // null where nothing but data moves
   std::vector<RoofTime> roofs;
   // Four of five measurements of kernels like this one lie between.
   std::optional<Seconds> expected_low, expected_high;
+
+  // What moves when the algorithm's own intermediate results do: never less than sums.bytes().
+  Bytes executed_bytes() const;
   Doubt doubt;
 };
 
@@ -169,7 +175,11 @@ struct GroupRow {
   // than sums.flops where kernels hold nodes of other groups.
   Flops kernel_flops;
   Doubt doubt;
+  // Expected time of these kernels, by the term that is largest (KernelRow::waits_for).
+  std::map<std::string, Seconds, std::less<>> waits_for;
 
+  // The term that most of the expected time waits for; "" without one.
+  std::string LimitedBy() const;
   // FLOP/byte of these kernels; none when nothing moves.
   std::optional<Intensity> intensity() const;
 };
@@ -185,6 +195,8 @@ struct Report {
   ReportOptions options;
   Sums totals;
   Certainty certainty;  // of the totals
+  // Kernels that all come out low, or all high: with a device, the range of the expected total.
+  Seconds expected_low, expected_high;
   std::optional<AttentionShare> attention;
   Bytes peak_activation_bytes;
   std::map<NodeStatus, std::int64_t> coverage;
@@ -223,5 +235,8 @@ class Groups {
 void Accumulate(Sums& into, const Sums& what);
 // Orders groups as by_op is ordered.
 void SortGroups(std::vector<GroupRow>& groups, bool by_time);
+// Whether a row with `a` stands before one with `b`: by expected time where there are times, else
+// by bound, then by work and bytes.
+bool CostsMore(const Sums& a, const Sums& b, bool by_time);
 
 }  // namespace dlcost

@@ -9,6 +9,11 @@ std::optional<Intensity> Sums::intensity() const {
   return flops / bytes();
 }
 
+Bytes KernelRow::executed_bytes() const {
+  if (execution == nullptr) return sums.bytes();
+  return sums.bytes() + execution->ExtraRead() + execution->ExtraWritten();
+}
+
 std::optional<bool> Report::fits() const {
   if (!device || !device->memory) return std::nullopt;
   return needed() <= *device->memory;
@@ -27,11 +32,27 @@ void Accumulate(Sums& into, const Sums& what) {
   if (what.expected) into.expected = into.expected.value_or(Seconds(0)) + *what.expected;
 }
 
+std::string GroupRow::LimitedBy() const {
+  const auto most =
+      std::max_element(waits_for.begin(), waits_for.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == waits_for.end() ? "" : most->first;
+}
+
+bool CostsMore(const Sums& a, const Sums& b, bool by_time) {
+  if (by_time) {
+    const Seconds x = a.expected.value_or(Seconds()), y = b.expected.value_or(Seconds());
+    if (x != y) return x > y;
+    if (a.bound != b.bound) return a.bound > b.bound;
+  }
+  if (a.flops != b.flops) return a.flops > b.flops;
+  return a.bytes() > b.bytes();
+}
+
 void SortGroups(std::vector<GroupRow>& groups, bool by_time) {
-  std::stable_sort(groups.begin(), groups.end(), [&](const GroupRow& a, const GroupRow& b) {
-    if (by_time && a.sums.bound != b.sums.bound) return a.sums.bound > b.sums.bound;
-    if (a.sums.flops != b.sums.flops) return a.sums.flops > b.sums.flops;
-    if (a.sums.bytes() != b.sums.bytes()) return a.sums.bytes() > b.sums.bytes();
+  std::sort(groups.begin(), groups.end(), [&](const GroupRow& a, const GroupRow& b) {
+    if (CostsMore(a.sums, b.sums, by_time)) return true;
+    if (CostsMore(b.sums, a.sums, by_time)) return false;
     return a.name < b.name;
   });
 }

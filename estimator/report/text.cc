@@ -20,31 +20,40 @@ struct Row {
   Doubt doubt;
 };
 
+// The largest term of the expected time; without one, what bounds it.
+std::string LimiterOf(const std::string& waits_for, const Sums& sums) {
+  if (!waits_for.empty()) return waits_for;
+  return sums.memory > sums.compute ? "memory" : "compute";
+}
+
 std::vector<Row> RowsOf(const Report& report, GroupBy by) {
   std::vector<Row> rows;
   switch (by) {
     case GroupBy::kOp:
     case GroupBy::kScope:
       for (const GroupRow& group : by == GroupBy::kOp ? report.by_op : report.by_scope) {
-        const bool mem = group.sums.memory > group.sums.compute;
-        rows.push_back({group.name, "", mem ? "memory" : "compute", &group.sums, group.kernel_flops,
-                        group.doubt});
+        rows.push_back({group.name, "", LimiterOf(group.LimitedBy(), group.sums), &group.sums,
+                        group.kernel_flops, group.doubt});
       }
       break;
-    case GroupBy::kNode:
-      for (const NodeRow& node : report.nodes) {
-        const bool mem = node.sums.memory > node.sums.compute;
-        rows.push_back({node.name, node.op, mem ? "memory" : "compute", &node.sums, node.sums.flops,
-                        node.doubt()});
+    case GroupBy::kNode: {
+      std::vector<std::string> waits_for(report.nodes.size());
+      for (const KernelRow& kernel : report.kernels) waits_for[kernel.main] = kernel.waits_for;
+      for (std::size_t n = 0; n < report.nodes.size(); ++n) {
+        const NodeRow& node = report.nodes[n];
+        rows.push_back({node.name, node.op, LimiterOf(waits_for[n], node.sums), &node.sums,
+                        node.sums.flops, node.doubt()});
       }
       break;
+    }
     case GroupBy::kKernel:
       for (const KernelRow& kernel : report.kernels) {
         if (kernel.launches == Count(0)) continue;
         // "attention (flash 128x64)"; the label alone where it says as much.
         std::string what = kernel.label;
         if (kernel.execution != nullptr) what += " (" + kernel.algorithm + ")";
-        rows.push_back({report.nodes[kernel.main].name, what, kernel.limiter, &kernel.sums,
+        const std::string& limiter = kernel.waits_for.empty() ? kernel.limiter : kernel.waits_for;
+        rows.push_back({report.nodes[kernel.main].name, what, limiter, &kernel.sums,
                         kernel.sums.flops, kernel.doubt});
       }
       break;
@@ -156,9 +165,9 @@ class TextRenderer {
     column("FLOP/B");
     if (timed_) {
       column("bound");
+      if (report_.totals.expected) column("expected");
       column("share");
       column("limited by", true);
-      if (report_.totals.expected) column("expected");
     }
     Table table(head, left);
     const std::vector<Row> rows = RowsOf(report_, options_.by);
@@ -168,9 +177,7 @@ class TextRenderer {
     if (options_.top != 0 && detail) {
       // The most expensive ones, still in order of cost.
       std::stable_sort(order.begin(), order.end(), [&](const Row* a, const Row* b) {
-        if (timed_ && a->sums->bound != b->sums->bound) return a->sums->bound > b->sums->bound;
-        if (a->sums->flops != b->sums->flops) return a->sums->flops > b->sums->flops;
-        return a->sums->bytes() > b->sums->bytes();
+        return CostsMore(*a->sums, *b->sums, timed_);
       });
     }
     Sums rest_sums;
@@ -220,14 +227,15 @@ class TextRenderer {
         sums.bytes() == Bytes(), [&] { return ReadableBytes(sums.bytes()); }, BytesStanding(doubt));
     cells.push_back(IntensityText(row));
     if (timed_) {
-      const Seconds whole = report_.totals.bound;
+      // Shares are of the expected time, where there is one.
+      const Seconds time = report_.totals.expected ? sums.expected.value_or(Seconds()) : sums.bound;
+      const Seconds whole = report_.totals.expected.value_or(report_.totals.bound);
       cells.push_back(Marked(BoundStanding(doubt), ReadableTime(sums.bound)));
-      cells.push_back(whole.value() > 0 ? Percent(sums.bound / whole) : "-");
-      cells.push_back(sums.bound.value() > 0 ? row.limiter : "");
       if (report_.totals.expected) {
-        cells.push_back(
-            Marked(ExpectedStanding(doubt), ReadableTime(sums.expected.value_or(Seconds()))));
+        cells.push_back(Marked(ExpectedStanding(doubt), ReadableTime(time)));
       }
+      cells.push_back(whole.value() > 0 ? Percent(time / whole) : "-");
+      cells.push_back(time.value() > 0 ? row.limiter : "");
     }
     return cells;
   }

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "estimator/core/integer.h"
-#include "estimator/roofline/tiles.h"
-
 namespace dlcost {
 namespace {
 
@@ -16,10 +13,8 @@ constexpr double kWideHead = 128;     // larger heads leave few registers for th
 constexpr double kHeadGranule = 16;   // matrix instructions pad the head size
 constexpr double kQueryGranule = 16;  // and the queries of one warp
 constexpr double kResident = 2;       // blocks that a unit runs side by side
-// Queries that share a key-value head fit one block of the shared decode kernel up to here.
-constexpr double kMaxShared = 32;
-constexpr double kMinPart = 128;   // keys of one part when the key length is split
-constexpr double kMostParts = 16;  // of one key length
+constexpr double kMinPart = 128;      // keys of one part when the key length is split
+constexpr double kMostParts = 16;     // of one key length
 // Rows of a shared decode kernel's tile: 16-bit caches use instructions of 16 rows, 8-bit of 8.
 constexpr double kWideRows = 16, kNarrowRows = 8;
 constexpr double kSingleResident = 3;  // blocks of one query head that a unit runs side by side
@@ -67,9 +62,9 @@ double BlocksSeconds(double waves, double average, double longest, double overhe
 }
 
 // One block holds a tile of queries of one head and walks along the keys.
-AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p, double tile) {
+AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   AttentionTime t;
-  t.block_queries = Truncate<int>(tile);
+  const double tile = p.tile;
   const double efficiency = Efficiency(d, p);
   const double queries = p.batch * p.heads * p.query_length;
   const double seen = p.causal ? p.key_length / 2 : p.key_length;
@@ -98,8 +93,7 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p, double
 
 AttentionTime PrefillTime(const TimingDevice& d, const AttentionProblem& p,
                           const Conditions& conditions) {
-  const AttentionTime small = FlashTime(d, p, 64), large = FlashTime(d, p, 128);
-  AttentionTime t = small.units_seconds <= large.units_seconds ? small : large;
+  AttentionTime t = FlashTime(d, p);
   const Operands elements = Elements(p);
   t.memory_bytes = elements.queries * p.query_bytes + elements.keys_values * p.key_value_bytes +
                    elements.output * 2;
@@ -141,26 +135,14 @@ DecodeBlock SingleBlock(const TimingDevice& d, const AttentionProblem& p) {
           d[narrow ? C::kDecodeFillSingle8 : C::kDecodeFill] * d.clock};
 }
 
-// Pieces of the key length that run side by side: while units are idle, no shorter than kMinPart
-// keys and no more than kMostParts.
-double KeyParts(const TimingDevice& d, const AttentionProblem& p, bool shared, double serving) {
-  if (shared && p.key_value_bytes <= 1 && d[C::kDecodeSplit8] < 0.5) return 1;
-  const double most = std::min(std::ceil(p.key_length / kMinPart), kMostParts);
-  return std::max(1.0, std::min(std::floor(d.units / serving), most));
-}
-
 AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
                          const Conditions& conditions) {
   AttentionTime t;
-  t.block_queries = 1;
   const double group = p.heads / p.key_value_heads;
-  t.shared = group > 1 && group <= kMaxShared;
-  const double serving = t.shared ? p.batch * p.key_value_heads : p.batch * p.heads;
-  t.parts = KeyParts(d, p, t.shared, serving);
-  t.blocks = serving * t.parts;
+  t.blocks = (p.shared ? p.batch * p.key_value_heads : p.batch * p.heads) * p.parts;
   t.waves = t.blocks / d.units;
-  const DecodeBlock block = t.shared ? SharedBlock(d, p, group) : SingleBlock(d, p);
-  const double part_bytes = 2 * p.key_length / t.parts * p.head_size * p.key_value_bytes;
+  const DecodeBlock block = p.shared ? SharedBlock(d, p, group) : SingleBlock(d, p);
+  const double part_bytes = 2 * p.key_length / p.parts * p.head_size * p.key_value_bytes;
   t.block_seconds = block.latency + part_bytes / block.fill;
   t.units_seconds =
       t.block_seconds + std::max(0.0, t.waves - 1) * (block.rate + part_bytes / block.fill);
@@ -168,10 +150,10 @@ AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
   const double own = (elements.queries + elements.output) * 2;
   t.memory_bytes = own + elements.keys_values * p.key_value_bytes;
   StreamMemory(d, conditions, t.memory_bytes, &t);
-  const double cached = own + elements.keys_values * p.key_value_bytes * (t.shared ? 1 : group);
+  const double cached = own + elements.keys_values * p.key_value_bytes * (p.shared ? 1 : group);
   t.cache_seconds = cached / CacheRate(d);
   t.launch_seconds = d[C::kLaunchAttention];
-  if (t.parts > 1) t.split_seconds = d[C::kTileSplit];
+  if (p.parts > 1) t.split_seconds = d[C::kTileSplit];
   t.seconds = Overlap(d[C::kDecodeOverlap], t.units_seconds, t.memory_seconds, t.cache_seconds) +
               t.split_seconds;
   return t;
@@ -179,8 +161,15 @@ AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
 
 }  // namespace
 
-AttentionTime ExpectedAttention(const TimingDevice& device, const AttentionProblem& problem,
-                                const Conditions& conditions) {
+// No shorter than kMinPart keys and no more than kMostParts.
+double KeyParts(const TimingDevice& d, const AttentionProblem& p, bool shared, double serving) {
+  if (shared && p.key_value_bytes <= 1 && d[C::kDecodeSplit8] < 0.5) return 1;
+  const double most = std::min(std::ceil(p.key_length / kMinPart), kMostParts);
+  return std::max(1.0, std::min(std::floor(d.units / serving), most));
+}
+
+AttentionTime TimeOfAttention(const TimingDevice& device, const AttentionProblem& problem,
+                              const Conditions& conditions) {
   AttentionTime t = problem.phase == AttentionPhase::kDecode
                         ? DecodeTime(device, problem, conditions)
                         : PrefillTime(device, problem, conditions);

@@ -19,13 +19,14 @@ struct AttentionProblem {
   double query_bytes = 2;      // of one element of Q as the products read it
   double key_value_bytes = 2;  // of one element of the cache
   double peak = 0;             // dense matrix rate for the query type, FLOP/s
+  // How it runs, as the candidate says.
+  double tile = 128;    // queries of one block's tile; in decode 1
+  bool shared = false;  // decode: one block serves all queries of a key-value head
+  double parts = 1;     // decode: pieces of the key length that run side by side
 };
 
 struct AttentionTime {
-  int block_queries = 0;  // rows of one block's tile of queries; 1 in decode
   double blocks = 0, waves = 0;
-  bool shared = false;  // decode: one block serves all queries of a key-value head
-  double parts = 1;     // decode: pieces of the key length that run side by side
   double block_seconds = 0;
   double units_seconds = 0;
   double memory_bytes = 0;
@@ -38,7 +39,11 @@ struct AttentionTime {
   double seconds = 0;
 };
 
-AttentionTime ExpectedAttention(const TimingDevice& device, const AttentionProblem& problem,
-                                const Conditions& conditions);
+AttentionTime TimeOfAttention(const TimingDevice& device, const AttentionProblem& problem,
+                              const Conditions& conditions);
+
+// Decode: pieces of the key length while units are idle; `serving` blocks have one piece each.
+double KeyParts(const TimingDevice& device, const AttentionProblem& problem, bool shared,
+                double serving);
 
 }  // namespace dlcost

@@ -7,11 +7,6 @@
 namespace dlcost {
 namespace {
 
-bool RunsOnMatrixUnits(const LoopNest& nest) {
-  return std::holds_alternative<GemmNest>(nest) || std::holds_alternative<ConvNest>(nest) ||
-         std::holds_alternative<AttentionNest>(nest) || std::holds_alternative<RecurrentNest>(nest);
-}
-
 // Floating-point operations besides multiply-accumulates. A transcendental takes at least one
 // instruction.
 Count OtherOperations(const Work::Entry& entry) {
@@ -48,15 +43,15 @@ class Bounder {
  public:
   Bounder(const Device& device, const BoundOptions& options) : device_(device), options_(options) {}
 
-  Bound Run(const Kernel& kernel) {
-    const WorkKind macs_on = RunsOnMatrixUnits(kernel.nest) ? WorkKind::kMatrix : WorkKind::kVector;
-    for (const Work::Entry& entry : kernel.least.entries()) {
+  Bound Run(const Kernel& kernel, const Work& least, WorkKind macs_on, Bytes extra) {
+    if (!IsProduct(kernel.nest)) macs_on = WorkKind::kVector;
+    for (const Work::Entry& entry : least.entries()) {
       const Count macs = entry.counts[static_cast<std::size_t>(OpClass::kMac)];
       AddCompute(macs_on, entry.dtype, macs * Count(2));
       AddCompute(WorkKind::kVector, entry.dtype, OtherOperations(entry));
     }
     for (const RoofTime& roof : bound_.roofs) Raise(bound_.compute, roof);
-    AddMemory(kernel);
+    AddMemory(kernel, extra);
     return std::move(bound_);
   }
 
@@ -91,13 +86,16 @@ class Bounder {
   // Device memory moves reads and writes over one interface; the levels on the chip have paths of
   // their own for each. A warm level keeps back what fits into it and into those closer to the
   // units.
-  void AddMemory(const Kernel& kernel) {
-    const Bytes read = kernel.bytes_read - std::min(kernel.bytes_read, SkippedBytes(kernel));
+  void AddMemory(const Kernel& kernel, Bytes extra) {
+    const Bytes skipped = SkippedBytes(kernel) * std::max(kernel.repeat, Count(1));
+    const Bytes read = kernel.bytes_read - std::min(kernel.bytes_read, skipped);
     const Bytes bytes = read + kernel.bytes_written;
     if (bytes == Bytes(0)) return;
     Bytes inside = options_.cache == CacheState::kWarm ? device_.WarmCapacity() : Bytes(0);
     if (device_.memory.bandwidth) {
-      AddLevel("device memory", Beyond(bytes, inside) / *device_.memory.bandwidth);
+      // What one stage hands to the next may stay on the chip, as much as fits.
+      const Bytes through = Beyond(bytes, inside) + Beyond(extra, device_.WarmCapacity());
+      AddLevel("device memory", through / *device_.memory.bandwidth);
     }
     for (const MemoryLevel& level : device_.caches) {
       inside = Beyond(inside, level.size.value_or(Bytes(0)));
@@ -128,8 +126,9 @@ class Bounder {
 
 }  // namespace
 
-Bound BoundKernel(const Kernel& kernel, const Device& device, const BoundOptions& options) {
-  return Bounder(device, options).Run(kernel);
+Bound BoundKernel(const Kernel& kernel, const Work& least, WorkKind macs_on, Bytes extra,
+                  const Device& device, const BoundOptions& options) {
+  return Bounder(device, options).Run(kernel, least, macs_on, extra);
 }
 
 }  // namespace dlcost

@@ -42,10 +42,14 @@ struct Bound {
       notes;  // units that stand in for missing ones, rates that are not public
 };
 
-// Algorithmic multiply-accumulates count two operations at the roof of the unit that runs them
+// Multiply-accumulates count two operations at the roof of the unit that runs them
 // (matrix units where the kernel is a matrix product, a convolution, attention or recurrence);
 // every other floating-point operation counts one at the vector roof. Units work side by side, so
 // times of one unit add and the slowest unit counts.
-Bound BoundKernel(const Kernel& kernel, const Device& device, const BoundOptions& options);
+//
+// `least` is the work that no algorithm avoids, `macs_on` the units that its multiply-accumulates
+// run on at best; `extra` are bytes that go through memory beside the kernel's operands.
+Bound BoundKernel(const Kernel& kernel, const Work& least, WorkKind macs_on, Bytes extra,
+                  const Device& device, const BoundOptions& options);
 
 }  // namespace dlcost

@@ -12,7 +12,7 @@ class CallQueue {
  public:
   explicit CallQueue(const TimingDevice& device) : gap_(device[Constant::kLaunchGraph]) {}
 
-  // The time of a call on its own (ExpectedOptions::eager) becomes what it adds to the run, from
+  // The time of a call on its own (RunOptions::eager) becomes what it adds to the run, from
   // the end of the call before to its own end; never less than `bound` seconds. Calls in order.
   TimeRange Add(const Expected& alone, double bound);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimator/core/error.h"
 #include "estimator/roofline/gemm_time.h"
 
 namespace dlcost {
@@ -16,7 +17,6 @@ constexpr double kDepthStep = 8;     // the main loop advances by eight elements
 
 // The products of a method, and what they read and write.
 struct Products {
-  double batch, m, n, k;
   double efficiency;
   double result_bytes;  // per element of the products' result, as it leaves the unit
   double memory_bytes;  // overlapped with the products
@@ -25,45 +25,38 @@ struct Products {
 double Sustained(const TimingDevice& d) { return d.memory_rate * d[C::kMemorySustained]; }
 
 // Products on vector units, with the convolution's constants.
-void RunProducts(const TimingDevice& d, const ConvProblem& p, const Products& w, ConvTime* t) {
-  t->batch = w.batch;
-  t->m = w.m;
-  t->n = w.n;
-  t->k = w.k;
-  const double depth = RoundUp(w.k, kDepthStep);
-  double best = 0;
-  for (const Tile tile : ConvTiles()) {
-    const double rows = tile.rows, columns = tile.columns;
-    const double tiles = w.batch * std::ceil(w.m / rows) * std::ceil(w.n / columns);
-    const double waves = std::ceil(tiles / d.units);
-    const double busy = std::min(1.0, waves * rows * columns / d[C::kConvBusyArea]);
-    const double efficiency =
-        std::min(1.0, w.efficiency / (1 + d[C::kConvTilePenalty] * (1 / rows + 1 / columns)));
-    // Warps whose filters lie beyond the last one compute nothing.
-    const double used = std::min(columns, RoundUp(w.n, kWarpFilters) / std::ceil(w.n / columns));
-    const double arithmetic = 2 * rows * used * depth / (p.peak / d.units * efficiency);
-    const double drain = rows * columns * w.result_bytes / (d[C::kConvDrain] * d.clock);
-    const double seconds = waves * (arithmetic / busy + drain + d[C::kTileOverhead]);
-    if (best == 0 || seconds < best) {
-      best = seconds;
-      t->tile = tile;
-      t->tiles = tiles;
-      t->waves = waves;
-      t->busy = busy;
-      t->executed_flops = 2 * tiles * rows * columns * depth;
-    }
-  }
+void RunProducts(const TimingDevice& d, const ConvProblem& p, const Conditions& conditions,
+                 const TileGrid& grid, const Products& w, ConvTime* t) {
+  const double planes = grid.planes.AsDouble();
+  t->batch = grid.batch.AsDouble() * planes;
+  t->m = grid.m.AsDouble();
+  t->n = grid.n.AsDouble();
+  t->k = grid.k.AsDouble();
+  const double depth = RoundUp(t->k, kDepthStep);
+  const double rows = grid.tile_m.AsDouble(), columns = grid.tile_n.AsDouble();
+  t->tiles = grid.Blocks().AsDouble();
+  t->waves = std::ceil(t->tiles / d.units);
+  t->busy = std::min(1.0, t->waves * rows * columns * planes / d[C::kConvBusyArea]);
+  t->efficiency =
+      std::min(1.0, w.efficiency / (1 + d[C::kConvTilePenalty] * (1 / rows + 1 / columns)));
+  // Warps whose filters lie beyond the last one compute nothing.
+  const double used = std::min(columns, RoundUp(t->n, kWarpFilters) / std::ceil(t->n / columns));
+  const double arithmetic = 2 * rows * used * depth * planes / (p.peak / d.units * t->efficiency);
+  const double drain = rows * columns * planes * w.result_bytes / (d[C::kConvDrain] * d.clock);
+  t->tile_seconds = arithmetic / t->busy + drain + d[C::kTileOverhead];
+  t->executed_flops = 2 * t->tiles * rows * columns * depth * planes;
   t->units_seconds = UnderPower(d, {.tensor = p.tensor,
                                     .bytes = p.element_bytes,
-                                    .flops = 2 * w.batch * w.m * w.n * w.k,
+                                    .flops = 2 * t->batch * t->m * t->n * t->k,
                                     .rate = p.peak * w.efficiency,
-                                    .seconds = best});
+                                    .seconds = t->waves * t->tile_seconds,
+                                    .steady = !conditions.eager && !p.tensor});
   t->memory_bytes = w.memory_bytes;
   t->memory_seconds = w.memory_bytes / Sustained(d);
 }
 
-// The implicit GEMM with the tiles and constants of matrix products.
-ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, double input_bytes,
+// The implicit GEMM with the constants of matrix products.
+ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid, double input_bytes,
                      const Conditions& conditions) {
   // Matrix instructions take channels by eight: libraries pad what is no multiple.
   const double group_channels = p.channels / p.groups;
@@ -78,9 +71,9 @@ ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, double input_b
                    .peak = p.tensor ? p.peak * d[C::kConvTensor] : p.peak,
                    .activation_bytes = input_bytes,
                    .extra_bytes = p.extra_bytes};
-  const GemmTime g = ExpectedGemm(d, gemm, conditions);
+  grid.k = Count(static_cast<std::int64_t>(gemm.k));
+  const GemmTime g = GemmTimer(d, gemm, conditions).Tiled(grid);
   ConvTime t;
-  t.tile = g.tile;
   t.batch = gemm.batch;
   t.m = gemm.m;
   t.n = gemm.n;
@@ -88,6 +81,11 @@ ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, double input_b
   t.tiles = g.tiles;
   t.waves = g.waves;
   t.busy = g.busy;
+  t.efficiency = g.efficiency;
+  t.tile_seconds = g.tile_seconds;
+  t.cache_seconds = g.cache_seconds;
+  t.split_seconds = g.split_seconds;
+  t.overlap = d[p.tensor ? C::kTensorOverlap : C::kVectorOverlap];
   t.executed_flops = 2 * gemm.batch * gemm.m * gemm.n * gemm.k / (1 - g.padding);
   t.units_seconds = g.units_seconds;
   t.memory_bytes = g.memory_bytes;
@@ -112,78 +110,50 @@ Traffic TensorTraffic(const ConvProblem& p) {
 
 }  // namespace
 
-ConvTime ExpectedConv(const TimingDevice& device, const ConvProblem& p, ConvMethod method,
-                      const Conditions& conditions) {
+ConvTime TimeOfConv(const TimingDevice& device, const ConvProblem& p, const Execution& execution,
+                    const Conditions& conditions) {
+  const TileGrid* grid = execution.Grid();
+  if (grid == nullptr) throw Error("{} has no tiles", execution.name);
   const Traffic traffic = TensorTraffic(p);
-  const double positions = p.batch * p.out_height * p.out_width;
-  const double group_channels = p.channels / p.groups, group_filters = p.filters / p.groups;
-  const double taps = group_channels * p.kernel_height * p.kernel_width;
-  const Products implicit{p.groups,
-                          positions,
-                          group_filters,
-                          taps,
-                          device[C::kConvEfficiency],
-                          p.element_bytes,
-                          traffic.activations + traffic.weights};
+  double extra = (execution.ExtraRead() + execution.ExtraWritten()).AsDouble();
+  const double efficiency = device[C::kConvEfficiency];
   ConvTime t;
-  const bool product = method == ConvMethod::kImplicitGemm || method == ConvMethod::kExplicitGemm;
-  if (method == ConvMethod::kSplitGemm || (p.tensor && product)) {
-    t = ProductConv(device, p, traffic.input, conditions);
-  } else if (method == ConvMethod::kWinogradFused) {
-    // F(2x2,3x3): 16 products per 2x2 outputs and channel; the filters are transformed first.
-    const double tiles = p.batch * std::ceil(p.out_height / 2) * std::ceil(p.out_width / 2);
-    RunProducts(device, p,
-                {16 * p.groups, tiles, group_filters, group_channels, device[C::kConvWinogradFused],
-                 p.element_bytes * 4 / 16, traffic.activations + traffic.weights * 16 / 9 * 2},
-                &t);
-  } else if (method == ConvMethod::kWinogradStaged) {
-    // F(4x4,3x3): 36 products per 4x4 outputs; transformed tiles go through memory.
-    const double tiles = p.batch * std::ceil(p.out_height / 4) * std::ceil(p.out_width / 4);
-    RunProducts(device, p,
-                {36 * p.groups, tiles, group_filters, group_channels,
-                 device[C::kConvWinogradStaged], p.element_bytes, 0},
-                &t);
-    t.memory_bytes = traffic.activations +
-                     2 * 36 * p.element_bytes * tiles * (p.channels + p.filters) +
-                     traffic.weights * (1 + 36.0 / 9 * 2);
-    t.transform_seconds = t.memory_bytes / Sustained(device);
-  } else if (method == ConvMethod::kFft) {
-    // Tiles of 32 x 32: 32 * 17 complex products (4 multiplications each) per tile and pair.
-    constexpr double kFftTile = 32, kPoints = 32 * 17;
-    const double step_h = kFftTile - p.kernel_height + 1, step_w = kFftTile - p.kernel_width + 1;
-    const double tiles = p.batch * std::ceil(p.out_height / std::max(1.0, step_h)) *
-                         std::ceil(p.out_width / std::max(1.0, step_w));
-    RunProducts(device, p,
-                {4 * kPoints * p.groups, tiles, group_filters, group_channels,
-                 device[C::kConvWinogradStaged], p.element_bytes, 0},
-                &t);
-    t.memory_bytes = traffic.activations + traffic.weights +
-                     2 * 2 * kPoints * p.element_bytes *
-                         (tiles * (p.channels + p.filters) + p.filters * group_channels);
-    t.transform_seconds = t.memory_bytes / Sustained(device);
-  } else {
-    RunProducts(device, p, implicit, &t);
-    if (method == ConvMethod::kExplicitGemm) {
-      // im2col writes the unfolded input and the product reads it.
-      t.transform_seconds = 2 * positions * taps * p.groups * p.element_bytes / Sustained(device);
-    }
+  switch (execution.algorithm) {
+    case Algorithm::kWinograd:
+      // The transformed filters go through memory; all frequencies of a tile are one block's.
+      RunProducts(device, p, conditions, *grid,
+                  {device[C::kConvWinogradFused], p.element_bytes * 4 / grid->planes.AsDouble(),
+                   traffic.activations + traffic.weights + extra},
+                  &t);
+      break;
+    case Algorithm::kWinogradNonfused:
+    case Algorithm::kFft:
+      // Everything that is transformed goes through memory, before and after the products.
+      RunProducts(device, p, conditions, *grid,
+                  {device[C::kConvWinogradStaged], p.element_bytes, 0}, &t);
+      t.memory_bytes = traffic.activations + traffic.weights + extra;
+      t.transform_seconds = t.memory_bytes / Sustained(device);
+      break;
+    default:
+      if (p.tensor || grid->split_k > Count(1)) {
+        t = ProductConv(device, p, *grid, traffic.input, conditions);
+        // Adding up the parts of k has a time of its own.
+        for (const Stage& stage : execution.stages) {
+          if (stage.grid) extra -= (stage.extra_read + stage.extra_written).AsDouble();
+        }
+      } else {
+        RunProducts(device, p, conditions, *grid,
+                    {efficiency, p.element_bytes, traffic.activations + traffic.weights}, &t);
+      }
+      // im2col writes the unfolded input and the product reads it; the same for another layout.
+      t.transform_seconds = extra / Sustained(device);
   }
-  t.method = method;
-  if (t.seconds == 0) {
-    t.seconds =
-        Overlap(device[C::kConvOverlap], t.units_seconds, t.memory_seconds) + t.transform_seconds;
-  }
+  if (t.overlap == 0) t.overlap = device[C::kConvOverlap];
   t.launch_seconds =
       conditions.eager ? device[C::kLaunchEager] + device[C::kLaunchConv] : device[C::kLaunchGraph];
-  t.seconds += t.launch_seconds;
+  t.seconds = Overlap(t.overlap, t.units_seconds, t.memory_seconds, t.cache_seconds) +
+              t.split_seconds + t.transform_seconds + t.launch_seconds;
   return t;
-}
-
-ConvTime ExpectedWinograd(const TimingDevice& device, const ConvProblem& problem,
-                          const Conditions& conditions) {
-  const ConvTime fused = ExpectedConv(device, problem, ConvMethod::kWinogradFused, conditions);
-  const ConvTime staged = ExpectedConv(device, problem, ConvMethod::kWinogradStaged, conditions);
-  return staged.seconds < fused.seconds ? staged : fused;
 }
 
 }  // namespace dlcost

@@ -1,21 +1,9 @@
 #pragma once
 
-#include "estimator/roofline/tiles.h"
 #include "estimator/roofline/timing_device.h"
+#include "models/algorithms/execution.h"
 
 namespace dlcost {
-
-enum class ConvMethod {
-  kImplicitGemm,
-  kExplicitGemm,
-  kWinogradFused,
-  kWinogradStaged,
-  kFft,
-  // The implicit product with the tiles and the split over k of the matrix product library: what is
-  // left for few output positions, where the convolution kernels' large tiles leave most units
-  // idle.
-  kSplitGemm,
-};
 
 // A 2-D convolution (1-D has height 1); all sizes per group are worked out inside.
 struct ConvProblem {
@@ -30,24 +18,25 @@ struct ConvProblem {
 };
 
 struct ConvTime {
-  ConvMethod method = ConvMethod::kImplicitGemm;
-  Tile tile{1, 1};
   double batch = 1, m = 0, n = 0, k = 0;  // the matrix products that run
   double tiles = 0, waves = 0, busy = 1;
+  double efficiency = 0;      // of the peak, in the main loop
+  double tile_seconds = 0;    // one tile
   double executed_flops = 0;  // of the products, padding included
   double units_seconds = 0;
   double memory_bytes = 0;
   double memory_seconds = 0;
+  double cache_seconds = 0;
+  double overlap = 0;            // exponent of the norm of the three
+  double split_seconds = 0;      // adding up the parts of k
   double transform_seconds = 0;  // stages of their own: Winograd or Fourier transforms, im2col
   double launch_seconds = 0;
   double seconds = 0;
 };
 
-// The time of one method. Winograd methods are for 3x3 filters with stride 1 (the caller checks).
-ConvTime ExpectedConv(const TimingDevice& device, const ConvProblem& problem, ConvMethod method,
-                      const Conditions& conditions);
-// The faster of the two ways to run Winograd.
-ConvTime ExpectedWinograd(const TimingDevice& device, const ConvProblem& problem,
-                          const Conditions& conditions);
+// The time of one way to run it, whose tiles are those of the execution's grid. A product that
+// splits k, and every product on matrix units, has the constants of matrix products.
+ConvTime TimeOfConv(const TimingDevice& device, const ConvProblem& problem,
+                    const Execution& execution, const Conditions& conditions);
 
 }  // namespace dlcost

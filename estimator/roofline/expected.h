@@ -1,46 +1,66 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "estimator/hardware/device.h"
-#include "estimator/hardware/roof.h"
-#include "estimator/plan/kernel.h"
-#include "estimator/roofline/bound.h"
+#include "estimator/hardware/timing_basis.h"
 #include "estimator/roofline/timing_device.h"
 
 namespace dlcost {
 
-struct ExpectedOptions {
-  MathMode math = MathMode::kDefault;
-  CacheState cache = CacheState::kCold;
-  bool eager = false;    // every kernel is a framework call; otherwise they follow each other
-  bool explain = false;  // fill in limiter, steps and advice: takes longer than the time itself
+// How the terms below a term make it up.
+enum class Combine {
+  kNone,     // nothing below: a time of its own, or a fact that explains one
+  kSum,      // one after the other
+  kLongest,  // side by side: the longest counts
+  kNorm,     // they overlap: the norm of their times (Overlap)
+  kTimes,    // the one below, so many times
 };
+std::string_view Name(Combine combine);  // "", "sum", "longest", "norm", "times"
 
-// One line of the arithmetic behind an expected time, for `dlcost explain`.
-struct TimeStep {
-  std::string what;    // "tiles", "arithmetic of one tile"
-  std::string value;   // "128 x 256, 12 x 4 = 48", "11.2 us"
+// One line of the tree behind an expected time. Terms follow in depth-first order: those of the
+// next deeper level, up to the next one of the same level, are below a term.
+struct TimeTerm {
+  int level = 0;
+  std::string what;    // "waves", "device memory"
+  double value = 0;    // in `unit`
+  std::string unit;    // "s" for times: they combine. Others are facts: "FLOP", "B", "%", "", ...
+  std::string text;    // a fact that is no number: "128 x 64"
   std::string reason;  // where it comes from; may be empty
+  Combine combine = Combine::kNone;
+  double factor = 0;  // exponent of a norm; how many times
+
+  bool IsTime() const { return unit == "s"; }
 };
 
-// What a good kernel takes, and where it goes.
+// What one part of a kernel takes when it runs once. Seconds.
+struct PartTime {
+  double launch = 0;                        // of all its launches
+  double units = 0, memory = 0, cache = 0;  // side by side
+  double steps = 0;                         // waiting of dependent steps for each other
+  double apart = 0;  // before and after: transforms, parts of a split, conversions
+  double power = 0;  // what the board's power adds
+  double seconds = 0;
+  double range = 0;             // logarithm of the width of the range
+  std::vector<TimeTerm> terms;  // where asked for: below a term of their own
+  std::vector<std::string> advice;
+};
+
+// What a good kernel takes, and where it goes: all runs of the kernel.
 struct Expected {
-  TimeRange time;                // seconds
+  TimeRange time;  // seconds
+  TimingBasis basis = TimingBasis::kAssumed;
   double units = 0, memory = 0;  // arithmetic and traffic of all launches, before overlap
   double launch = 0;
-  // Only when asked to explain.
-  std::string limiter;  // "units", "memory", "cache", "launch"
-  std::vector<TimeStep> steps;
+  // The largest term: "compute", "device memory", "cache", "dependent steps", "launch", "power",
+  // "transforms"; "bound" where the model falls below what is possible.
+  std::string limiter;
+  // Only when asked to explain; the first is the whole time.
+  std::vector<TimeTerm> terms;
   std::vector<std::string> advice;  // what would make it faster, the largest effect first
 };
 
-// The time model for a planned kernel. `bound` keeps the answer above what is possible. None for a
-// kernel that launches nothing, contains unknown nodes, or whose type the device has no rate for.
-std::optional<Expected> ExpectedKernel(const Kernel& kernel, const Device& device,
-                                       const TimingDevice& timing, const Bound& bound,
-                                       const ExpectedOptions& options);
+// What the terms below terms[i] combine to, in seconds; terms[i] itself where there are none.
+double Combined(const std::vector<TimeTerm>& terms, std::size_t i);
 
 }  // namespace dlcost

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace dlcost {
 namespace {
@@ -48,8 +47,10 @@ UnitConstants Constants(const TimingDevice& d, const GemmProblem& p) {
           true};
 }
 
+}  // namespace
+
 // What stays the same for all tiles: computed once.
-struct Shared {
+struct GemmTimer::Shared {
   UnitConstants c;
   double a, w, out;       // bytes of activations, weights, result
   double miss_a, miss_w;  // shares that come from device memory
@@ -59,7 +60,8 @@ struct Shared {
   double keep_a, keep_w;  // share of one matrix that the cache cannot keep for a second panel
 };
 
-Shared Prepare(const TimingDevice& d, const GemmProblem& p, const Conditions& conditions) {
+GemmTimer::GemmTimer(const TimingDevice& d, const GemmProblem& p, const Conditions& conditions)
+    : device_(d), problem_(p), conditions_(conditions) {
   Shared s;
   s.c = Constants(d, p);
   s.a = p.activation_bytes.value_or(p.batch * p.m * p.k * p.input_bytes);
@@ -75,11 +77,13 @@ Shared Prepare(const TimingDevice& d, const GemmProblem& p, const Conditions& co
   };
   s.keep_a = too_large(s.a / p.batch);
   s.keep_w = too_large(s.w / p.batch);
-  return s;
+  shared_ = std::make_shared<const Shared>(s);
 }
 
-double StreamSeconds(const TimingDevice& d, const Shared& s, double bytes) {
-  const double stream = bytes / s.sustained;
+namespace {
+
+double StreamSeconds(const TimingDevice& d, double sustained, double bytes) {
+  const double stream = bytes / sustained;
   return stream + std::min(d[Constant::kMemoryLatency], stream);
 }
 
@@ -91,21 +95,22 @@ double AlmostLonger(double a, double b) {
   return longer * std::sqrt(std::sqrt(std::sqrt(1 + power)));
 }
 
-// Gives up, with an infinite time, as soon as it is clear that the tile is no faster than `best`.
-GemmTime WithTile(const TimingDevice& d, const GemmProblem& p, const Shared& s, Tile tile,
-                  int split, double best = std::numeric_limits<double>::infinity()) {
+}  // namespace
+
+GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
+  const TimingDevice& d = device_;
+  const GemmProblem& p = problem_;
+  const Shared& s = *shared_;
   GemmTime t;
-  t.tile = tile;
-  t.split = split;
-  const double rows = tile.rows, columns = tile.columns;
+  const double rows = grid.tile_m.AsDouble(), columns = grid.tile_n.AsDouble();
+  const double split = grid.split_k.AsDouble();
   const double tiles_m = std::ceil(p.m / rows), tiles_n = std::ceil(p.n / columns);
-  // The main loop advances by 64 bytes of each row.
-  const double step = 64 / p.input_bytes;
-  const double depth = RoundUp(p.k / split, step);
-  t.tiles = p.batch * tiles_m * tiles_n * split;
+  const double depth = grid.padded_k().AsDouble() / split;
+  t.tiles = grid.Blocks().AsDouble();
   t.waves = std::ceil(t.tiles / d.units);
-  t.busy = std::min(1.0, t.waves * rows * columns / s.c.busy_area);
-  t.padding = 1 - p.batch * p.m * p.n * p.k / (t.tiles * rows * columns * depth);
+  const double threads = rows * columns * grid.slices.AsDouble();
+  t.busy = std::min(1.0, t.waves * threads / s.c.busy_area);
+  t.padding = grid.PaddingShare();
   t.efficiency =
       std::min(1.0, s.c.efficiency * s.c.shape / (1 + s.c.tile_penalty * (1 / rows + 1 / columns)));
 
@@ -129,7 +134,8 @@ GemmTime WithTile(const TimingDevice& d, const GemmProblem& p, const Shared& s, 
                                    .bytes = p.input_bytes,
                                    .flops = 2 * p.batch * p.m * p.n * p.k,
                                    .rate = p.peak * s.c.efficiency,
-                                   .seconds = t.units_seconds});
+                                   .seconds = t.units_seconds,
+                                   .steady = !conditions_.eager && !p.tensor});
 
   // Blocks that run together cover `across` columns of tiles and `down` rows of tiles, close to a
   // square or along n first; each group reads the panels of the other matrix again.
@@ -142,7 +148,7 @@ GemmTime WithTile(const TimingDevice& d, const GemmProblem& p, const Shared& s, 
                    s.a * s.keep_a * (std::max(tiles_n / across, 1.0) - 1);
   t.memory_bytes = s.first_bytes + t.reread_bytes;
   t.memory_seconds =
-      StreamSeconds(d, s, s.first_bytes + t.reread_bytes / d[Constant::kMemoryReread]);
+      StreamSeconds(d, s.sustained, s.first_bytes + t.reread_bytes / d[Constant::kMemoryReread]);
   // Blocks of a cluster load the operand that they share once.
   const double shared =
       p.tensor ? std::max(rows, columns) * (1 - 1 / d[Constant::kTensorCluster]) : 0;
@@ -152,18 +158,19 @@ GemmTime WithTile(const TimingDevice& d, const GemmProblem& p, const Shared& s, 
     // Every part writes 4-byte sums; a last pass reads them and writes the result.
     t.split_seconds = s.c.split + p.batch * p.m * p.n * 4 * split * 1.5 / s.cache_rate;
   }
-  if (std::max({t.units_seconds, t.memory_seconds, t.cache_seconds}) + t.split_seconds >= best) {
-    t.seconds = std::numeric_limits<double>::infinity();
-    return t;
+  t.seconds = std::max({t.units_seconds, t.memory_seconds, t.cache_seconds}) + t.split_seconds;
+  if (t.seconds < best) {  // else the norm, which is no less, need not be worked out
+    t.seconds =
+        Overlap(s.c.overlap, t.units_seconds, t.memory_seconds, t.cache_seconds) + t.split_seconds;
   }
-  t.seconds =
-      Overlap(s.c.overlap, t.units_seconds, t.memory_seconds, t.cache_seconds) + t.split_seconds;
+  AddLaunch(t);
   return t;
 }
 
-// A product with a vector on vector units is no tiled kernel: every unit streams its share of the
-// matrix and multiplies as it comes.
-GemmTime WithVector(const TimingDevice& d, const GemmProblem& p, const Shared& s) {
+GemmTime GemmTimer::Vector() const {
+  const TimingDevice& d = device_;
+  const GemmProblem& p = problem_;
+  const Shared& s = *shared_;
   GemmTime t;
   t.tiles = d.units;
   t.waves = 1;
@@ -171,63 +178,17 @@ GemmTime WithVector(const TimingDevice& d, const GemmProblem& p, const Shared& s
   t.units_seconds = 2 * p.batch * p.m * p.n * p.k / (p.peak * s.c.efficiency);
   t.tile_seconds = t.units_seconds;
   t.memory_bytes = s.first_bytes;
-  t.memory_seconds = StreamSeconds(d, s, t.memory_bytes);
+  t.memory_seconds = StreamSeconds(d, s.sustained, t.memory_bytes);
   t.cache_bytes = s.a + s.w + s.out;
   t.cache_seconds = t.cache_bytes / s.cache_rate;
   t.seconds = std::max({t.units_seconds, t.memory_seconds, t.cache_seconds});
+  AddLaunch(t);
   return t;
 }
 
-void AddSurroundings(const TimingDevice& d, const GemmProblem& p, const Conditions& conditions,
-                     const Shared& s, GemmTime* t) {
-  t->launch_seconds = d[conditions.eager ? Constant::kLaunchEager : Constant::kLaunchGraph];
-  if (p.bias) {
-    // The bias is spread over the result by a kernel of its own; the product then adds to it.
-    t->launch_seconds += d[conditions.eager ? Constant::kLaunchNext : Constant::kLaunchGraph];
-    t->prepare_seconds += s.out / s.sustained;
-  }
-  if (p.quantize) {
-    // One pass finds the largest value, one converts: 16-bit activations twice in, 8-bit out.
-    t->launch_seconds += d[Constant::kLaunchQuantize];
-    const double bytes = p.batch * p.m * p.k * (2 + 2 + p.input_bytes);
-    t->prepare_seconds += bytes * s.miss_a / s.sustained + bytes * (1 - s.miss_a) / s.cache_rate;
-  }
-  t->seconds += t->launch_seconds + t->prepare_seconds;
-}
-
-}  // namespace
-
-GemmTime GemmWithTile(const TimingDevice& device, const GemmProblem& problem,
-                      const Conditions& conditions, Tile tile, int split) {
-  const Shared shared = Prepare(device, problem, conditions);
-  GemmTime time = WithTile(device, problem, shared, tile, split);
-  AddSurroundings(device, problem, conditions, shared, &time);
-  return time;
-}
-
-GemmTime ExpectedGemm(const TimingDevice& device, const GemmProblem& problem,
-                      const Conditions& conditions) {
-  const Shared shared = Prepare(device, problem, conditions);
-  const bool batched = problem.batch > 1;
-  const std::span<const Tile> tiles = problem.tensor ? TensorTiles()
-                                      : batched      ? VectorBatchedTiles()
-                                                     : VectorTiles();
-  GemmTime best;
-  if (!problem.tensor && std::min(problem.m, problem.n) == 1) {
-    best = WithVector(device, problem, shared);
-  }
-  for (const Tile tile : tiles) {
-    if (!problem.tensor && batched && tile.rows < device[Constant::kVectorBatchedRows]) continue;
-    for (const int split : KSplits()) {
-      if (split > 1 && (batched || split > problem.k / 64)) break;
-      const GemmTime time =
-          WithTile(device, problem, shared, tile, split,
-                   best.tiles == 0 ? std::numeric_limits<double>::infinity() : best.seconds);
-      if (best.tiles == 0 || time.seconds < best.seconds) best = time;
-    }
-  }
-  AddSurroundings(device, problem, conditions, shared, &best);
-  return best;
+void GemmTimer::AddLaunch(GemmTime& t) const {
+  t.launch_seconds = device_[conditions_.eager ? Constant::kLaunchEager : Constant::kLaunchGraph];
+  t.seconds += t.launch_seconds;
 }
 
 }  // namespace dlcost

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <limits>
+#include <memory>
 #include <optional>
 
-#include "estimator/roofline/tiles.h"
 #include "estimator/roofline/timing_device.h"
+#include "models/algorithms/execution.h"
 
 namespace dlcost {
 
@@ -19,14 +21,10 @@ struct GemmProblem {
   // implicit GEMM, weights stored in fewer bits.
   std::optional<double> activation_bytes, weight_bytes;
   double extra_bytes = 0;  // other operands: a residual, a bias
-  bool bias = false;       // added by a kernel of its own, as frameworks do in eager mode
-  bool quantize = false;   // the activations arrive in 16 bits and are quantized first
 };
 
-// One way to run it, and where its time goes. Times in seconds.
+// Where the time of one way to run it goes. Times in seconds.
 struct GemmTime {
-  Tile tile{1, 1};
-  int split = 1;
   double tiles = 0, waves = 0;  // tiles of all parts; rounds over the units, the last one included
   double busy = 1;              // how much of a unit one tile keeps busy
   double padding = 0;           // share of the executed arithmetic that is padding of m, n and k
@@ -39,16 +37,30 @@ struct GemmTime {
   double cache_bytes = 0;  // tiles' operands through the last-level cache
   double cache_seconds = 0;
   double split_seconds = 0;
-  double prepare_seconds = 0;  // bias or quantization kernels
   double launch_seconds = 0;
   double seconds = 0;  // all together
 };
 
-// The fastest of the library's tiles and splits.
-GemmTime ExpectedGemm(const TimingDevice& device, const GemmProblem& problem,
-                      const Conditions& conditions);
-// With a given tile and split.
-GemmTime GemmWithTile(const TimingDevice& device, const GemmProblem& problem,
-                      const Conditions& conditions, Tile tile, int split);
+// The times of the problem in different tiles: what they share is worked out once.
+class GemmTimer {
+ public:
+  GemmTimer(const TimingDevice& device, const GemmProblem& problem, const Conditions& conditions);
+
+  // In the tiles of `grid`, whose extents are the problem's. A time that is clearly no less than
+  // `best` before the launch need not be exact.
+  GemmTime Tiled(const TileGrid& grid, double best = std::numeric_limits<double>::infinity()) const;
+  // A product with a vector on vector units is no tiled kernel: every unit streams its share of the
+  // matrix and multiplies as it comes.
+  GemmTime Vector() const;
+
+ private:
+  struct Shared;
+  void AddLaunch(GemmTime& time) const;
+
+  const TimingDevice& device_;
+  const GemmProblem& problem_;
+  const Conditions& conditions_;
+  std::shared_ptr<const Shared> shared_;
+};
 
 }  // namespace dlcost

@@ -15,20 +15,17 @@ struct RecurrentProblem {
   double register_bytes = 0;  // register files of all units; 0: unknown, no persistent kernel
 };
 
-struct RecurrentTime {
-  bool persistent = false;  // one kernel keeps the weights in registers and synchronizes per step
-  double product_seconds = 0;  // of one step
-  double pointwise_seconds = 0;
-  double step_seconds = 0;
-  double launch_seconds = 0;
-  double seconds = 0;
+// Of one step, in seconds.
+struct StepTime {
+  double product = 0;  // arithmetic, and what it waits for
+  double wait = 0;     // gates as a kernel of their own, or the synchronization of all units
+  double seconds() const { return product + wait; }
 };
 
-// Every step as one product and one elementwise kernel.
-RecurrentTime ExpectedRecurrentSteps(const TimingDevice& device, const RecurrentProblem& problem,
-                                     const Conditions& conditions);
-// One persistent kernel; `seconds` is 0 where the weights do not fit in the registers.
-RecurrentTime ExpectedPersistent(const TimingDevice& device, const RecurrentProblem& problem,
-                                 const Conditions& conditions);
+// The elementwise kernel that follows the product of every step.
+double GatesSeconds(const TimingDevice& device, const RecurrentProblem& problem);
+// One kernel keeps the weights in registers and synchronizes per step. Whether they fit:
+bool FitsRegisters(const RecurrentProblem& problem);
+StepTime PersistentStep(const TimingDevice& device, const RecurrentProblem& problem);
 
 }  // namespace dlcost

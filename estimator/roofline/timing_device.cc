@@ -58,6 +58,7 @@ double UnderPower(const TimingDevice& device, const PoweredWork& work) {
   const double limit = PowerLimit(device, work.tensor, work.bytes);
   const double hot = work.tensor ? work.flops / limit : work.seconds * work.rate / limit;
   if (hot <= work.seconds) return work.seconds;
+  if (work.steady) return hot;
   const double cooled = 1 - std::exp(-work.seconds / device[Constant::kBurstTime]);
   return work.seconds + (hot - work.seconds) * cooled;
 }
@@ -65,6 +66,8 @@ double UnderPower(const TimingDevice& device, const PoweredWork& work) {
 double CacheRate(const TimingDevice& device) {
   return device.units * device.clock * device[Constant::kCacheRate];
 }
+
+double RoundUp(double value, double multiple) { return std::ceil(value / multiple) * multiple; }
 
 double Overlap(double p, double a, double b, double c) {
   const double longest = std::max({a, b, c});

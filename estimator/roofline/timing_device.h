@@ -52,6 +52,9 @@ struct PoweredWork {
   double flops = 0;
   double rate = 0;  // of the main loop, FLOP/s
   double seconds = 0;
+  // The board has been at work for long: vector units run at the clock that its power carries.
+  // Otherwise they start at full clock, after a pause. (Matrix units: ApplySustainedPower.)
+  bool steady = false;
 };
 
 // What the work takes in seconds on the power that the board has. Boards start a kernel at full
@@ -62,6 +65,9 @@ double UnderPower(const TimingDevice& device, const PoweredWork& work);
 
 // Bytes per second that the last-level cache delivers to all units.
 double CacheRate(const TimingDevice& device);
+
+// The least multiple of `multiple` that is no less than `value`.
+double RoundUp(double value, double multiple);
 
 // (a^p + b^p + c^p)^(1/p) of times in seconds; p = 1 adds, large p takes the longest.
 double Overlap(double p, double a, double b, double c = 0);

@@ -56,12 +56,13 @@ Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& opti
   const AttentionConstants& constants = library.attention;
   const Count sharing = std::max(Count(1), nest.q_heads / std::max(Count(1), nest.kv_heads));
   // Packing makes rows of heads, which then all see the same keys: no mask within the tile.
-  const bool packed = nest.q_len * sharing <= Count(constants.rows) && sharing > Count(1);
+  const bool packed = nest.q_len * sharing <= Count(constants.most_shared) && sharing > Count(1);
   AttentionNest tiled = nest;
   if (packed) tiled.q_len = nest.q_len * sharing;
   if (packed) tiled.causal = false;
   const Count heads = nest.batch * (packed ? nest.kv_heads : nest.q_heads);
-  const Count rows = std::min(Count(constants.rows), RoundUp(tiled.q_len, constants.decode_rows));
+  const Count widest = options.rows > 0 ? options.rows : constants.rows;
+  const Count rows = std::min(widest, RoundUp(tiled.q_len, constants.decode_rows));
   const Count columns = constants.columns;
 
   const Count depth = nest.qk_dim + nest.v_dim;

@@ -101,7 +101,8 @@ std::optional<std::string> WhyNot(Algorithm algorithm, const ConvNest& nest, DTy
 
 Execution DirectConv(const ConvNest& nest, const ConvOptions& options) {
   const GemmNest gemm = AsGemm(nest);
-  Stage stage{.name = "direct"};
+  // A block of threads computes outputs of one channel.
+  Stage stage{.name = "direct", .grid = GridOf(gemm, {.m = 128, .n = 1, .k = 1})};
   stage.terms.push_back({.what = fmt::format("products {} outputs x {}", gemm.m * gemm.n, gemm.k),
                          .kind = TermKind::kProducts,
                          .type = options.type,
@@ -119,18 +120,23 @@ Execution DepthwiseConv(const ConvNest& nest, const ConvOptions& options) {
   execution.algorithm = Algorithm::kDepthwise;
   execution.name = "depthwise";
   execution.stages[0].name = "depthwise";
+  execution.stages[0].grid.reset();  // it streams
   return execution;
 }
 
 Execution ImplicitGemmConv(const ConvNest& nest, const ConvOptions& options,
                            const Library& library) {
-  const TileGrid grid = GridOf(AsGemm(nest), options.tile);
+  const TileGrid grid = GridOf(AsGemm(nest), options.tile, options.split_k);
   Stage stage{.name = "implicit product", .grid = grid};
   stage.terms =
       ProductTerms(grid, {.pipe = options.pipe, .type = options.type, .tile = options.tile},
                    library.conv_epilogue);
   Execution execution{.algorithm = Algorithm::kImplicitGemm,
                       .name = fmt::format("implicit_gemm {}x{}", options.tile.m, options.tile.n)};
+  if (grid.split_k > Count(1)) {
+    execution.name += fmt::format(" split-k {}", grid.split_k);
+    AddSplitTraffic(stage, OutputElements(nest), options.type);
+  }
   if (options.convert_layout) {
     execution.stages.push_back(Conversion("input", InputElements(nest), options));
     execution.stages.push_back(Conversion("weight", WeightElements(nest), options));

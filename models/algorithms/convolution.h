@@ -13,7 +13,8 @@ namespace dlcost {
 struct ConvOptions {
   Pipe pipe = Pipe::kVector;
   DType type = DType::kFloat32;
-  TileShape tile;  // of the product, where the algorithm has one: m positions, n channels
+  TileShape tile;     // of the product, where the algorithm has one: m positions, n channels
+  Count split_k = 1;  // thread blocks that share one tile of an implicit product
   // Tensors are NCHW in memory; a kernel that wants NHWC converts input, weight and output.
   bool convert_layout = false;
 };
@@ -39,6 +40,9 @@ Execution Im2colConv(const ConvNest& nest, const ConvOptions& options, const Lib
 // Fused: all but the filter transform in one kernel, whose blocks share 32 tiles.
 Execution FusedWinogradConv(const ConvNest& nest, int outputs, const ConvOptions& options,
                             const Library& library);
+// The products between separate transforms, one for each frequency: m tiles (of the batch as it is
+// padded), n filters, k channels.
+GemmNest NonfusedWinogradProducts(const ConvNest& nest, int outputs, const Library& library);
 Execution NonfusedWinogradConv(const ConvNest& nest, int outputs, const ConvOptions& options,
                                const Library& library);
 // Tiles of edge `tile`, overlapping by the filter's extent less one.

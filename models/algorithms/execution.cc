@@ -5,7 +5,7 @@
 namespace dlcost {
 namespace {
 
-constexpr std::array<std::string_view, 16> kAlgorithmNames = {"none",
+constexpr std::array<std::string_view, 17> kAlgorithmNames = {"none",
                                                               "direct",
                                                               "implicit_gemm",
                                                               "im2col_gemm",
@@ -20,7 +20,8 @@ constexpr std::array<std::string_view, 16> kAlgorithmNames = {"none",
                                                               "recurrent_steps",
                                                               "recurrent_input_gemm",
                                                               "recurrent_persistent",
-                                                              "reduction"};
+                                                              "reduction",
+                                                              "systolic_gemm"};
 
 constexpr std::array<std::string_view, 7> kTermKindNames = {
     "products", "padding", "skipped", "transform", "reduction", "epilogue", "pointwise"};

@@ -31,6 +31,7 @@ enum class Algorithm {
   kRecurrentInputGemm,     // all inputs in one product, then one product per step
   kRecurrentPersistent,    // one product for the inputs, then one kernel that keeps the weights
   kReduction,              // reduction or normalization over rows
+  kSystolic,               // a product on systolic arrays
 };
 std::string_view Name(Algorithm algorithm);  // "implicit_gemm", "winograd", "flash", ...
 std::optional<Algorithm> ParseAlgorithm(std::string_view name);
@@ -80,6 +81,10 @@ struct TileGrid {
   Count batch = 1, m, n, k;
   Count tile_m, tile_n, tile_k;
   Count split_k = 1;
+  Count slices = 1;  // thread groups of a block that share k
+  // Products that a block does for each of its outputs: the frequencies of a fused Winograd tile,
+  // the real products of a complex one.
+  Count planes = 1;
 
   Count padded_m() const { return RoundUp(m, tile_m); }
   Count padded_n() const { return RoundUp(n, tile_n); }

@@ -71,6 +71,7 @@ Execution FftConv(const ConvNest& nest, int tile, const ConvOptions& options,
              fft.product);
   Stage product{.name = "complex product", .grid = grid};
   const int real_products = fft.gauss ? 3 : 4;
+  product.grid->planes = real_products;
   const Count results = frequencies * grid.padded_m() * grid.padded_n();
   const Count all = results * grid.k * real_products;
   const Count needed = frequencies * grid.m * grid.n * grid.k * real_products;

@@ -27,7 +27,8 @@ TileGrid GridOf(const GemmNest& nest, const TileShape& tile, Count split_k) {
           .tile_m = tile.m,
           .tile_n = tile.n,
           .tile_k = tile.k,
-          .split_k = split_k};
+          .split_k = split_k,
+          .slices = tile.slices};
 }
 
 std::vector<Term> ProductTerms(const TileGrid& grid, const GemmOptions& options,
@@ -69,6 +70,13 @@ std::vector<Term> ProductTerms(const TileGrid& grid, const GemmOptions& options,
   return terms;
 }
 
+void AddSplitTraffic(Stage& stage, Count outputs, DType type) {
+  const Count size = std::max(4, Bits(type) / 8);
+  const Bytes parts(outputs * size * (stage.grid->split_k - 1));
+  stage.extra_read += parts;
+  stage.extra_written += parts;
+}
+
 Execution TiledGemm(const GemmNest& nest, const GemmOptions& options, const Library& library) {
   const TileGrid grid = GridOf(nest, options.tile, options.split_k);
   Stage stage{.name = "product", .grid = grid};
@@ -81,11 +89,7 @@ Execution TiledGemm(const GemmNest& nest, const GemmOptions& options, const Libr
                            .instructions = library.gemm_accumulate *
                                            (nest.batch * grid.padded_m() * grid.padded_n())});
   }
-  if (grid.split_k > Count(1)) {
-    const Count size = std::max(4, Bits(options.type) / 8);
-    stage.extra_read = Bytes(outputs * size * (grid.split_k - 1));
-    stage.extra_written = stage.extra_read;
-  }
+  if (grid.split_k > Count(1)) AddSplitTraffic(stage, outputs, options.type);
   Execution execution{
       .algorithm = Algorithm::kTiledGemm,
       .name = fmt::format("gemm {}x{}x{}", options.tile.m, options.tile.n, options.tile.k)};

@@ -22,6 +22,9 @@ TileGrid GridOf(const GemmNest& nest, const TileShape& tile, Count split_k = 1);
 std::vector<Term> ProductTerms(const TileGrid& grid, const GemmOptions& options,
                                const Instructions& per_output);
 
+// Traffic of the parts of k beyond the first, which add their sums to the outputs in memory.
+void AddSplitTraffic(Stage& stage, Count outputs, DType type);
+
 // Tiled product. Split-k parts beyond the first add their sums to C in memory: that is the extra
 // traffic, in `type`'s size but at least 4 bytes (partial sums stay fp32).
 Execution TiledGemm(const GemmNest& nest, const GemmOptions& options, const Library& library);

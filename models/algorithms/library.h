@@ -18,6 +18,27 @@ struct TileShape {
   int resident = 1;     // blocks that run on one unit (SM, core) at a time
 };
 
+// How cuBLAS ranks tiles for products on vector units where it has no model of their time: by how
+// full the tiles are and how full the waves over the units. Of tiles with the same value the first
+// wins; k does not enter.
+struct OccupancyRule {
+  struct Tile {
+    TileShape shape;  // `resident` blocks of it are the places of a unit
+    double value;     // of a wave without idle places
+  };
+  std::span<const Tile> tiles;  // empty: the library has another rule
+  // A wave loses this much of its value, over the places of a unit, where all places are idle.
+  double idle = 3;
+  // Taken before all others where its blocks per unit are no more than `few`.
+  TileShape small;
+  double few = 0;
+  // Taken before all others where its blocks per unit are at least `many` and 64, 2 and 16 divide
+  // m, n and k. 0: there is none.
+  TileShape large;
+  double many = 0;
+  bool splits = false;  // blocks share k while they are fewer than the places
+};
+
 struct MatrixVectorConstants {
   int chunk;           // elements of a row that the threads of one group take per step
   int adds_per_chunk;  // additions that join their sums
@@ -32,6 +53,7 @@ struct WinogradConstants {
   std::span<const Group> groups;
   std::span<const int> filters;  // filters per block, the largest first
   int nonfused_tile;             // m of F(m x m, r x r) with separate transforms
+  int nonfused_images;           // which pad the batch to a multiple of this
   int longest_nonfused;          // filter extent up to which these are offered
 };
 
@@ -45,6 +67,7 @@ struct FftConstants {
 struct AttentionConstants {
   int rows, columns;  // query and key positions per step; columns divide rows
   int decode_rows;    // least number of rows that a product pads to when there are few queries
+  int most_shared;    // queries that share a key-value head and fit one tile
 };
 
 struct Library {
@@ -52,6 +75,8 @@ struct Library {
   std::string_view covers;  // "cuDNN 6 to 7, cuBLAS 8 to 10 on Maxwell and Pascal"
   // Matrix products, rows and columns as in the nest (row-major C). Preferred first.
   std::span<const TileShape> gemm_vector, gemm_tensor;
+  // Which of them runs: weights with rows of activations, and strided-batched products.
+  OccupancyRule linear, batched;
   // Convolution as implicit product: rows are output positions, columns output channels.
   std::span<const TileShape> conv_vector, conv_tensor;
   Instructions gemm_scale;       // per output of a tile: alpha
@@ -65,7 +90,8 @@ struct Library {
   int tensor_flops_per_instruction;  // of one warp-wide matrix instruction, fp16; 0: none or varied
 };
 
-// The generation for an architecture as device files name it ("Pascal", "Ampere", ...); the generic
+// The generation for an architecture as device files name it ("Pascal", "Ampere", ...), with its
+// compute capability where there is one ("Pascal 6.0"); the generic
 // one for an architecture that is not listed.
 const Library& LibraryFor(std::string_view architecture);
 std::span<const Library> Libraries();

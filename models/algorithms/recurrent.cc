@@ -20,10 +20,16 @@ Stage Repeated(const GemmNest& nest, Count launches, bool accumulate,
                const RecurrentOptions& options, const Library& library) {
   GemmNest all = nest;
   all.batch = launches;
-  Stage stage = TiledGemm(all, ToGemm(options, accumulate), library).stages[0];
+  GemmOptions gemm = ToGemm(options, accumulate);
+  gemm.tile = options.step_tile.value_or(options.tile);
+  gemm.split_k = options.step_split;
+  // One sample leaves nothing to tile: every step is a matrix-vector product.
+  const bool vector = nest.m == Count(1) && options.pipe == Pipe::kVector;
+  Stage stage = vector ? MatrixVector(all, options.type, library).stages[0]
+                       : TiledGemm(all, gemm, library).stages[0];
   stage.name = "step";
   stage.launches = launches;
-  stage.grid->batch = 1;
+  if (stage.grid) stage.grid->batch = 1;
   return stage;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "models/algorithms/gemm.h"
 
 namespace dlcost {
@@ -7,7 +9,9 @@ namespace dlcost {
 struct RecurrentOptions {
   Pipe pipe = Pipe::kVector;
   DType type = DType::kFloat32;
-  TileShape tile;
+  TileShape tile;  // of the products, the steps' too unless step_tile says other
+  std::optional<TileShape> step_tile;
+  Count step_split = 1;  // thread blocks that share one tile of a step
 };
 
 // RNN, GRU and LSTM layers in three ways. All do the same products; they differ in launches and in

@@ -121,7 +121,8 @@ Execution FusedWinogradConv(const ConvNest& nest, int outputs, const ConvOptions
                         .k = nest.in_channels,
                         .tile_m = group.images * group.rows * group.columns,
                         .tile_n = block,
-                        .tile_k = 1};
+                        .tile_k = 1,
+                        .planes = t.products};
   Execution execution{.algorithm = Algorithm::kWinograd,
                       .name = TileName("winograd", nest, outputs),
                       .workspace = filter.extra_written};
@@ -129,12 +130,22 @@ Execution FusedWinogradConv(const ConvNest& nest, int outputs, const ConvOptions
   return execution;
 }
 
+GemmNest NonfusedWinogradProducts(const ConvNest& nest, int outputs, const Library& library) {
+  const TileTransforms t = TransformsOf(nest, outputs);
+  const Tiles tiles = TilesOf(nest, outputs);
+  const Count images = RoundUp(nest.batch, library.winograd.nonfused_images);
+  return {.batch = t.products,
+          .m = images * tiles.rows * tiles.columns,
+          .n = nest.out_channels,
+          .k = nest.in_channels};
+}
+
 Execution NonfusedWinogradConv(const ConvNest& nest, int outputs, const ConvOptions& options,
                                const Library& library) {
   RequireValid(Algorithm::kWinogradNonfused, nest, options.type);
   const TileTransforms t = TransformsOf(nest, outputs);
-  const Tiles tiles = TilesOf(nest, outputs);
-  const Count used = nest.batch * tiles.rows * tiles.columns;
+  const GemmNest gemm = NonfusedWinogradProducts(nest, outputs, library);
+  const Count used = gemm.m;
   const Bytes input_bytes = SizeOf(options.type, used * nest.in_channels * t.products);
   const Bytes output_bytes = SizeOf(options.type, used * nest.out_channels * t.products);
 
@@ -144,12 +155,25 @@ Execution NonfusedWinogradConv(const ConvNest& nest, int outputs, const ConvOpti
   input.extra_written = input_bytes;
   Stage filter = FilterTransform(nest, t, options.type);
 
-  const GemmNest gemm{
-      .batch = t.products, .m = used, .n = nest.out_channels, .k = nest.in_channels};
   Execution execution =
       TiledGemm(gemm, {.pipe = options.pipe, .type = options.type, .tile = options.tile}, library);
   Stage& product = execution.stages[0];
   product.name = "batched product";
+  // Images that only fill up the batch are padding.
+  const Tiles tiles = TilesOf(nest, outputs);
+  const Count needed =
+      t.products * nest.batch * tiles.rows * tiles.columns * nest.in_channels * nest.out_channels;
+  const Count filled = MacsOf(gemm) - needed;
+  if (filled > Count(0)) {
+    product.terms[0].instructions.fma = needed;
+    product.terms.push_back(
+        {.what = fmt::format("images {} -> {}", nest.batch,
+                             RoundUp(nest.batch, library.winograd.nonfused_images)),
+         .kind = TermKind::kPadding,
+         .pipe = options.pipe,
+         .type = options.type,
+         .instructions = {.fma = filled}});
+  }
   product.extra_read += input_bytes + filter.extra_written;
   product.extra_written += output_bytes;
 

@@ -37,7 +37,21 @@ void AddAttention(OpCost& cost, const AttentionCore& core) {
   const DType softmax = core.softmax_type == DType::kUndefined ? core.type : core.softmax_type;
   const Count scores = core.Scores();
   const Count per_score = Count(core.qk_dim) + Count(core.v_dim);
-  cost.work.Add(OpClass::kMac, core.type, scores * per_score);
+  const AttentionNest nest{.batch = core.batch,
+                           .q_heads = core.q_heads,
+                           .kv_heads = core.kv_heads,
+                           .q_len = core.q_len,
+                           .kv_len = core.kv_len,
+                           .qk_dim = core.qk_dim,
+                           .v_dim = core.v_dim,
+                           .causal = core.causal,
+                           .cached = core.cached};
+  cost.nest = nest;
+  if (cost.parts.empty()) {
+    cost.work.Add(OpClass::kMac, core.type, scores * per_score);
+  } else {
+    cost.AddPart("attention", nest, core.type);
+  }
   cost.work.Add(OpClass::kMul, core.type, scores);
   if (core.softcap) {
     cost.work.Add(OpClass::kDiv, core.type, scores);
@@ -63,14 +77,6 @@ void AddAttention(OpCost& cost, const AttentionCore& core) {
     cost.valid_macs = Macs(valid * core.q_heads * per_score);
     cost.note = "all scores are counted, masked ones included";
   }
-  cost.nest = AttentionNest{.batch = core.batch,
-                            .q_heads = core.q_heads,
-                            .kv_heads = core.kv_heads,
-                            .q_len = core.q_len,
-                            .kv_len = core.kv_len,
-                            .qk_dim = core.qk_dim,
-                            .v_dim = core.v_dim,
-                            .causal = core.causal};
 }
 
 }  // namespace dlcost

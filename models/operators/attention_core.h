@@ -20,6 +20,7 @@ struct AttentionCore {
   int added_masks = 0;
   bool softcap = false;
   bool causal = false;
+  bool cached = false;  // AttentionNest::cached
   // Query i sits at key position offset + i; it sees `left` keys before and `right` keys after
   // that, -1: all.
   std::int64_t offset = 0, left = -1, right = -1;
@@ -30,7 +31,7 @@ struct AttentionCore {
   Count Scores() const { return Rows() * kv_len; }
 };
 
-// Adds work, valid MACs, nest and note.
+// Adds work, valid MACs, nest and note; behind other parts (a projection), a part of its own.
 void AddAttention(OpCost& cost, const AttentionCore& core);
 
 // Scores that are not masked, per head and sample with `kv_len` keys.

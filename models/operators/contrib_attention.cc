@@ -66,6 +66,7 @@ MultiHead ReadMultiHead(const OpContext& ctx, const HeadInputs& at) {
   m.new_keys = m.cached_keys ? 0 : core.kv_len;
   std::int64_t buffer = core.kv_len;
   if (ctx.HasInput(at.past_key)) {
+    core.cached = true;
     RequireRank(ctx, at.past_key, 4);
     const std::int64_t past = ctx.InputDim(at.past_key, 2);
     const bool shared = ctx.HasInput(at.past_length);

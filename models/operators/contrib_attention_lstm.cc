@@ -57,28 +57,33 @@ OpCost CostAttentionLstm(const OpContext& ctx) {
   const DType type = ctx.InputType(0);
   const Count samples = Count(a.steps) * a.batch;
   for (std::int64_t d = 0; d < a.directions; ++d) {
-    cost.work.Add(OpClass::kMac, type, samples * a.hidden * 4 * (Count(a.wide) + Count(a.hidden)));
     cost.work.Add(LstmCellWork(ctx, d, samples * a.hidden));
     const Count looked = samples * a.memory;  // positions, over all steps
-    cost.work.Add(OpClass::kMac, type, Count(a.batch) * a.memory * a.depth * a.attn);
-    if (ctx.HasInput(kQueryLayer)) cost.work.Add(OpClass::kMac, type, samples * a.hidden * a.attn);
     cost.work.Add(OpClass::kAdd, type, looked * a.attn);
     cost.work.Add(OpClass::kTrig, type, looked * a.attn);
-    cost.work.Add(OpClass::kMac, type, looked * a.attn);
     AddSoftmax(cost.work, type, looked, a.memory > 0 ? samples : Count(0));
-    cost.work.Add(OpClass::kMac, type, looked * a.depth);
-    if (ctx.HasInput(kLayer)) {
-      cost.work.Add(OpClass::kMac, type,
-                    samples * (Count(a.depth) + Count(a.hidden)) * a.attention);
-    }
   }
-  cost.nest = RecurrentNest{.directions = a.directions,
+  const auto product = [&](std::string_view name, Count m, Count n, Count k) {
+    cost.AddPart(name, GemmNest{.batch = a.directions, .m = m, .n = n, .k = k}, type);
+  };
+  product("memory layer", Count(a.batch) * a.memory, a.attn, a.depth);
+  const RecurrentNest cells{.directions = a.directions,
                             .steps = a.steps,
                             .batch = a.batch,
                             .input = a.wide,
                             .hidden = a.hidden,
                             .gates = 4,
                             .cell = "LSTM"};
+  cost.AddPart("cells", cells, type);
+  cost.nest = cells;
+  if (ctx.HasInput(kQueryLayer)) product("query layer", samples, a.attn, a.hidden);
+  // Scores and contexts: a vector against the memory of its sample, every step.
+  const Count lookups = Count(a.directions) * samples;
+  cost.AddPart("scores", GemmNest{.batch = lookups, .m = 1, .n = a.memory, .k = a.attn}, type);
+  cost.AddPart("context", GemmNest{.batch = lookups, .m = 1, .n = a.depth, .k = a.memory}, type);
+  if (ctx.HasInput(kLayer)) {
+    product("attention layer", samples, a.attention, Count(a.depth) + Count(a.hidden));
+  }
   return cost;
 }
 

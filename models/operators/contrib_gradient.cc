@@ -128,7 +128,7 @@ OpCost CostConvGrad(const OpContext& ctx) {
   AddConv(forward, conv, ctx.InputType(0));
   for (const int gradient : {0, 1}) {
     if (!ctx.HasOutput(gradient)) continue;
-    cost.work.Add(forward.work);
+    cost.AddPart(gradient == 0 ? "dX" : "dW", forward.nest, ctx.InputType(0));
     cost.valid_macs += forward.valid_macs;
   }
   if (ctx.HasOutput(2)) {

@@ -46,8 +46,11 @@ std::optional<std::vector<std::int64_t>> GlobalTokens(const OpContext& ctx) {
 
 void AddProjection(OpCost& cost, const OpContext& ctx, int weight, Count tokens, Count thirds) {
   const Shape& w = ctx.InputShape(weight);
-  const Count projected = tokens * thirds * (w.At(-1) / 3);
-  cost.work.Add(OpClass::kMac, ctx.InputType(0), projected * w[0]);
+  const Count columns = thirds * (w.At(-1) / 3), projected = tokens * columns;
+  cost.AddPart(
+      "projection",
+      GemmNest{.m = tokens, .n = columns, .k = w[0], .b_input = weight, .b_is_weight = true},
+      ctx.InputType(0));
   cost.work.Add(OpClass::kAdd, DType::kFloat32, projected);
   if (Quantized(ctx)) AddRequantize(cost.work, projected);
 }
@@ -80,11 +83,16 @@ OpCost CostLongformer(const OpContext& ctx) {
     if (count == 0) continue;
     AddProjection(cost, ctx, global_weight, count, 1);
     AddProjection(cost, ctx, global_weight, x[1], 2);
-    // Local queries see the global keys, global queries what is outside their window.
-    const Count more =
-        ((Count(x[1]) - Count(count)) * count + Count(count) * (Count(x[1]) - Count(core.kv_len))) *
-        core.q_heads;
-    cost.work.Add(OpClass::kMac, core.type, more * (Count(core.qk_dim) + Count(core.v_dim)));
+    // Local queries see the global keys, global queries what is outside their window: as many
+    // scores per global token as there are local tokens and tokens outside a window.
+    const AttentionNest global{.q_heads = core.q_heads,
+                               .kv_heads = core.kv_heads,
+                               .q_len = count,
+                               .kv_len = Count(x[1]) * 2 - Count(count) - Count(core.kv_len),
+                               .qk_dim = core.qk_dim,
+                               .v_dim = core.v_dim};
+    const Count more = global.q_heads * global.q_len * global.kv_len;
+    cost.AddPart("global attention", global, core.type);
     cost.work.Add(OpClass::kMul, core.type, more);
     AddSoftmax(cost.work, core.softmax_type, more, 0);
   }
@@ -141,7 +149,23 @@ OpCost CostDecoder(const OpContext& ctx) {
   }
   const Count width = ctx.InputDim(0, 2);
   const Count projected = Count(core.batch) * (Count(core.q_len) + new_keys * 2) * width;
-  cost.work.Add(OpClass::kMac, core.type, projected * width);
+  cost.AddPart("query projection",
+               GemmNest{.m = Count(core.batch) * core.q_len,
+                        .n = width,
+                        .k = width,
+                        .b_input = 2,
+                        .b_is_weight = true},
+               core.type);
+  if (new_keys > Count(0)) {
+    cost.AddPart("key and value projection",
+                 GemmNest{.m = Count(core.batch) * new_keys,
+                          .n = width * 2,
+                          .k = width,
+                          .a_input = 1,
+                          .b_input = 3,
+                          .b_is_weight = true},
+                 core.type);
+  }
   cost.work.Add(OpClass::kAdd, core.type, projected);
   AddAttention(cost, core);
   return cost;

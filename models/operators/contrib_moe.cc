@@ -109,16 +109,25 @@ OpCost CostExperts(const OpContext& ctx, const ExpertInputs& at) {
 
   Count per_pass;  // weights that a token meets in one expert
   const struct {
+    std::string_view name;
     int weight, bias, scale;
     std::string_view bits;
     std::int64_t out;
-  } layers[] = {{at.fc1, at.bias1, at.scale1, kBits[0], r.inner * (r.gated ? 2 : 1)},
-                {at.fc2, at.bias2, at.scale2, kBits[1], r.hidden},
-                {at.fc3, at.bias3, at.scale3, kBits[2], r.inner}};
+  } layers[] = {{"fc1", at.fc1, at.bias1, at.scale1, kBits[0], r.inner * (r.gated ? 2 : 1)},
+                {"fc2", at.fc2, at.bias2, at.scale2, kBits[1], r.hidden},
+                {"fc3", at.fc3, at.bias3, at.scale3, kBits[2], r.inner}};
   for (const auto& layer : layers) {
     if (!ctx.HasInput(layer.weight)) continue;
     const Count weights = WeightElements(ctx, layer.weight, layer.bits);
     per_pass += weights;
+    cost.AddPart(layer.name,
+                 GemmNest{.batch = r.active,
+                          .m = r.tokens,
+                          .n = layer.out,
+                          .k = layer.out > 0 ? weights / Count(layer.out) : Count(0),
+                          .b_input = layer.weight,
+                          .b_is_weight = true},
+                 type);
     if (ctx.HasInput(layer.bias)) cost.work.Add(OpClass::kAdd, type, r.passes * layer.out);
     if (!ctx.HasInput(layer.scale)) continue;
     const Shape& scale = ctx.InputShape(layer.scale);
@@ -126,7 +135,6 @@ OpCost CostExperts(const OpContext& ctx, const ExpertInputs& at) {
     cost.work.Add(OpClass::kConvert, type, weights * std::min(Count(r.experts), r.passes));
     cost.work.Add(OpClass::kMul, type, r.passes * layer.out * blocks);
   }
-  cost.work.Add(OpClass::kMac, type, r.passes * per_pass);
 
   const std::string activation = ctx.String("activation_type", "relu");
   const Count inner = r.passes * r.inner;
@@ -135,12 +143,7 @@ OpCost CostExperts(const OpContext& ctx, const ExpertInputs& at) {
   const Count outputs = r.tokens * r.hidden;
   cost.work.Add(OpClass::kMul, type, outputs * r.active);
   cost.work.Add(OpClass::kAdd, type, outputs * Count(r.active - 1));
-  cost.nest = GemmNest{.batch = r.active,
-                       .m = r.tokens,
-                       .n = r.inner,
-                       .k = r.inner > 0 ? per_pass / Count(r.inner) : Count(0),
-                       .b_input = at.fc1,
-                       .b_is_weight = true};
+  if (!cost.parts.empty()) cost.nest = cost.parts.front().nest;
   cost.note = fmt::format("{} of {} experts per token; all of them would be {} MACs", r.active,
                           r.experts, r.tokens * r.experts * per_pass);
   return cost;

@@ -52,12 +52,17 @@ OpCost CostOrderedAttention(const OpContext& ctx) {
   const Count tokens = Count(core.batch) * core.q_len;
   Macs projections;
   for (int w = kFirstWeight; w < kFirstWeight + 3; ++w) {
-    projections += Macs(tokens * ctx.InputShape(w).Elements());
+    const GemmNest projection{.m = tokens,
+                              .n = ctx.InputDim(w, 1),
+                              .k = ctx.InputDim(w, 0),
+                              .b_input = w,
+                              .b_is_weight = true};
+    projections += Macs(MacsOf(projection));
+    cost.AddPart("projection", projection, core.type);
     const Count projected = tokens * ctx.InputDim(w, 1);
     cost.work.Add(OpClass::kAdd, DType::kFloat32, projected);
     AddRequantize(cost.work, projected);
   }
-  cost.work.Add(OpClass::kMac, core.type, projections.count());
   AddAttention(cost, core);
   if (cost.valid_macs > Macs()) cost.valid_macs += projections;
   return cost;

@@ -64,6 +64,7 @@ Projected ReadProjected(const OpContext& ctx, const ProjectedInputs& at, DType t
   p.kv_width = w[1] - q_width;
   std::int64_t buffer = core.kv_len;
   if (ctx.HasInput(at.past)) {
+    core.cached = true;
     RequireRank(ctx, at.past, 5);
     const std::int64_t past = ctx.InputDim(at.past, 3);
     const bool shared = ctx.Int("past_present_share_buffer", 0) != 0;
@@ -97,7 +98,11 @@ OpCost CostProjected(const OpContext& ctx, const ProjectedInputs& at, DType type
              .filled = p.core.offset,
              .fresh = ctx.InputDim(0, 1)});
   const Count projected = p.tokens * (Count(p.q_width) + Count(p.kv_width));
-  cost.work.Add(OpClass::kMac, ctx.InputType(0), projected * p.input);
+  cost.AddPart(
+      "projection",
+      GemmNest{
+          .m = p.tokens, .n = Count(p.q_width) + p.kv_width, .k = p.input, .b_is_weight = true},
+      ctx.InputType(0));
   if (ctx.HasInput(at.bias)) cost.work.Add(OpClass::kAdd, type, projected);
   if (ctx.Int("do_rotary", 0) != 0) {
     const std::int64_t given = ctx.Int("rotary_embedding_dim", 0);
@@ -158,7 +163,10 @@ OpCost CostPacked(const OpContext& ctx) {
   core.v_dim = HeadSize(ctx.OutputShape(0).At(1), core.q_heads);
   core.added_masks = ctx.HasInput(5) ? 1 : 0;
   const Count projected = Count(ctx.InputDim(0, 0)) * columns;
-  cost.work.Add(OpClass::kMac, core.type, projected * ctx.InputDim(0, 1));
+  cost.AddPart(
+      "projection",
+      GemmNest{.m = ctx.InputDim(0, 0), .n = columns, .k = ctx.InputDim(0, 1), .b_is_weight = true},
+      core.type);
   if (ctx.HasInput(2)) cost.work.Add(OpClass::kAdd, core.type, projected);
   AddAttention(cost, core);
   cost.note = "an upper bound: every sequence is taken for as long as the longest";

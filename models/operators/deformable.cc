@@ -23,6 +23,7 @@ OpCost CostDeformConv(const OpContext& ctx) {
   const ConvShape conv = ForwardConv(ctx, {});
   const DType type = ctx.InputType(0);
   AddConv(cost, conv, type);
+  const LoopNest product = cost.nest;
   cost.valid_macs = Macs();  // where the samples fall is data
   const auto axes = static_cast<std::int64_t>(conv.window.in.size());
   if (axes > 30) throw Error("{} spatial axes", axes);
@@ -31,7 +32,9 @@ OpCost CostDeformConv(const OpContext& ctx) {
   const Count places =
       conv.out.Product(2, conv.out.rank()) * conv.batch * conv.window.KernelElements();
   const Count samples = places * conv.in_channels;
-  cost.work.Add(OpClass::kMac, type, samples * corners);
+  // Every sample is a weighted sum of the corners around it.
+  cost.AddPart("interpolation", GemmNest{.batch = samples, .m = 1, .n = 1, .k = corners}, type);
+  cost.parts.push_back({"convolution", product, type});
   cost.work.Add(OpClass::kAdd, type, places * groups * (axes * 2));
   cost.work.Add(OpClass::kMul, type, places * groups * corners * Count(axes - 1));
   if (ctx.HasInput(4)) cost.work.Add(OpClass::kMul, type, samples);

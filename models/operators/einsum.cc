@@ -152,9 +152,10 @@ void SumOut(Work& work, DType type, const Equation& equation, Labels& labels, co
   work.Add(OpClass::kAdd, type, Folds(before, Points(equation, labels)));
 }
 
-// Contracts `right` into `left`; returns the product as a GEMM.
-GemmNest Contract(Work& work, DType type, const Equation& equation, Labels& left,
-                  const Labels& right, const Labels& keep) {
+// Contracts `right` into `left`: a matrix product where something is summed, else multiplications
+// and no product.
+std::optional<GemmNest> Contract(Work& work, DType type, const Equation& equation, Labels& left,
+                                 const Labels& right, const Labels& keep) {
   GemmNest nest{.batch = 1, .m = 1, .n = 1, .k = 1};
   bool sums = false;
   for (std::size_t i = 0; i < left.size(); ++i) {
@@ -164,7 +165,8 @@ GemmNest Contract(Work& work, DType type, const Equation& equation, Labels& left
     (!keep[i] ? nest.k : left[i] && right[i] ? nest.batch : left[i] ? nest.m : nest.n) *= extent;
     left[i] = keep[i];
   }
-  work.Add(sums ? OpClass::kMac : OpClass::kMul, type, nest.batch * nest.m * nest.n * nest.k);
+  work.Add(sums ? OpClass::kMac : OpClass::kMul, type, MacsOf(nest));
+  if (!sums) return std::nullopt;
   return nest;
 }
 
@@ -194,13 +196,18 @@ OpCost CostEinsum(const OpContext& ctx) {
   Labels left = operands[0];
   Count largest;
   for (std::size_t i = 1; i < operands.size(); ++i) {
-    const GemmNest nest =
+    std::optional<GemmNest> nest =
         Contract(cost.work, type, equation, left, operands[i], Wanted(equation, i + 1));
-    const Count points = nest.batch * nest.m * nest.n * nest.k;
-    if (i > 1 && points < largest) continue;
-    largest = points;
-    cost.nest = nest;
-    if (operands.size() == 2) std::get<GemmNest>(cost.nest).b_is_weight = ctx.InputIsConstant(1);
+    if (!nest) continue;
+    if (operands.size() == 2) nest->b_is_weight = ctx.InputIsConstant(1);
+    cost.parts.push_back({"product", *nest, type});
+    if (IsProduct(cost.nest) && MacsOf(*nest) < largest) continue;
+    largest = MacsOf(*nest);
+    cost.nest = *nest;
+  }
+  if (cost.parts.size() == 1) cost.parts.clear();
+  if (operands.size() > 1 && !IsProduct(cost.nest)) {
+    cost.nest = ElementwiseNest{Points(equation, left)};
   }
   if (operands.size() == 1) {
     cost.nest = ReduceNest{.outer = Points(equation, left),

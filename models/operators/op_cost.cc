@@ -23,6 +23,41 @@ std::int64_t ConvNest::LongestFilter() const {
   return longest;
 }
 
+namespace {
+
+struct MacCounter {
+  Count operator()(const GemmNest& g) const { return g.batch * g.m * g.n * g.k; }
+  Count operator()(const ConvNest& c) const {
+    const Count positions = c.Product(c.transposed ? &ConvAxis::in : &ConvAxis::out);
+    return c.batch * positions * c.Product(&ConvAxis::kernel) * (c.in_channels / c.groups) *
+           c.out_channels;
+  }
+  Count operator()(const AttentionNest& a) const {
+    return a.batch * a.q_heads * a.q_len * a.kv_len * (a.qk_dim + a.v_dim);
+  }
+  Count operator()(const RecurrentNest& r) const {
+    return r.directions * r.steps * r.batch * r.gates * r.hidden * (r.input + r.hidden);
+  }
+  template <typename Other>
+  Count operator()(const Other&) const {
+    return 0;
+  }
+};
+
+}  // namespace
+
+Count MacsOf(const LoopNest& nest) { return std::visit(MacCounter{}, nest); }
+
+bool IsProduct(const LoopNest& nest) {
+  return std::holds_alternative<GemmNest>(nest) || std::holds_alternative<ConvNest>(nest) ||
+         std::holds_alternative<AttentionNest>(nest) || std::holds_alternative<RecurrentNest>(nest);
+}
+
+void OpCost::AddPart(std::string_view name, const LoopNest& part, DType type) {
+  work.Add(OpClass::kMac, type, MacsOf(part));
+  parts.push_back({name, part, type});
+}
+
 Bytes OpCost::BytesRead() const {
   Bytes sum;
   for (const Access& access : accesses) {

@@ -65,6 +65,7 @@ struct ConvNest {
 struct AttentionNest {
   Count batch = 1, q_heads, kv_heads, q_len, kv_len, qk_dim, v_dim;
   bool causal = false;
+  bool cached = false;  // the kernel adds keys and values to a cache and takes them from there
 };
 
 // RNN, GRU, LSTM: `gates` products of [input,hidden] and [hidden,hidden] per step.
@@ -86,11 +87,26 @@ struct ElementwiseNest {
 using LoopNest = std::variant<std::monostate, GemmNest, ConvNest, AttentionNest, RecurrentNest,
                               ReduceNest, ElementwiseNest>;
 
+// Multiply-accumulates of a nest; none for nests without products.
+Count MacsOf(const LoopNest& nest);
+// Whether the nest is a matrix product, a convolution, attention or recurrence.
+bool IsProduct(const LoopNest& nest);
+
+// One of several products that an operator consists of.
+struct CostPart {
+  std::string_view name;  // "projection", "attention", "dX": a literal
+  LoopNest nest;
+  DType type = DType::kUndefined;  // of its multiply-accumulates
+};
+
 struct OpCost {
   NodeStatus status = NodeStatus::kCounted;
   Work work;
   std::vector<Access> accesses;
-  LoopNest nest;
+  LoopNest nest;  // of one run, also where work and accesses are of several
+  // In order of execution, for an operator that is more than one product; `nest` is then that of
+  // the part that shapes the operator. Their multiply-accumulates add up to those of `work`.
+  std::vector<CostPart> parts;
   // MACs at positions that are not padding, where that differs from the dense count (convolutions).
   Macs valid_macs;
   // Parameters that no operand brings: numbers in attributes (trees, support vectors,
@@ -99,6 +115,9 @@ struct OpCost {
   Bytes held_bytes;
   std::string
       note;  // "" or one sentence for the report: a convention applied, an upper bound taken
+
+  // Adds a product of an operator that has several: its multiply-accumulates and its nest.
+  void AddPart(std::string_view name, const LoopNest& part, DType type);
 
   Bytes BytesRead() const;
   Bytes BytesWritten() const;

@@ -83,6 +83,18 @@ void Work::Scale(Count factor) {
   }
 }
 
+Work Work::WithoutMacs() const {
+  Work rest;
+  for (const Entry& entry : entries()) {
+    for (int c = 0; c < kOpClassCount; ++c) {
+      const auto op_class = static_cast<OpClass>(c);
+      if (op_class == OpClass::kMac) continue;
+      rest.Add(op_class, entry.dtype, entry.counts[static_cast<std::size_t>(c)]);
+    }
+  }
+  return rest;
+}
+
 Count Work::Of(OpClass op_class) const {
   Count sum;
   for (const Entry& entry : entries()) sum += entry.counts[Index(op_class)];

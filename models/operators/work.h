@@ -51,6 +51,8 @@ class Work {
 
   Count Of(OpClass op_class) const;  // over all types
   Count Of(OpClass op_class, DType dtype) const;
+  // Everything but multiply-accumulates.
+  Work WithoutMacs() const;
   Macs macs() const { return Macs(Of(OpClass::kMac)); }
   bool empty() const { return entries_ == nullptr; }
   // In the order in which types were first added.

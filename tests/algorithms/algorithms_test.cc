@@ -93,7 +93,7 @@ TEST(Convolution, NonfusedWinogradNeedsAFourthOfTheProducts) {
   // 14 x 14 tiles, 36 products each instead of 144.
   EXPECT_EQ(winograd.Of(TermKind::kProducts).fma, Count(196LL * 36 * 64 * 64));
   EXPECT_EQ(winograd.Launches(), Count(4));
-  EXPECT_EQ(winograd.workspace, Bytes(4LL * 36 * (196 * 64 + 64 * 64 + 196 * 64)));
+  EXPECT_EQ(winograd.workspace, Bytes(4LL * 36 * (16 * 196 * 64 + 64 * 64 + 16 * 196 * 64)));
   EXPECT_EQ(winograd.ExtraRead(), winograd.ExtraWritten());
 }
 

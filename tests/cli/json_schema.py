@@ -6,6 +6,7 @@ schema names. Without the jsonschema package (Debian: python3-jsonschema) nothin
 
 import json
 import os
+import re
 import sys
 
 sys.path.append("/usr/lib/python3/dist-packages")  # Debian's, under another interpreter
@@ -37,7 +38,8 @@ def _validator(name):
             schema = json.load(file)
         kind = getattr(jsonschema, "Draft202012Validator", jsonschema.Draft7Validator)
         kind.check_schema(schema)
-        assert schema["properties"]["schema"]["const"] == schema["$id"] == f"dlcost.{name}/1", name
+        assert schema["properties"]["schema"]["const"] == schema["$id"], name
+        assert re.fullmatch(rf"dlcost\.{name}/\d+", schema["$id"]), name
         _validators[name] = kind(_closed(schema))
     return _validators[name]
 
@@ -52,10 +54,10 @@ def violations(text):
     if not AVAILABLE:
         return []
     document = json.loads(text)
-    name = document.get("schema", "")
-    if not name.startswith("dlcost.") or not name.endswith("/1") or name[7:-2] not in names():
-        return [f"no schema file for '{name}'"]
-    errors = _validator(name[7:-2]).iter_errors(document)
+    version = re.fullmatch(r"dlcost\.([a-z-]+)/\d+", document.get("schema", ""))
+    if not version or version.group(1) not in names():
+        return [f"no schema file for '{document.get('schema', '')}'"]
+    errors = _validator(version.group(1)).iter_errors(document)
     return [f"{'/'.join(map(str, error.absolute_path))}: {error.message[:200]}" for error, _ in zip(errors, range(3))]
 
 

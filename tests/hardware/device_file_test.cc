@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/hardware/database.h"
+#include "estimator/hardware/timing_basis.h"
 
 namespace dlcost {
 namespace {
@@ -293,6 +295,48 @@ TEST_F(DeviceFileTest, TheDocumentedExampleIsADevice) {
     if (fact.path == "memory.type") continue;
     EXPECT_NE(fact.source, "") << fact.path;
   }
+}
+
+TEST_F(DeviceFileTest, SystolicArraysAreReadAndChecked) {
+  const std::string chip(kChip), array = "rows: 256, columns: 128, arrays: 2, vector_rate: 1 TOP/s";
+  const SystolicMachine m =
+      *Read(chip + "systolic: {" + array +
+            ", stationary: outputs, switch_cycles: 64, least_side: 128, array_share: 90 %, "
+            "memory_share: 80 %, kernel_time: 3 us}\n")
+           .systolic;
+  EXPECT_EQ(m, (SystolicMachine{.rows = 256,
+                                .columns = 128,
+                                .arrays = 2,
+                                .stationary = Stationary::kOutputs,
+                                .switch_cycles = 64,
+                                .least_side = 128,
+                                .vector_rate = 1e12,
+                                .array_share = 0.9,
+                                .memory_share = 0.8,
+                                .kernel_time = 3e-6}));
+  EXPECT_FALSE(Read(chip).systolic.has_value());
+  const auto error = [&](const std::string& section) {
+    return ErrorOf(chip + "systolic: {" + section + "}\n");
+  };
+  EXPECT_THAT(error("rows: 128, columns: 128"),
+              HasSubstr("needs rows, columns, arrays and vector"));
+  EXPECT_THAT(error(array + ", stationary: inputs"), HasSubstr("none of weights, outputs"));
+  EXPECT_THAT(error(array + ", least_side: 256"), HasSubstr("no array that exists"));
+  EXPECT_THAT(error(array + ", array_share: 1.1"), HasSubstr("between 0 and 100 %"));
+  EXPECT_THAT(error(array + ", depth: 3"), HasSubstr("unknown key 'depth'"));
+}
+
+TEST_F(DeviceFileTest, TheBasisOfTimesIsWhereConstantsComeFrom) {
+  const DeviceDatabase database({DLCOST_SOURCE_DIR "/hw_specs"});
+  EXPECT_EQ(BasisOf(database.Find("a100-sxm4-80gb")), TimingBasis::kMeasured);
+  EXPECT_EQ(BasisOf(database.Find("a30")), TimingBasis::kInherited);
+  EXPECT_EQ(BasisOf(database.Find("mi300x")), TimingBasis::kInherited);  // from MI100
+  EXPECT_EQ(BasisOf(database.Find("tpu-v6e")), TimingBasis::kAssumed);
+  EXPECT_EQ(BasisOf(database.Find("epyc-9654")), TimingBasis::kAssumed);
+  EXPECT_DOUBLE_EQ(WidenRange(TimingBasis::kMeasured, 0.3), 0.3);
+  EXPECT_DOUBLE_EQ(WidenRange(TimingBasis::kInherited, 0.3), 0.45);
+  EXPECT_DOUBLE_EQ(WidenRange(TimingBasis::kAssumed, 0.3), std::log(2));
+  EXPECT_DOUBLE_EQ(WidenRange(TimingBasis::kAssumed, 0.6), 0.9);
 }
 
 TEST_F(DeviceFileTest, EnvironmentComesFirst) {

@@ -31,6 +31,23 @@ TEST(Operators, CasesHold) {
   }
 }
 
+// What a kernel of an operator does is told by nests; their multiply-accumulates are the
+// operator's.
+TEST(Operators, NestsAddUpToTheMultiplyAccumulates) {
+  for (const std::span<const OpDef> family : OperatorFamilies()) {
+    for (const OpDef& def : family) {
+      for (const OpCase& op_case : def.cases) {
+        const OpCost cost = RunCase(def, op_case).cost;
+        if (!IsProduct(cost.nest)) continue;
+        Count macs = cost.parts.empty() ? MacsOf(cost.nest) : Count(0);
+        for (const CostPart& part : cost.parts) macs += MacsOf(part.nest);
+        EXPECT_EQ(macs, cost.work.macs().count())
+            << def.domain << ":" << def.name << ", " << op_case.what;
+      }
+    }
+  }
+}
+
 // A definition is complete: nothing is zero by default.
 TEST(Operators, DefinitionsAreComplete) {
   for (const std::span<const OpDef> family : OperatorFamilies()) {

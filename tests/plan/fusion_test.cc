@@ -14,7 +14,7 @@ using testing::ElementsAreArray;
 
 const Kernel& KernelOf(const Plan& plan, const std::string& part) {
   for (const Kernel& kernel : plan.kernels) {
-    if (kernel.label.find(part) != std::string::npos && kernel.launches > Count(0)) return kernel;
+    if (kernel.label.find(part) != std::string::npos && kernel.repeat > Count(0)) return kernel;
   }
   throw Error("no kernel with {}", part);
 }
@@ -133,7 +133,7 @@ TEST(Fusion, ConvolutionBetweenQuantizationsIsAnInt8Convolution) {
     if (!std::holds_alternative<ConvNest>(kernel.nest)) continue;
     ++convolutions;
     EXPECT_EQ(Bits(kernel.math), 8) << kernel.label;
-    EXPECT_GT(kernel.least.Of(OpClass::kMac, kernel.math), Count(0));
+    EXPECT_GT(kernel.needed.Of(OpClass::kMac, kernel.math), Count(0));
   }
   EXPECT_GT(convolutions, 0);
   // A kernel for dequantizing remains at most at the model's end.
@@ -193,7 +193,7 @@ TEST(Fusion, EpilogueOfAConvolution) {
   EXPECT_EQ(fused.kernels[0].bytes_read, tensor + filter);  // x once, folded parameters never
   EXPECT_EQ(fused.kernels[0].bytes_written, tensor);
   // Folded into the weights, the normalization needs no work when the kernel runs.
-  EXPECT_EQ(fused.kernels[0].least.Of(OpClass::kMul), Count(0));
+  EXPECT_EQ(fused.kernels[0].needed.Of(OpClass::kMul), Count(0));
   EXPECT_GT(fused.kernels[0].work.Of(OpClass::kMul), Count(0));
 
   const Plan separate = PlanWith(model, Fusion::kNone);

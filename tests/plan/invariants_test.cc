@@ -134,24 +134,6 @@ TEST_P(EveryModel, KernelsHaveNoCycles) {
   EXPECT_EQ(done, plan.kernels.size());
 }
 
-TEST_P(EveryModel, EveryDeviceExecutesEveryKernel) {
-  const InferredModel model = InferFile(GetParam().path, GetParam().dims);
-  for (const char* name : {"p4", "v100-sxm2-16gb", "a100-sxm4-80gb", "h100-sxm5"}) {
-    const Device device = DeviceOf(name);
-    PlanOptions options;
-    options.fusion = Fusion::kDefault;
-    options.device = &device;
-    const Plan plan = MakePlan(model, options);
-    for (const Kernel& kernel : plan.kernels) {
-      if (kernel.execution == nullptr) continue;
-      EXPECT_GT(kernel.execution->flops(), Flops(0)) << kernel.label;
-      EXPECT_LE(kernel.least.Of(OpClass::kMac), kernel.work.Of(OpClass::kMac)) << kernel.label;
-      EXPECT_GE(kernel.execution->ExtraRead(), Bytes(0));
-      EXPECT_GT(kernel.launches, Count(0));
-    }
-  }
-}
-
 std::string TestName(const testing::TestParamInfo<ModelFile>& info) {
   std::string name = std::filesystem::path(info.param.path).stem().string();
   std::replace_if(

@@ -44,7 +44,7 @@ inline Plan PlanWith(const InferredModel& model, Fusion fusion) {
 inline std::vector<std::string> Labels(const Plan& plan) {
   std::vector<std::string> labels;
   for (const Kernel& kernel : plan.kernels) {
-    if (kernel.launches > Count(0)) labels.push_back(kernel.label);
+    if (kernel.repeat > Count(0)) labels.push_back(kernel.label);
   }
   return labels;
 }

@@ -43,6 +43,9 @@ TEST(CompareDevices, KeepsTheOrderOrRanks) {
   EXPECT_THAT(IdsOf(ranked), ElementsAre("h100-sxm5", "a100-sxm4-80gb", "p4", "gaudi2"));
   // No fp32 rate is public for Gaudi2: no time, rather than the memory's share of one.
   EXPECT_FALSE(ranked.devices.back().comparable);
+  EXPECT_FALSE(ranked.devices.back().totals.expected.has_value());
+  // Where the first one has none, the others still say theirs.
+  EXPECT_THAT(ComparisonText(CompareDevices(Product(), devices, {}, false)), HasSubstr("measured"));
 }
 
 TEST(CompareDevices, SaysWhatFits) {
@@ -64,6 +67,29 @@ TEST(CompareDevices, BoundsAreThoseOfTheReport) {
   EXPECT_DOUBLE_EQ(comparison.devices[0].totals.bound.value(), 2.0 * 512 * 4096 * 4096 / 19.5e12);
   EXPECT_THAT(ComparisonCsv(comparison), HasSubstr("a100-sxm4-80gb,0.000881"));
   EXPECT_THAT(ComparisonJson(comparison), HasSubstr("\"schema\": \"dlcost.comparison/1\""));
+}
+
+TEST(CompareDevices, SaysWhatTimesRestOnAndHowFarTheyReach) {
+  const DeviceComparison comparison =
+      CompareDevices(Product(), Devices({"a100", "a30", "tpu-v6e", "k80"}), {}, true);
+  ASSERT_THAT(IdsOf(comparison), ElementsAre("tpu-v6e", "a100-sxm4-80gb", "a30", "k80"));
+  const DeviceRow& tpu = comparison.devices[0];
+  EXPECT_EQ(tpu.basis, TimingBasis::kAssumed);
+  EXPECT_EQ(comparison.devices[1].basis, TimingBasis::kMeasured);
+  EXPECT_EQ(comparison.devices[2].basis, TimingBasis::kInherited);
+  for (const DeviceRow& row : comparison.devices) {
+    EXPECT_LE(tpu.totals.bound, row.expected_low) << row.id;
+    EXPECT_LE(row.expected_low, *row.totals.expected) << row.id;
+    EXPECT_GE(row.expected_high, *row.totals.expected) << row.id;
+  }
+  EXPECT_GE(tpu.expected_high.value(), 1.999 * tpu.totals.expected->value());
+  const std::string text = ComparisonText(comparison);
+  EXPECT_THAT(text, HasSubstr("expected  "));
+  EXPECT_THAT(text, HasSubstr("  assumed  "));
+  EXPECT_THAT(text, HasSubstr("  measured  "));
+  EXPECT_THAT(text, HasSubstr("no kernel was measured on tpu-v6e or its like"));
+  EXPECT_THAT(ComparisonJson(comparison), HasSubstr("\"timing_basis\": \"inherited\""));
+  EXPECT_THAT(ComparisonCsv(comparison), HasSubstr(",assumed\n"));
 }
 
 }  // namespace

@@ -21,10 +21,14 @@ Kernel Product(DType type, std::int64_t macs, std::int64_t read, std::int64_t wr
   kernel.nest = GemmNest{};
   kernel.math = type;
   kernel.work.Add(OpClass::kMac, type, macs);
-  kernel.least = kernel.work;
+  kernel.needed = kernel.work;
   kernel.bytes_read = Bytes(read);
   kernel.bytes_written = Bytes(written);
   return kernel;
+}
+
+Bound BoundOf(const Kernel& kernel, const Device& device, const BoundOptions& options) {
+  return BoundKernel(kernel, kernel.needed, WorkKind::kMatrix, Bytes(0), device, options);
 }
 
 double RoofOf(const Bound& bound, const std::string& name) {
@@ -36,17 +40,16 @@ double RoofOf(const Bound& bound, const std::string& name) {
 
 TEST(Bound, IsTheSlowestOfUnitsAndLevels) {
   const Device a100 = Find("a100");
-  const Bound compute =
-      BoundKernel(Product(DType::kFloat16, 156'000 * kMega, kMega, kMega), a100, {});
+  const Bound compute = BoundOf(Product(DType::kFloat16, 156'000 * kMega, kMega, kMega), a100, {});
   EXPECT_EQ(compute.limiter, "tensor fp16");
   EXPECT_DOUBLE_EQ(compute.time.value(), 1e-3);
-  const Bound memory = BoundKernel(Product(DType::kFloat16, 1, 2000 * kMega, 39 * kMega), a100, {});
+  const Bound memory = BoundOf(Product(DType::kFloat16, 1, 2000 * kMega, 39 * kMega), a100, {});
   EXPECT_EQ(memory.limiter, "device memory");
   EXPECT_DOUBLE_EQ(memory.time.value(), 1e-3);
   // fp32 stays on the vector units, unless tf32 is allowed.
   const Kernel fp32 = Product(DType::kFloat32, 9750 * kMega, kMega, kMega);
-  EXPECT_DOUBLE_EQ(BoundKernel(fp32, a100, {}).time.value(), 1e-3);
-  EXPECT_DOUBLE_EQ(BoundKernel(fp32, a100, {.math = MathMode::kTf32}).time.value(), 0.125e-3);
+  EXPECT_DOUBLE_EQ(BoundOf(fp32, a100, {}).time.value(), 1e-3);
+  EXPECT_DOUBLE_EQ(BoundOf(fp32, a100, {.math = MathMode::kTf32}).time.value(), 0.125e-3);
 }
 
 TEST(Bound, RestsOnTheClockThatBoardsReach) {
@@ -54,11 +57,11 @@ TEST(Bound, RestsOnTheClockThatBoardsReach) {
   // allow: boards run at up to 2755 MHz instead of 2520.
   const Device rtx4090 = Find("rtx-4090");
   const Kernel product = Product(DType::kBfloat16, 4096LL * 4096 * 4096, kMega, kMega);
-  const Bound bound = BoundKernel(product, rtx4090, {});
+  const Bound bound = BoundOf(product, rtx4090, {});
   EXPECT_NEAR(bound.time.value(), 2 * 4096.0 * 4096 * 4096 / (165.2e12 * 2755 / 2520), 1e-9);
   EXPECT_LT(bound.time.value(), 0.772e-3);
   EXPECT_THAT(bound.notes, ::testing::ElementsAre(::testing::HasSubstr("up to 2755 MHz")));
-  EXPECT_THAT(BoundKernel(product, Find("a100"), {}).notes, ::testing::IsEmpty());
+  EXPECT_THAT(BoundOf(product, Find("a100"), {}).notes, ::testing::IsEmpty());
 }
 
 TEST(Bound, AWarmCacheKeepsBackWhatFits) {
@@ -66,8 +69,8 @@ TEST(Bound, AWarmCacheKeepsBackWhatFits) {
   const BoundOptions warm = {.cache = CacheState::kWarm};
   constexpr std::int64_t kL2 = 40 << 20;
   const Kernel large = Product(DType::kFloat16, 1, kL2 + 2039 * kMega, 0);
-  EXPECT_DOUBLE_EQ(RoofOf(BoundKernel(large, a100, warm), "device memory"), 1e-3);
-  const Bound small = BoundKernel(Product(DType::kFloat16, 1, kL2, 0), a100, warm);
+  EXPECT_DOUBLE_EQ(RoofOf(BoundOf(large, a100, warm), "device memory"), 1e-3);
+  const Bound small = BoundOf(Product(DType::kFloat16, 1, kL2, 0), a100, warm);
   EXPECT_EQ(RoofOf(small, "device memory"), 0);
   // The cache itself is the next roof: 5120 bytes per clock.
   EXPECT_EQ(small.limiter, "L2");
@@ -79,16 +82,16 @@ TEST(Bound, LevelsInsideKeepTrafficFromLevelsOutside) {
   const Device mi300x = Find("mi300x");
   const std::int64_t bytes = std::int64_t{32 + 100} << 20;
   const Kernel kernel = Product(DType::kFloat16, 1, bytes, 0);
-  const Bound warm = BoundKernel(kernel, mi300x, {.cache = CacheState::kWarm});
+  const Bound warm = BoundOf(kernel, mi300x, {.cache = CacheState::kWarm});
   EXPECT_EQ(RoofOf(warm, "device memory"), 0);
   EXPECT_DOUBLE_EQ(RoofOf(warm, "Infinity Cache"), (100 << 20) / 17.2e12);
-  const Bound cold = BoundKernel(kernel, mi300x, {});
+  const Bound cold = BoundOf(kernel, mi300x, {});
   EXPECT_DOUBLE_EQ(RoofOf(cold, "device memory"), static_cast<double>(bytes) / 5.3e12);
   EXPECT_DOUBLE_EQ(RoofOf(cold, "Infinity Cache"), static_cast<double>(bytes) / 17.2e12);
 }
 
 TEST(Bound, OnChipReadsAndWritesHavePathsOfTheirOwn) {
-  const Bound bound = BoundKernel(Product(DType::kFloat16, 1, 3000, 1000), Find("a100"), {});
+  const Bound bound = BoundOf(Product(DType::kFloat16, 1, 3000, 1000), Find("a100"), {});
   EXPECT_DOUBLE_EQ(RoofOf(bound, "L2"), 3000 / 7219e9);
   EXPECT_DOUBLE_EQ(RoofOf(bound, "device memory"), 4000 / 2039e9);
 }
@@ -99,12 +102,12 @@ TEST(Bound, StridesBeyondTheKernelSkipInput) {
   kernel.nest = ConvNest{.in_channels = 256,
                          .out_channels = 128,
                          .axes = {2, {.in = 56, .out = 28, .kernel = 1, .stride = 2}}};
-  EXPECT_DOUBLE_EQ(RoofOf(BoundKernel(kernel, Find("t4"), {}), "device memory"),
+  EXPECT_DOUBLE_EQ(RoofOf(BoundOf(kernel, Find("t4"), {}), "device memory"),
                    2 * 256 * 28 * 28 / 320e9);
 }
 
 TEST(Bound, WhatRunsOnAnotherUnitIsSaid) {
-  const Bound bound = BoundKernel(Product(DType::kBfloat16, 7850 * kMega, 1, 1), Find("v100"), {});
+  const Bound bound = BoundOf(Product(DType::kBfloat16, 7850 * kMega, 1, 1), Find("v100"), {});
   EXPECT_DOUBLE_EQ(bound.time.value(), 1e-3);
   EXPECT_THAT(bound.notes, ::testing::ElementsAre(::testing::HasSubstr("bf16 runs as fp32")));
 }

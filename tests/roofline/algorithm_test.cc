@@ -3,7 +3,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "estimator/plan/choose.h"
+#include "estimator/roofline/choose_conv.h"
+#include "estimator/roofline/run.h"
 #include "models/algorithms/convolution.h"
 #include "models/algorithms/counters.h"
 #include "tests/plan/plan_model.h"
@@ -11,20 +12,28 @@
 namespace dlcost {
 namespace {
 
-Plan PlanOn(const InferredModel& model, const Device& device, MathMode math = MathMode::kDefault) {
-  PlanOptions options;
-  options.fusion = Fusion::kDefault;
-  options.device = &device;
-  options.math = math;
-  return MakePlan(model, options);
+// The kernels of a model that are products, as a device runs them.
+std::vector<KernelRun> Products(const InferredModel& model, const Device& device,
+                                const RunOptions& options = {}) {
+  const Runner runner(&device, options);
+  std::vector<KernelRun> products;
+  ForEachKernel(model, {.fusion = Fusion::kDefault}, [&](const Kernel& kernel) {
+    KernelRun run = runner.Run(kernel);
+    if (run.execution != nullptr) products.push_back(std::move(run));
+  });
+  return products;
 }
 
-std::vector<const Kernel*> Products(const Plan& plan) {
-  std::vector<const Kernel*> products;
-  for (const Kernel& kernel : plan.kernels) {
-    if (kernel.execution != nullptr) products.push_back(&kernel);
-  }
-  return products;
+// One product, alone.
+Kernel Alone(const LoopNest& nest, DType type = DType::kFloat32) {
+  Kernel kernel;
+  kernel.nest = nest;
+  kernel.nest_name = "product";
+  kernel.math = type;
+  kernel.work.Add(OpClass::kMac, type, MacsOf(nest));
+  kernel.needed = kernel.work;
+  kernel.bytes_read = kernel.bytes_written = Bytes(1);
+  return kernel;
 }
 
 // The published table: AlexNet at batch 1, nvprof flop_count_sp on a Tesla P4. Here from the model
@@ -33,8 +42,7 @@ TEST(AlexNet, CountersOfEveryLayerOnP4) {
   const InferredModel model =
       InferFile(std::string(DLCOST_SOURCE_DIR) + "/models/networks/alexnet.onnx");
   const Device p4 = DeviceOf("p4");
-  const Plan plan = PlanOn(model, p4);
-  const std::vector<const Kernel*> layers = Products(plan);
+  const std::vector<KernelRun> layers = Products(model, p4);
   struct Expected {
     Algorithm algorithm;
     double measured, tolerance;
@@ -46,10 +54,10 @@ TEST(AlexNet, CountersOfEveryLayerOnP4) {
       {Algorithm::kMatrixVector, 34226176, 0.001},  {Algorithm::kMatrixVector, 8522048, 0.03}};
   ASSERT_EQ(layers.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const Kernel& layer = *layers[i];
-    EXPECT_EQ(layer.execution->algorithm, expected[i].algorithm) << layer.label;
-    const double counter = ReadCounters(*layer.execution).flop_count_sp.AsDouble();
-    EXPECT_NEAR(counter / expected[i].measured, 1.0, expected[i].tolerance) << layer.label;
+    const Execution& layer = *layers[i].execution;
+    EXPECT_EQ(layer.algorithm, expected[i].algorithm) << i;
+    const double counter = ReadCounters(layer).flop_count_sp.AsDouble();
+    EXPECT_NEAR(counter / expected[i].measured, 1.0, expected[i].tolerance) << layer.name;
   }
 }
 
@@ -59,14 +67,13 @@ TEST(AlexNet, ChoicesOnA100) {
   const InferredModel model =
       InferFile(std::string(DLCOST_SOURCE_DIR) + "/models/networks/alexnet.onnx", {}, 128);
   const Device a100 = DeviceOf("a100-sxm4-80gb");
-  const Plan plan = PlanOn(model, a100, MathMode::kTf32);
-  const std::vector<const Kernel*> layers = Products(plan);
+  const std::vector<KernelRun> layers = Products(model, a100, {.math = MathMode::kTf32});
   ASSERT_EQ(layers.size(), 8U);
-  EXPECT_EQ(layers[0]->execution->algorithm, Algorithm::kImplicitGemm);
-  EXPECT_EQ(layers[0]->execution->On(Pipe::kTensor).fma, Count(0));
-  EXPECT_EQ(layers[1]->execution->algorithm, Algorithm::kFft);
+  EXPECT_EQ(layers[0].execution->algorithm, Algorithm::kImplicitGemm);
+  EXPECT_EQ(layers[0].execution->On(Pipe::kTensor).fma, Count(0));
+  EXPECT_EQ(layers[1].execution->algorithm, Algorithm::kFft);
   for (int i = 2; i < 5; ++i) {
-    const CounterReading reading = ReadCounters(*layers[static_cast<std::size_t>(i)]->execution);
+    const CounterReading reading = ReadCounters(*layers[static_cast<std::size_t>(i)].execution);
     EXPECT_EQ(reading.ffma, Count(0));
     EXPECT_GT(reading.tensor_flops, Flops(0));
   }
@@ -74,9 +81,9 @@ TEST(AlexNet, ChoicesOnA100) {
 
 TEST(Gemm, TilesAndSplitsOfTheAffineLayersOnA100) {
   const Device a100 = DeviceOf("a100-sxm4-80gb");
-  const Target target{.device = &a100};
+  const Runner runner(&a100, {});
   const auto grid = [&](Count n, Count k) {
-    return *ChooseGemm({.m = 128, .n = n, .k = k}, DType::kFloat32, target).execution.Grid();
+    return *runner.Run(Alone(GemmNest{.m = 128, .n = n, .k = k})).execution->Grid();
   };
   for (const auto& [n, k, split] : {std::tuple{4096, 9216, 1}, {4096, 4096, 1}, {1000, 4096, 6}}) {
     const TileGrid chosen = grid(n, k);
@@ -88,21 +95,18 @@ TEST(Gemm, TilesAndSplitsOfTheAffineLayersOnA100) {
 
 TEST(Gemm, VocabularyPadsToTheTile) {
   const Device p4 = DeviceOf("p4");
-  const Choice choice =
-      ChooseGemm({.m = 128, .n = 10000, .k = 1024}, DType::kFloat32, {.device = &p4});
-  EXPECT_EQ(choice.execution.Grid()->padded_n(), Count(10112));
+  const KernelRun run = Runner(&p4, {}).Run(Alone(GemmNest{.m = 128, .n = 10000, .k = 1024}));
+  EXPECT_EQ(run.execution->Grid()->padded_n(), Count(10112));
 }
 
 TEST(Conv, ForcedAlgorithmsWhereTheyAreValid) {
   const InferredModel model =
       InferFile(std::string(DLCOST_SOURCE_DIR) + "/models/networks/resnet50.onnx");
   const Device v100 = DeviceOf("v100-sxm2-16gb");
-  PlanOptions options{.fusion = Fusion::kDefault, .conv = Algorithm::kFft, .device = &v100};
-  const Plan plan = MakePlan(model, options);
   int fft = 0, product = 0;
-  for (const Kernel* kernel : Products(plan)) {
-    fft += kernel->execution->algorithm == Algorithm::kFft;
-    product += kernel->execution->algorithm == Algorithm::kImplicitGemm;
+  for (const KernelRun& run : Products(model, v100, {.conv = Algorithm::kFft})) {
+    fft += run.execution->algorithm == Algorithm::kFft;
+    product += run.execution->algorithm == Algorithm::kImplicitGemm;
   }
   EXPECT_EQ(fft, 13);  // 16 blocks, three of them with stride 2
   EXPECT_GT(product, 30);
@@ -163,14 +167,15 @@ TEST(MeasuredConvolutions, AutoAgreesWithCudnn) {
     Device device;
     int rows = 0, agree = 0;
   };
+  const RunOptions automatic;
   std::map<std::string, Tally> tallies;
   for (const Row& row : rows) {
     auto [at, fresh] = tallies.try_emplace(row.device);
     Tally& tally = at->second;
     if (fresh) tally.device = DeviceOf(row.device);
-    const Choice choice = ChooseConv(row.nest, DType::kFloat32, {.device = &tally.device});
+    const KernelRun run = Runner(&tally.device, automatic).Run(Alone(row.nest));
     ++tally.rows;
-    tally.agree += FamilyOf(choice.execution.algorithm) == row.algorithm;
+    tally.agree += FamilyOf(run.execution->algorithm) == row.algorithm;
   }
   for (const auto& [name, tally] : tallies) {
     const double share = static_cast<double>(tally.agree) / tally.rows;
@@ -181,7 +186,7 @@ TEST(MeasuredConvolutions, AutoAgreesWithCudnn) {
 
 // Direct work over the peak is no bound for kernels that do less of it; what Winograd and Fourier
 // need at least is.
-TEST(MeasuredConvolutions, NoneBeatsTheBoundOfItsAlgorithm) {
+TEST(MeasuredConvolutions, NoneBeatsTheBound) {
   const std::vector<Row> rows = MeasuredRows();
   if (rows.empty()) GTEST_SKIP() << "no measured convolutions beside the source tree";
   std::map<std::string, Device> devices;
@@ -190,16 +195,11 @@ TEST(MeasuredConvolutions, NoneBeatsTheBoundOfItsAlgorithm) {
     auto [at, fresh] = devices.try_emplace(row.device);
     if (fresh) at->second = DeviceOf(row.device);
     const Device& device = at->second;
-    const Algorithm ran = row.algorithm == "winograd" ? Algorithm::kWinograd
-                          : row.algorithm == "fft"    ? Algorithm::kFft
-                                                      : Algorithm::kImplicitGemm;
     const FlopRate peak = FindRoof(device, WorkKind::kMatrix, DType::kFloat32).peak;
-    const Count direct = AsGemm(row.nest).m * AsGemm(row.nest).n * AsGemm(row.nest).k;
-    if (row.seconds >= (Flops(direct * 2) / peak).value()) continue;
+    if (row.seconds >= (Flops(MacsOf(row.nest) * 2) / peak).value()) continue;
     ++below_direct;
-    // The planner's bound for this algorithm.
-    const Count least = LeastConvMacs(row.nest, ran, direct);
-    below_own += row.seconds < (Flops(least * 2) / peak).value();
+    // The product's bound, which is told nothing.
+    below_own += row.seconds < Runner(&device, {}).Run(Alone(row.nest)).bound.time.value();
   }
   std::printf("%d of %zu rows beat the direct bound, %d their own\n", below_direct, rows.size(),
               below_own);

@@ -1,0 +1,193 @@
+#include <algorithm>
+
+#include "estimator/roofline/attention_time.h"
+#include "estimator/roofline/choose.h"
+#include "estimator/roofline/elementwise_time.h"
+#include "estimator/roofline/gemm_time.h"
+#include "estimator/roofline/part.h"
+#include "estimator/roofline/terms.h"
+#include "models/algorithms/attention.h"
+
+namespace dlcost {
+namespace {
+
+constexpr int kTileRows[] = {64, 128};  // queries of one tile that prefill kernels are built for
+
+AttentionProblem ProblemOf(const Part& part, const AttentionNest& nest, const Unit& unit) {
+  AttentionProblem p{.phase = AttentionPhase::kEncoder,
+                     .causal = nest.causal,
+                     .batch = nest.batch.AsDouble(),
+                     .query_length = nest.q_len.AsDouble(),
+                     .key_length = nest.kv_len.AsDouble(),
+                     .heads = nest.q_heads.AsDouble(),
+                     .key_value_heads = std::max(nest.kv_heads, Count(1)).AsDouble(),
+                     .head_size = (nest.qk_dim + nest.v_dim).AsDouble() / 2,
+                     .query_bytes = unit.bytes,
+                     .key_value_bytes = unit.bytes,
+                     .peak = unit.peak};
+  // Keys and values that are stored in fewer bits than they are multiplied in.
+  const double queries = p.batch * p.heads * p.query_length * nest.qk_dim.AsDouble();
+  const double keys = 2 * p.batch * p.key_value_heads * p.key_length * p.head_size;
+  p.key_value_bytes =
+      std::clamp((part.read - queries * p.query_bytes) / keys, 0.5, p.key_value_bytes);
+  if (nest.cached) p.phase = AttentionPhase::kPrefill;
+  if (p.query_length == 1) p.phase = AttentionPhase::kDecode;
+  return p;
+}
+
+AttentionProblem As(AttentionProblem p, const Execution& execution) {
+  const TileGrid& grid = *execution.Grid();
+  p.tile = grid.tile_m.AsDouble();
+  p.shared = grid.batch.AsDouble() < p.batch * p.heads;
+  p.parts = grid.split_k.AsDouble();
+  return p;
+}
+
+// The fused kernel with the tile, or the parts of the keys, that take least.
+Execution ChooseFused(const Place& place, const Part& part, const AttentionNest& nest,
+                      const Unit& unit, const AttentionProblem* p, const Conditions& conditions) {
+  AttentionOptions options{.pipe = unit.pipe(), .type = part.type};
+  Execution widest = FlashAttention(nest, options, place.library);
+  if (p == nullptr || widest.Grid() == nullptr) return widest;
+  if (p->phase == AttentionPhase::kDecode) {
+    const AttentionProblem whole = As(*p, widest);
+    const double serving = widest.Grid()->batch.AsDouble();
+    options.split_kv =
+        Count(static_cast<std::int64_t>(KeyParts(*place.timing, whole, whole.shared, serving)));
+    return FlashAttention(nest, options, place.library);
+  }
+  Execution best = std::move(widest);
+  double least = TimeOfAttention(*place.timing, As(*p, best), conditions).units_seconds;
+  for (const int rows : kTileRows) {
+    options.rows = rows;
+    Execution candidate = FlashAttention(nest, options, place.library);
+    const double seconds =
+        TimeOfAttention(*place.timing, As(*p, candidate), conditions).units_seconds;
+    if (seconds > least) continue;
+    least = seconds;
+    best = std::move(candidate);
+  }
+  return best;
+}
+
+void Explain(const Place& place, const AttentionProblem& p, const AttentionTime& t,
+             double extra_seconds, PartTime& time) {
+  const bool decode = p.phase == AttentionPhase::kDecode;
+  const double share = p.causal && !decode ? 0.5 : 1;
+  const TimingDevice& d = *place.timing;
+  TermWriter terms(time.terms);
+  terms.Fact("work", 4 * share * p.batch * p.heads * p.query_length * p.key_length * p.head_size,
+             "FLOP", "scores and values, two products");
+  terms.TimeIfAny("launch", time.launch);
+  terms.TimeIfAny("kernel before it", t.prepare_seconds);
+  const double exponent = d[decode ? Constant::kDecodeOverlap : Constant::kAttentionOverlap];
+  TermWriter side = terms.Norm(
+      "together", Overlap(exponent, t.units_seconds, t.memory_seconds, t.cache_seconds), exponent);
+  side.Time("all waves", t.units_seconds);
+  TermWriter facts = side.Below();
+  facts.Fact("blocks", t.blocks, "",
+             decode ? fmt::format("{}, keys in {:.0f} parts",
+                                  p.shared ? "one per key-value head, its queries together"
+                                           : "one per query head",
+                                  p.parts)
+                    : fmt::format("tiles of {:.0f} queries of one head", p.tile));
+  facts.Fact("waves", t.waves, "", fmt::format("over {:.0f} units", d.units));
+  facts.Fact("one block", 1e6 * t.block_seconds, "us", "products, exponentials, start");
+  side.Time("device memory", t.memory_seconds);
+  side.Below().Fact("bytes", t.memory_bytes, "B");
+  side.TimeIfAny("cache", t.cache_seconds);
+  terms.TimeIfAny("adding up parts of the keys", t.split_seconds);
+  terms.TimeIfAny("further traffic", extra_seconds, "masks and other operands");
+}
+
+// Two products with a softmax between them, kernel by kernel.
+PartTime MaterializedTime(const Place& place, const AttentionNest& nest, const Unit& unit,
+                          const Execution& execution, const Conditions& conditions) {
+  const double heads = (nest.batch * nest.q_heads).AsDouble();
+  const double queries = nest.q_len.AsDouble(), keys = nest.kv_len.AsDouble();
+  const TimingDevice& d = *place.timing;
+  PartTime time;
+  TermWriter terms(time.terms);
+  const auto product = [&](const Stage& stage, double n, double k, const char* what) {
+    const GemmProblem p{.batch = heads,
+                        .m = queries,
+                        .n = n,
+                        .k = k,
+                        .input_bytes = unit.bytes,
+                        .output_bytes = unit.bytes,
+                        .tensor = unit.tensor,
+                        .peak = unit.peak};
+    const GemmTime t = GemmTimer(d, p, conditions).Tiled(*stage.grid);
+    time.launch += t.launch_seconds;
+    time.units += t.units_seconds;
+    time.memory += t.memory_seconds;
+    time.cache += t.cache_seconds;
+    time.apart += t.split_seconds;
+    time.seconds += t.seconds;
+    terms.Time(what, t.seconds);
+  };
+  product(execution.stages[0], keys, nest.qk_dim.AsDouble(), "scores");
+  const StreamProblem softmax{.kind = StreamKind::kSoftmax,
+                              .bytes = 2 * heads * queries * keys * unit.bytes,
+                              .row_elements = keys,
+                              .element_bytes = unit.bytes};
+  const StreamTime s = ExpectedStream(d, softmax, conditions);
+  time.launch += s.launch_seconds;
+  time.memory += s.memory_seconds;
+  time.seconds += s.seconds;
+  terms.Time("softmax", s.seconds);
+  product(execution.stages[2], nest.v_dim.AsDouble(), keys, "values");
+  if (!place.options.explain) time.terms.clear();
+  return time;
+}
+
+}  // namespace
+
+PartRun RunAttention(const Place& place, const Part& part, const AttentionNest& nest) {
+  PartRun run;
+  if (MacsOf(nest) == Count(0)) return run;
+  const std::optional<Unit> unit = FindUnit(place, part.type);
+  const bool timed = unit && place.timing != nullptr;
+  const Conditions conditions = ConditionsOf(place, part);
+  const bool fused = place.options.attention == AttentionForm::kFlash;
+  run.runner_up = fused ? "materialized" : "flash";
+  std::optional<AttentionProblem> p;
+  if (timed) p = ProblemOf(part, nest, *unit);
+  const Constant range =
+      nest.q_len == Count(1) ? Constant::kRangeDecode : Constant::kRangeAttention;
+  if (!fused) {
+    AttentionOptions options{.pipe = unit.value_or(Unit()).pipe(), .type = part.type};
+    const GemmNest scores{
+        .batch = nest.batch * nest.q_heads, .m = nest.q_len, .n = nest.kv_len, .k = nest.qk_dim};
+    options.tile = ChooseTile(
+        scores,
+        options.pipe == Pipe::kTensor ? place.library.gemm_tensor : place.library.gemm_vector,
+        place.device);
+    run.execution = MaterializedAttention(nest, options, place.library);
+    if (timed) {
+      run.time = MaterializedTime(place, nest, *unit, run.execution, conditions);
+      run.time->range = (*place.timing)[range];
+    }
+    return run;
+  }
+  run.execution =
+      ChooseFused(place, part, nest, unit.value_or(Unit()), p ? &*p : nullptr, conditions);
+  if (!timed) return run;
+  const AttentionProblem chosen = As(*p, run.execution);
+  const AttentionTime t = TimeOfAttention(*place.timing, chosen, conditions);
+  // What the kernel moves beyond the operands: masks, and a cache that it writes.
+  const double extra = std::max(0.0, part.bytes() - t.memory_bytes) /
+                       (place.timing->memory_rate * (*place.timing)[Constant::kMemorySustained]);
+  PartTime& time = run.time.emplace();
+  time.launch = t.launch_seconds;
+  time.units = t.units_seconds;
+  time.memory = t.memory_seconds + extra;
+  time.cache = t.cache_seconds;
+  time.apart = t.split_seconds + t.prepare_seconds;
+  time.seconds = t.seconds + extra;
+  time.range = (*place.timing)[range];
+  if (place.options.explain) Explain(place, chosen, t, extra, time);
+  return run;
+}
+
+}  // namespace dlcost

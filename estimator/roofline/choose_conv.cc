@@ -1,0 +1,233 @@
+#include "estimator/roofline/choose_conv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "estimator/core/error.h"
+#include "estimator/roofline/choose.h"
+
+namespace dlcost {
+namespace {
+
+// When cuDNN takes Winograd over the implicit product on the same unit. It pays with the operations
+// it saves, with input channels (over which the output transform is shared out), less with many
+// filters, and less where memory is slow for the arithmetic (the ridge point, FLOP/byte):
+// saving^3 * Cin / (Cout^(1/4) * ridge^(3/2)) above this. One set of exponents and one constant for
+// all devices, from 4,800 recorded choices for 3x3 filters on P4, P100, V100 and T4.
+constexpr double kWinogradWorthwhile = 0.5;
+// Share of the peak that each kind of kernel computes at, for choosing alone.
+constexpr double kProductShare = 0.8;
+constexpr double kTransformedShare = 0.5;
+constexpr double kUsualRidge = 15;  // where the device's bandwidth is not public
+// Libraries leave Winograd where no more than one unit in so many has a block of it.
+constexpr int kMostlyIdle = 4;
+constexpr double kTensorShare = 0.4;  // tf32 kernels of cuDNN 8
+
+}  // namespace
+
+bool ConvChooser::IsDepthwise() const {
+  return Valid(Algorithm::kDepthwise) &&
+         place_.options.conv.value_or(Algorithm::kDepthwise) == Algorithm::kDepthwise;
+}
+
+Execution ConvChooser::Depthwise() const { return Execute(Algorithm::kDepthwise); }
+
+// cuDNN's tf32 kernels want four channels at a time and leave the rest to vector units; half types
+// are padded instead.
+std::optional<Unit> ConvChooser::ProductUnit() const {
+  const std::optional<Unit> unit = FindUnit(place_, type_);
+  const bool aligned = nest_.in_channels / nest_.groups % 4 == Count(0);
+  if (!unit || !unit->tensor || type_ != DType::kFloat32 || aligned) return unit;
+  return FindVectorUnit(place_, type_);
+}
+
+Pipe ConvChooser::ProductPipe() const { return ProductUnit().value_or(Unit()).pipe(); }
+
+ConvChoice ConvChooser::ByRule() const {
+  ConvChoice choice;
+  Algorithm algorithm = Automatic(choice.runner_up);
+  if (IsForced()) {
+    choice.runner_up = Name(algorithm);
+    algorithm = *place_.options.conv;
+  }
+  choice.execution = Execute(algorithm);
+  return choice;
+}
+
+ConvChoice ConvChooser::Choose(const std::function<double(const Execution&)>& seconds) const {
+  ConvChoice choice = ByRule();
+  if (IsForced()) return choice;
+  double least = seconds(choice.execution);
+  const auto take = [&](Execution execution) {
+    const double time = seconds(execution);
+    if (time >= least) return;
+    least = time;
+    choice.runner_up = choice.execution.name;
+    choice.execution = std::move(execution);
+  };
+  // Two ways to run Winograd: the faster one.
+  if (choice.execution.algorithm == Algorithm::kWinograd && Valid(Algorithm::kWinogradNonfused)) {
+    take(StagedWinograd());
+  }
+  const bool tensor = ProductPipe() == Pipe::kTensor;
+  const Count units = place_.device.units.value_or(1);
+  const bool product = choice.execution.algorithm == Algorithm::kImplicitGemm;
+  const TileGrid* grid = choice.execution.Grid();
+  const bool mostly_idle = grid != nullptr && grid->Blocks() * kMostlyIdle <= units;
+  if (tensor ? product : nest_.groups == Count(1) && (product || mostly_idle)) {
+    if (auto fastest = FastestProduct(tensor, seconds)) take(std::move(*fastest));
+  }
+  return choice;
+}
+
+// Few output positions leave the large tiles of convolution kernels without work for most units:
+// the product is then shared out along k, as matrix products are.
+std::optional<Execution> ConvChooser::FastestProduct(
+    bool tensor, const std::function<double(const Execution&)>& seconds) const {
+  const auto with = [&](const TileGrid& grid) {
+    ConvOptions options = Options(ProductPipe());
+    options.tile = {.m = static_cast<int>(grid.tile_m.value()),
+                    .n = static_cast<int>(grid.tile_n.value()),
+                    .k = static_cast<int>(grid.tile_k.value())};
+    options.split_k = grid.split_k;
+    return ImplicitGemmConv(nest_, options, place_.library);
+  };
+  const auto tiles = tensor ? place_.library.conv_tensor : place_.library.gemm_vector;
+  const TimedTile best = FastestTile(AsGemm(nest_), tiles, tensor ? Bits(type_) / 8.0 : 2,
+                                     nest_.groups == Count(1), [&](const TileGrid& grid, double) {
+                                       const bool whole = grid.split_k == Count(1);
+                                       const bool idle = grid.Blocks() / grid.split_k <
+                                                         Count(place_.device.units.value_or(1));
+                                       if (whole ? !tensor : !idle)
+                                         return std::numeric_limits<double>::infinity();
+                                       return seconds(with(grid));
+                                     });
+  if (std::isinf(best.seconds)) return std::nullopt;
+  return with(GridOf(AsGemm(nest_), best.tile, best.split_k));
+}
+
+Algorithm ConvChooser::Automatic(std::string& runner_up) const {
+  if (Valid(Algorithm::kDepthwise)) {
+    runner_up = Name(Algorithm::kImplicitGemm);
+    return Algorithm::kDepthwise;
+  }
+  runner_up = Name(Algorithm::kIm2colGemm);
+  // Half and narrower types on matrix units leave nothing for transforms to gain.
+  if (ProductPipe() == Pipe::kTensor && Bits(type_) < 32) return Algorithm::kImplicitGemm;
+  const std::int64_t longest = nest_.LongestFilter();
+  if (Valid(Algorithm::kWinograd) && longest == 3) return WinogradOrProduct(runner_up);
+  if (longest > 3 && longest <= place_.library.winograd.longest_nonfused) {
+    return LargeFilter(runner_up);
+  }
+  return Algorithm::kImplicitGemm;
+}
+
+Algorithm ConvChooser::WinogradOrProduct(std::string& runner_up) const {
+  const Execution product = Execute(Algorithm::kImplicitGemm);
+  const Execution winograd = Execute(Algorithm::kWinograd);
+  bool take = Worth(product, winograd) > kWinogradWorthwhile;
+  // Matrix units run the product; Winograd kernels run on vector units.
+  if (ProductPipe() == Pipe::kTensor) take = RoughSeconds(winograd) < RoughSeconds(product);
+  runner_up = Name(take ? Algorithm::kImplicitGemm : Algorithm::kWinograd);
+  return take ? Algorithm::kWinograd : Algorithm::kImplicitGemm;
+}
+
+double ConvChooser::Worth(const Execution& product, const Execution& winograd) const {
+  const double saving = product.flops().AsDouble() / winograd.flops().AsDouble();
+  const Roof roof = FindRoof(place_.device, WorkKind::kVector, type_, place_.options.math);
+  const auto ridge = RidgePoint(place_.device, roof);
+  return saving * saving * saving * nest_.in_channels.AsDouble() /
+         std::pow(nest_.out_channels.AsDouble(), 0.25) /
+         std::pow(ridge ? ridge->value() : kUsualRidge, 1.5);
+}
+
+Algorithm ConvChooser::LargeFilter(std::string& runner_up) const {
+  std::vector<std::pair<double, Algorithm>> order;
+  for (const Algorithm algorithm :
+       {Algorithm::kImplicitGemm, Algorithm::kWinogradNonfused, Algorithm::kFft}) {
+    if (Valid(algorithm)) order.emplace_back(RoughSeconds(Execute(algorithm)), algorithm);
+  }
+  std::sort(order.begin(), order.end());
+  runner_up = Name(order.size() > 1 ? order[1].second : Algorithm::kIm2colGemm);
+  return order[0].second;
+}
+
+// Work at a share of the peak, and what goes through memory beside the operands.
+double ConvChooser::RoughSeconds(const Execution& execution) const {
+  const bool product = execution.algorithm == Algorithm::kImplicitGemm;
+  const double vector_share = product ? kProductShare : kTransformedShare;
+  double seconds = 0;
+  for (const Pipe pipe : {Pipe::kVector, Pipe::kTensor}) {
+    const WorkKind kind = pipe == Pipe::kTensor ? WorkKind::kMatrix : WorkKind::kVector;
+    const Roof roof = FindRoof(place_.device, kind, type_, place_.options.math);
+    if (!roof.known) continue;
+    const double share = pipe == Pipe::kTensor ? kTensorShare : vector_share;
+    seconds += (execution.On(pipe).flops() / roof.peak).value() / share;
+  }
+  const Bytes extra = execution.ExtraRead() + execution.ExtraWritten();
+  if (place_.device.memory.bandwidth) {
+    seconds += (extra / *place_.device.memory.bandwidth).value();
+  }
+  return seconds;
+}
+
+ConvOptions ConvChooser::Options(Pipe pipe) const {
+  ConvOptions options{.pipe = pipe, .type = type_};
+  const bool tensor = pipe == Pipe::kTensor;
+  const auto tiles = tensor ? place_.library.conv_tensor : place_.library.conv_vector;
+  options.tile = ChooseTile(AsGemm(nest_), tiles, place_.device);
+  if (tensor) options.tile = ForBytes(options.tile, Bits(type_) / 8.0);
+  options.convert_layout = tensor && place_.library.tensor_conv_nhwc && type_ == DType::kFloat32;
+  return options;
+}
+
+Execution ConvChooser::Execute(Algorithm algorithm) const {
+  const Library& library = place_.library;
+  switch (algorithm) {
+    case Algorithm::kDirect:
+      return DirectConv(nest_, Options(Pipe::kVector));
+    case Algorithm::kDepthwise:
+      return DepthwiseConv(nest_, Options(Pipe::kVector));
+    case Algorithm::kIm2colGemm:
+      return Im2colConv(nest_, Options(ProductPipe()), library);
+    case Algorithm::kWinograd:
+      return FusedWinogradConv(nest_, 2, Options(Pipe::kVector), library);
+    case Algorithm::kWinogradNonfused:
+      return StagedWinograd();
+    case Algorithm::kFft:
+      return FftConv(nest_, FourierTile(), Options(Pipe::kVector), library);
+    default:
+      return ImplicitGemmConv(nest_, Options(ProductPipe()), library);
+  }
+}
+
+// Its products are the matrix library's: filters are the rows there, tiles the columns.
+Execution ConvChooser::StagedWinograd() const {
+  const Library& library = place_.library;
+  const int outputs = library.winograd.nonfused_tile;
+  ConvOptions options = Options(Pipe::kVector);
+  const OccupancyRule& rule = library.batched;
+  if (!rule.tiles.empty()) {
+    GemmNest products = NonfusedWinogradProducts(nest_, outputs, library);
+    std::swap(products.m, products.n);
+    options.tile = ByOccupancy(products, rule, place_.device).tile;
+    std::swap(options.tile.m, options.tile.n);
+  }
+  return NonfusedWinogradConv(nest_, outputs, options, library);
+}
+
+// The smallest tile that holds a whole image with its border, or the largest there is.
+int ConvChooser::FourierTile() const {
+  for (const int tile : place_.library.fft.tiles) {
+    if (nest_.axes[0].out + nest_.axes[0].kernel - 1 <= tile &&
+        nest_.axes[1].out + nest_.axes[1].kernel - 1 <= tile) {
+      return tile;
+    }
+  }
+  return place_.library.fft.tiles.back();
+}
+
+}  // namespace dlcost

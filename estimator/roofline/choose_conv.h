@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "estimator/roofline/part.h"
+#include "models/algorithms/convolution.h"
+
+namespace dlcost {
+
+struct ConvChoice {
+  Execution execution;
+  std::string runner_up;  // "" when nothing else could run it
+};
+
+// The candidates for a convolution, and which of them the device's library takes.
+class ConvChooser {
+ public:
+  ConvChooser(const Place& place, const ConvNest& nest, DType type)
+      : place_(place), nest_(nest), type_(type) {}
+
+  bool IsDepthwise() const;  // one input channel per group, and nothing else is forced
+  Execution Depthwise() const;
+  // Whether the user forces an algorithm that can run this convolution.
+  bool IsForced() const { return place_.options.conv && Valid(*place_.options.conv); }
+  // The unit that its products run on.
+  std::optional<Unit> ProductUnit() const;
+  // As the library's rules say, or the algorithm that the user forces where that can run.
+  ConvChoice ByRule() const;
+  // The same; among ways to tile the implicit product the one with the least time.
+  ConvChoice Choose(const std::function<double(const Execution&)>& seconds) const;
+
+ private:
+  bool Valid(Algorithm algorithm) const { return !WhyNot(algorithm, nest_, type_); }
+  Pipe ProductPipe() const;
+  Algorithm Automatic(std::string& runner_up) const;
+  Algorithm WinogradOrProduct(std::string& runner_up) const;
+  Algorithm LargeFilter(std::string& runner_up) const;
+  double Worth(const Execution& product, const Execution& winograd) const;
+  double RoughSeconds(const Execution& execution) const;
+  ConvOptions Options(Pipe pipe) const;
+  Execution StagedWinograd() const;
+  std::optional<Execution> FastestProduct(
+      bool tensor, const std::function<double(const Execution&)>& seconds) const;
+  int FourierTile() const;
+  Execution Execute(Algorithm algorithm) const;
+
+  const Place& place_;
+  const ConvNest& nest_;
+  DType type_;
+};
+
+}  // namespace dlcost

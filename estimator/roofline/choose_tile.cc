@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "estimator/roofline/choose.h"
+
+namespace dlcost {
+namespace {
+
+// A tile of m x n reuses every operand element it loads mn / (m + n) times on average; it computes
+// at x / (x + kReuseHalf) of the peak. At 16, tiles of 32, 64 and 128 reach 1/2, 2/3 and 4/5.
+constexpr double kReuseHalf = 16;
+// A part of a split that walks less of k than this does not pay for adding it up.
+constexpr int kLeastSplitK = 512;
+// Parts of k that are tried for a time, and the least of k that one of them walks.
+constexpr int kSplits[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+constexpr int kLeastTimedSplit = 64;
+
+Count Units(const Device& device) { return std::max(1, device.units.value_or(1)); }
+
+double CostOf(const TileGrid& grid, const TileShape& tile, const Device& device) {
+  const double m = tile.m, n = tile.n;
+  const double reuse = m * n / (m + n);
+  const Count rounds = CeilDiv(grid.Blocks(), Units(device));
+  return rounds.AsDouble() * m * n * (reuse + kReuseHalf) / reuse;
+}
+
+}  // namespace
+
+const Library& LibraryOf(const Device& device) {
+  if (device.kind == DeviceKind::kCpu) return LibraryFor("cpu");
+  return LibraryFor(device.architecture + " " + device.compute_capability.value_or(""));
+}
+
+RuledTile ByOccupancy(const GemmNest& nest, const OccupancyRule& rule, const Device& device) {
+  // The least of k that a part walks, and that a split product has.
+  constexpr int kLeastPart = 128, kLeastShared = 260;
+  const double units = Units(device).AsDouble();
+  const auto blocks_per_unit = [&](const TileShape& tile) {
+    return GridOf(nest, tile).Blocks().AsDouble() / units;
+  };
+  const double outputs = (nest.batch * nest.m * nest.n).AsDouble();
+  RuledTile chosen;
+  double most = -std::numeric_limits<double>::infinity();
+  for (const OccupancyRule::Tile& each : rule.tiles) {
+    const double x = blocks_per_unit(each.shape), places = each.shape.resident;
+    const double full_waves = x / places / std::ceil(x / places);
+    const double full_tiles = outputs / (x * units * each.shape.m * each.shape.n);
+    const double value = each.value * full_tiles * (1 - rule.idle / places * (1 - full_waves));
+    if (value <= most) continue;
+    most = value;
+    chosen.tile = each.shape;
+  }
+  if (rule.many > 0 && blocks_per_unit(rule.large) >= rule.many && nest.m % 64 == Count(0) &&
+      nest.n % 2 == Count(0) && nest.k % 16 == Count(0)) {
+    return {rule.large, 1};
+  }
+  if (rule.few > 0 && blocks_per_unit(rule.small) <= rule.few) chosen.tile = rule.small;
+  const double x = blocks_per_unit(chosen.tile);
+  if (!rule.splits || x >= chosen.tile.resident || nest.k < Count(kLeastShared)) return chosen;
+  auto parts = static_cast<std::int64_t>(std::ceil(chosen.tile.resident / x));
+  while (parts > 1 && nest.k < Count(parts) * kLeastPart) parts /= 2;
+  chosen.split_k = parts;
+  return chosen;
+}
+
+TileShape ChooseTile(const GemmNest& nest, std::span<const TileShape> tiles, const Device& device) {
+  const TileShape* best = &tiles.front();
+  double least = CostOf(GridOf(nest, *best), *best, device);
+  for (const TileShape& tile : tiles.subspan(1)) {
+    const double cost = CostOf(GridOf(nest, tile), tile, device);
+    if (cost >= least) continue;
+    best = &tile;
+    least = cost;
+  }
+  return *best;
+}
+
+Count ChooseSplit(const TileGrid& grid, const TileShape& tile, const Device& device) {
+  const Count places = Units(device) * tile.resident;
+  const Count blocks = std::max(Count(1), grid.Blocks());
+  return std::max(Count(1), std::min(places / blocks, grid.k / kLeastSplitK));
+}
+
+TileShape ForBytes(TileShape tile, double bytes) {
+  tile.k = std::max(1, static_cast<int>(tile.k * 2 / bytes));
+  return tile;
+}
+
+TimedTile FastestTile(const GemmNest& nest, std::span<const TileShape> tiles, double bytes,
+                      bool split, const std::function<double(const TileGrid&, double)>& seconds) {
+  TimedTile best{.tile = ForBytes(tiles.front(), bytes),
+                 .seconds = std::numeric_limits<double>::infinity()};
+  for (const TileShape& listed : tiles) {
+    const TileShape tile = ForBytes(listed, bytes);
+    for (const int parts : kSplits) {
+      if (parts > 1 && (!split || nest.k < Count(parts) * kLeastTimedSplit)) break;
+      const double time = seconds(GridOf(nest, tile, parts), best.seconds);
+      if (time < best.seconds) best = {tile, parts, time};
+    }
+  }
+  return best;
+}
+
+}  // namespace dlcost

@@ -1,0 +1,113 @@
+#include <algorithm>
+
+#include "estimator/roofline/choose_conv.h"
+#include "estimator/roofline/conv_time.h"
+#include "estimator/roofline/explain_tiles.h"
+#include "estimator/roofline/part.h"
+#include "estimator/roofline/terms.h"
+
+namespace dlcost {
+namespace {
+
+ConvProblem ProblemOf(const Part& part, const ConvNest& nest, const Unit& unit) {
+  // Axes before the last count as rows; one axis alone is a row.
+  const auto height = [&](std::int64_t ConvAxis::*extent) {
+    double product = 1;
+    for (std::size_t i = 0; i + 1 < nest.axes.size(); ++i) {
+      product *= static_cast<double>(nest.axes[i].*extent);
+    }
+    return product;
+  };
+  const auto width = [&](std::int64_t ConvAxis::*extent) {
+    return static_cast<double>(nest.axes.back().*extent);
+  };
+  ConvProblem p{.batch = nest.batch.AsDouble(),
+                .channels = nest.in_channels.AsDouble(),
+                .height = height(&ConvAxis::in),
+                .width = width(&ConvAxis::in),
+                .filters = nest.out_channels.AsDouble(),
+                .kernel_height = height(&ConvAxis::kernel),
+                .kernel_width = width(&ConvAxis::kernel),
+                .out_height = height(&ConvAxis::out),
+                .out_width = width(&ConvAxis::out),
+                .groups = nest.groups.AsDouble(),
+                .element_bytes = unit.bytes,
+                .tensor = unit.tensor,
+                .peak = unit.peak};
+  const double outputs = p.batch * p.filters * p.out_height * p.out_width;
+  const double own = (p.batch * p.channels * p.height * p.width + outputs) * p.element_bytes +
+                     WeightElements(nest).AsDouble() * p.element_bytes;
+  p.extra_bytes = std::max(0.0, part.bytes() - own);
+  return p;
+}
+
+void Explain(const Place& place, const Execution& execution, const ConvTime& t, PartTime& time) {
+  TermWriter terms(time.terms);
+  terms.TimeIfAny("launch", time.launch);
+  TermWriter side =
+      terms.Norm("together", Overlap(t.overlap, t.units_seconds, t.memory_seconds, t.cache_seconds),
+                 t.overlap);
+  side.Time("all waves", t.units_seconds);
+  ExplainTiles(place.timing->units, *execution.Grid(),
+               {t.waves, t.tile_seconds, t.efficiency, t.busy}, side.Below(), time.advice);
+  side.Time("device memory", t.memory_seconds);
+  side.Below().Fact("bytes", t.memory_bytes, "B");
+  side.TimeIfAny("cache", t.cache_seconds);
+  terms.TimeIfAny("transforms through memory", t.transform_seconds,
+                  "what the algorithm writes and reads beside the operands");
+  terms.TimeIfAny("adding up parts of k", t.split_seconds);
+}
+
+}  // namespace
+
+PartRun RunConvolution(const Place& place, const Part& part, const ConvNest& nest) {
+  if (MacsOf(nest) == Count(0) || nest.axes.empty()) return {};
+  const ConvChooser chooser(place, nest, part.type);
+  // A stencil per channel is no matrix product: it streams its input.
+  if (chooser.IsDepthwise()) {
+    PartRun run = RunStream(place, part);
+    run.execution = chooser.Depthwise();
+    run.forced = chooser.IsForced();
+    return run;
+  }
+  const std::optional<Unit> unit = chooser.ProductUnit();
+  if (!unit || place.timing == nullptr) {
+    auto [execution, runner_up] = chooser.ByRule();
+    return {std::move(execution), std::move(runner_up), std::nullopt, chooser.IsForced()};
+  }
+  ConvProblem p = ProblemOf(part, nest, *unit);
+  const double weights = WeightElements(nest).AsDouble() * p.element_bytes;
+  const Conditions conditions = ConditionsOf(place, part, weights);
+  const auto time_of = [&](const Execution& execution) {
+    ConvProblem problem = p;
+    // Transforms and what is between them run on vector units.
+    const bool product = execution.On(Pipe::kTensor).fma > Count(0);
+    if (problem.tensor && !product) {
+      const std::optional<Unit> vector = FindVectorUnit(place, part.type);
+      if (vector) problem.peak = vector->peak;
+      problem.tensor = false;
+    }
+    return TimeOfConv(*place.timing, problem, execution, conditions);
+  };
+  PartRun run;
+  run.forced = chooser.IsForced();
+  auto choice = chooser.Choose([&](const Execution& e) { return time_of(e).seconds; });
+  run.execution = std::move(choice.execution);
+  run.runner_up = std::move(choice.runner_up);
+  const ConvTime t = time_of(run.execution);
+  PartTime& time = run.time.emplace();
+  time.launch = t.launch_seconds;
+  time.units = t.units_seconds;
+  time.memory = t.memory_seconds;
+  time.cache = t.cache_seconds;
+  time.apart = t.transform_seconds + t.split_seconds;
+  time.seconds = t.seconds;
+  time.range = (*place.timing)[Constant::kRangeConv];
+  if (place.options.explain) Explain(place, run.execution, t, time);
+  Unit used = *unit;
+  used.tensor = run.execution.On(Pipe::kTensor).fma > Count(0);
+  ApplySustainedPower(place, used, 2 * t.batch * t.m * t.n * t.k, time);
+  return run;
+}
+
+}  // namespace dlcost

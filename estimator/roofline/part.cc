@@ -1,0 +1,53 @@
+#include "estimator/roofline/part.h"
+
+#include <algorithm>
+
+namespace dlcost {
+
+namespace {
+
+std::optional<Unit> FindUnitFor(const Place& place, WorkKind kind, DType type) {
+  const Roof roof = FindRoof(place.device, kind, type, place.options.math);
+  if (!roof.known) return std::nullopt;
+  return Unit{.peak = roof.reached.value(),
+              .bytes = std::max(Bits(type), 4) / 8.0,
+              .tensor = roof.unit == UnitKind::kTensor};
+}
+
+}  // namespace
+
+std::optional<Unit> FindUnit(const Place& place, DType type) {
+  return FindUnitFor(place, WorkKind::kMatrix, type);
+}
+
+std::optional<Unit> FindVectorUnit(const Place& place, DType type) {
+  return FindUnitFor(place, WorkKind::kVector, type);
+}
+
+Conditions ConditionsOf(const Place& place, const Part& part, double weights) {
+  Conditions conditions{.eager = place.options.eager, .weight_copies = place.options.weight_copies};
+  if (place.options.cache != CacheState::kCold) return conditions;
+  // Weights and the model's inputs come from memory; what the kernels before have written may still
+  // be in the cache, and so may what is written for the next ones.
+  const double bytes = part.bytes();
+  if (weights <= 0) {
+    conditions.kept_weights = 0;
+    conditions.kept_rest = bytes > 0 ? part.passed / bytes : 0;
+    return conditions;
+  }
+  const double cold = std::max(0.0, bytes - part.passed);
+  const double rest = std::max(bytes - weights, 1.0);
+  conditions.kept_weights = 1 - std::min(1.0, cold / weights);
+  conditions.kept_rest = 1 - std::min(1.0, std::max(0.0, cold - weights) / rest);
+  return conditions;
+}
+
+void ApplySustainedPower(const Place& place, const Unit& unit, double flops, PartTime& time) {
+  if (place.options.eager) return;
+  const double sustained = time.launch + flops / PowerLimit(*place.timing, unit.tensor, unit.bytes);
+  if (sustained <= time.seconds) return;
+  time.power += sustained - time.seconds;
+  time.seconds = sustained;
+}
+
+}  // namespace dlcost

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "estimator/roofline/run.h"
+#include "models/algorithms/gemm.h"
+#include "models/algorithms/library.h"
+#include "models/operators/op_cost.h"
+
+namespace dlcost {
+
+// A part of a kernel, once: one nest, what it moves, and where it finds that.
+struct Part {
+  const Kernel& kernel;
+  LoopNest nest;
+  DType type = DType::kUndefined;  // of its multiply-accumulates, else of most operations
+  Work work;                       // of one run, products and everything else
+  double read = 0, written = 0;    // bytes
+  double passed = 0;               // part of both, from the kernels before and to those after
+
+  double bytes() const { return read + written; }
+};
+
+// Where parts run.
+struct Place {
+  const Device& device;
+  const TimingDevice* timing;  // null: nothing is known of its memory, so that there is no time
+  const Library& library;
+  const RunOptions& options;
+};
+
+// The unit that products of a type run on.
+struct Unit {
+  double peak = 0;   // FLOP/s of the whole device
+  double bytes = 4;  // of one element
+  bool tensor = false;
+
+  Pipe pipe() const { return tensor ? Pipe::kTensor : Pipe::kVector; }
+};
+// None where the device has no rate for it.
+std::optional<Unit> FindUnit(const Place& place, DType type);
+// The same on vector units.
+std::optional<Unit> FindVectorUnit(const Place& place, DType type);
+
+// The candidate that the device's library takes.
+struct PartRun {
+  Execution execution;  // no stages: it only streams data
+  std::string runner_up;
+  std::optional<PartTime> time;
+  bool forced = false;  // it is what the user asks for
+};
+
+class GemmTimer;
+
+// The tile and the parts of k that the library takes for a product: on vector units by its rule, on
+// matrix units the fastest that it has (by its rule without a timer).
+GemmOptions ChooseProduct(const Place& place, DType type, const GemmNest& nest, const Unit& unit,
+                          const GemmTimer* timer);
+
+// Times only where there are a unit's rate and the time model's constants.
+PartRun RunProduct(const Place& place, const Part& part, const GemmNest& nest);
+PartRun RunConvolution(const Place& place, const Part& part, const ConvNest& nest);
+PartRun RunAttention(const Place& place, const Part& part, const AttentionNest& nest);
+PartRun RunRecurrence(const Place& place, const Part& part, const RecurrentNest& nest);
+PartRun RunStream(const Place& place, const Part& part);
+// On a machine of systolic arrays, whatever the nest; `product`: its nest is run as one.
+PartRun RunOnArrays(const Place& place, const Part& part, bool product);
+
+// The least multiply-accumulates of any kernel with this algorithm for a nest.
+Count LeastMacs(const LoopNest& nest, Algorithm algorithm);
+
+// Cache and launches as a part finds them; `weights` of its bytes are weights, or inputs that come
+// in their place.
+Conditions ConditionsOf(const Place& place, const Part& part, double weights = 0);
+
+// Kernels that follow each other leave a power-limited board no pause to recover in: over all of
+// them it does no more FLOP/s than its power carries. Raises time.seconds to that.
+void ApplySustainedPower(const Place& place, const Unit& unit, double flops, PartTime& time);
+
+}  // namespace dlcost

@@ -1,0 +1,123 @@
+#include <algorithm>
+#include <cmath>
+
+#include "estimator/roofline/choose.h"
+#include "estimator/roofline/explain_tiles.h"
+#include "estimator/roofline/gemm_time.h"
+#include "estimator/roofline/part.h"
+#include "estimator/roofline/terms.h"
+
+namespace dlcost {
+namespace {
+
+GemmProblem ProblemOf(const Part& part, const GemmNest& nest, const Unit& unit) {
+  GemmProblem p{.batch = nest.batch.AsDouble(),
+                .m = nest.m.AsDouble(),
+                .n = nest.n.AsDouble(),
+                .k = nest.k.AsDouble(),
+                .input_bytes = unit.bytes,
+                .output_bytes = unit.bytes,
+                .tensor = unit.tensor,
+                .peak = unit.peak};
+  const double results = p.batch * p.m * p.n;
+  p.output_bytes = std::clamp(part.written / results, 1.0, 8.0);
+  const double first = p.batch * p.m * p.k * p.input_bytes;
+  const double rest = part.read - first;
+  const double weights = p.batch * p.n * p.k * p.input_bytes;
+  if (rest > 0 && rest < weights) p.weight_bytes = rest;  // stored in fewer bits, or broadcast
+  p.extra_bytes = std::max(0.0, rest - weights);
+  return p;
+}
+
+Execution Choose(const Place& place, const Part& part, const GemmNest& nest, const Unit& unit,
+                 const GemmTimer* timer) {
+  if (!unit.tensor && (nest.m <= Count(1) || nest.n <= Count(1))) {
+    return MatrixVector(nest, part.type, place.library);
+  }
+  return TiledGemm(nest, ChooseProduct(place, part.type, nest, unit, timer), place.library);
+}
+
+void Explain(const Place& place, const GemmProblem& p, const TileGrid* grid, const GemmTime& t,
+             PartTime& time) {
+  const TimingDevice& d = *place.timing;
+  TermWriter terms(time.terms);
+  terms.Fact("work", 2 * p.batch * p.m * p.n * p.k, "FLOP",
+             fmt::format("2 x {:.0f} x {:.0f} x {:.0f} x {:.0f} (batch, m, n, k)", p.batch, p.m,
+                         p.n, p.k));
+  terms.TimeIfAny("launch", time.launch);
+  const double together = t.seconds - t.launch_seconds - t.split_seconds;
+  if (grid == nullptr) {
+    TermWriter side = terms.Longest("together", together);
+    side.Time("arithmetic", t.units_seconds,
+              fmt::format("matrix-vector: {:.1f} % of the peak", 100 * t.efficiency));
+    side.Time("device memory", t.memory_seconds);
+    side.Time("cache", t.cache_seconds);
+  } else {
+    TermWriter side = terms.Norm("together", together,
+                                 d[p.tensor ? Constant::kTensorOverlap : Constant::kVectorOverlap]);
+    side.Time("all waves", t.units_seconds);
+    ExplainTiles(d.units, *grid, {t.waves, t.tile_seconds, t.efficiency, t.busy}, side.Below(),
+                 time.advice);
+    side.Time("device memory", t.memory_seconds,
+              t.reread_bytes > 0 ? "part of it read again along the tile walk" : "");
+    side.Below().Fact("bytes", t.memory_bytes, "B");
+    side.Time("cache", t.cache_seconds);
+    side.Below().Fact("bytes", t.cache_bytes, "B", "operands of all tiles");
+  }
+  terms.TimeIfAny("adding up parts of k", t.split_seconds);
+}
+
+}  // namespace
+
+GemmOptions ChooseProduct(const Place& place, DType type, const GemmNest& nest, const Unit& unit,
+                          const GemmTimer* timer) {
+  const Library& library = place.library;
+  GemmOptions options{.pipe = unit.pipe(), .type = type};
+  const OccupancyRule& rule = nest.batch > Count(1) ? library.batched : library.linear;
+  if (unit.tensor && timer != nullptr) {
+    const TimedTile best = FastestTile(
+        nest, library.gemm_tensor, unit.bytes, nest.batch == Count(1),
+        [&](const TileGrid& grid, double least) { return timer->Tiled(grid, least).seconds; });
+    options.tile = best.tile;
+    options.split_k = best.split_k;
+  } else if (!unit.tensor && !rule.tiles.empty()) {
+    const RuledTile ruled = ByOccupancy(nest, rule, place.device);
+    options.tile = ruled.tile;
+    options.split_k = ruled.split_k;
+  } else {
+    const auto tiles = unit.tensor ? library.gemm_tensor : library.gemm_vector;
+    options.tile = ChooseTile(nest, tiles, place.device);
+    options.split_k = ChooseSplit(GridOf(nest, options.tile), options.tile, place.device);
+  }
+  return options;
+}
+
+PartRun RunProduct(const Place& place, const Part& part, const GemmNest& nest) {
+  PartRun run;
+  if (MacsOf(nest) == Count(0)) return run;
+  const std::optional<Unit> unit = FindUnit(place, part.type);
+  if (!unit || place.timing == nullptr) {
+    run.execution = Choose(place, part, nest, unit.value_or(Unit()), nullptr);
+    return run;
+  }
+  const GemmProblem p = ProblemOf(part, nest, *unit);
+  const Conditions conditions =
+      ConditionsOf(place, part, p.weight_bytes.value_or(p.batch * p.n * p.k * p.input_bytes));
+  const GemmTimer timer(*place.timing, p, conditions);
+  run.execution = Choose(place, part, nest, *unit, &timer);
+  const TileGrid* grid = run.execution.Grid();
+  const GemmTime t = grid != nullptr ? timer.Tiled(*grid) : timer.Vector();
+  PartTime& time = run.time.emplace();
+  time.launch = t.launch_seconds;
+  time.units = t.units_seconds;
+  time.memory = t.memory_seconds;
+  time.cache = t.cache_seconds;
+  time.apart = t.split_seconds;
+  time.seconds = t.seconds;
+  time.range = (*place.timing)[p.batch > 1 ? Constant::kRangeBatched : Constant::kRangeGemm];
+  if (place.options.explain) Explain(place, p, grid, t, time);
+  ApplySustainedPower(place, *unit, 2 * p.batch * p.m * p.n * p.k, time);
+  return run;
+}
+
+}  // namespace dlcost

@@ -1,0 +1,182 @@
+#include <algorithm>
+
+#include "estimator/roofline/gemm_time.h"
+#include "estimator/roofline/part.h"
+#include "estimator/roofline/recurrent_time.h"
+#include "estimator/roofline/terms.h"
+#include "models/algorithms/recurrent.h"
+
+namespace dlcost {
+namespace {
+
+// Within a layer the kernels follow each other from the library, without the framework, and find
+// the weights where the step before has left them.
+Conditions WithinLayer(const Conditions& conditions) {
+  Conditions step = conditions;
+  step.eager = false;
+  step.kept_weights = step.kept_rest = 1;
+  step.weight_copies = 1;
+  return step;
+}
+
+struct LayerTime {
+  GemmTime inputs;
+  StepTime step;
+  double launch = 0;   // of the layer's steps
+  double seconds = 0;  // of one direction
+};
+
+class Layer {
+ public:
+  Layer(const Place& place, const Part& part, const RecurrentNest& nest)
+      : place_(place), part_(part), nest_(nest), unit_(FindUnit(place, part.type)) {
+    if (!Timed()) return;
+    problem_ = {.gates = nest.gates.AsDouble(),
+                .hidden = nest.hidden.AsDouble(),
+                .batch = nest.batch.AsDouble(),
+                .steps = nest.steps.AsDouble(),
+                .element_bytes = unit_->bytes,
+                .tensor = unit_->tensor,
+                .peak = unit_->peak};
+    if (place.device.per_unit.registers) {
+      problem_.register_bytes = place.device.per_unit.registers->AsDouble() * place.timing->units;
+    }
+  }
+
+  PartRun Run() const {
+    PartRun run;
+    const RecurrentOptions options = Options();
+    run.execution = RecurrentInputGemm(nest_, options, place_.library);
+    run.runner_up = Name(Algorithm::kRecurrentPersistent);
+    if (!Timed()) return run;
+    LayerTime time = TimeOf(run.execution);
+    if (FitsRegisters(problem_)) {
+      Execution persistent = RecurrentPersistent(nest_, options, place_.library);
+      const LayerTime kept = TimeOf(persistent);
+      if (kept.seconds < time.seconds) {
+        time = kept;
+        run.execution = std::move(persistent);
+        run.runner_up = Name(Algorithm::kRecurrentInputGemm);
+      }
+    }
+    run.time = Told(time, run.execution);
+    return run;
+  }
+
+ private:
+  // The tiles of both products are those of the matrix library.
+  RecurrentOptions Options() const {
+    const Unit unit = unit_.value_or(Unit());
+    RecurrentOptions options{.pipe = unit.pipe(), .type = part_.type};
+    const Count columns = nest_.gates * nest_.hidden;
+    const auto choose = [&](const GemmNest& nest, const Conditions& conditions) {
+      if (!Timed()) return ChooseProduct(place_, part_.type, nest, unit, nullptr);
+      const GemmProblem p = ProductOf(nest.m.AsDouble(), nest.k.AsDouble());
+      const GemmTimer timer(*place_.timing, p, conditions);
+      return ChooseProduct(place_, part_.type, nest, unit, &timer);
+    };
+    const Conditions conditions = ConditionsOf(place_, part_);
+    if (nest_.input > Count(0)) {
+      options.tile =
+          choose({.m = nest_.batch * nest_.steps, .n = columns, .k = nest_.input}, conditions).tile;
+    }
+    const GemmOptions step =
+        choose({.m = nest_.batch, .n = columns, .k = nest_.hidden}, WithinLayer(conditions));
+    options.step_tile = step.tile;
+    options.step_split = step.split_k;
+    if (nest_.input == Count(0)) options.tile = step.tile;
+    return options;
+  }
+
+  bool Timed() const { return unit_ && place_.timing != nullptr; }
+
+  GemmProblem ProductOf(double m, double k) const {
+    return {.m = m,
+            .n = problem_.gates * problem_.hidden,
+            .k = k,
+            .input_bytes = unit_->bytes,
+            .output_bytes = unit_->bytes,
+            .tensor = unit_->tensor,
+            .peak = unit_->peak};
+  }
+
+  GemmTime ProductTime(double m, double k, const Stage& stage, const Conditions& conditions) const {
+    const GemmProblem p = ProductOf(m, k);
+    const GemmTimer timer(*place_.timing, p, conditions);
+    if (!stage.grid) return timer.Vector();
+    TileGrid grid = *stage.grid;
+    grid.batch = 1;
+    return timer.Tiled(grid);
+  }
+
+  LayerTime TimeOf(const Execution& execution) const {
+    const TimingDevice& d = *place_.timing;
+    const Conditions conditions = ConditionsOf(place_, part_);
+    LayerTime t;
+    if (nest_.input > Count(0)) {
+      t.inputs = ProductTime(problem_.batch * problem_.steps, nest_.input.AsDouble(),
+                             execution.stages[0], conditions);
+    }
+    if (execution.algorithm == Algorithm::kRecurrentPersistent) {
+      t.step = PersistentStep(d, problem_);
+    } else {
+      t.step.product =
+          ProductTime(problem_.batch, problem_.hidden, execution.stages[1], WithinLayer(conditions))
+              .seconds;
+      t.step.wait = GatesSeconds(d, problem_);
+    }
+    t.launch = d[conditions.eager ? Constant::kLaunchEager : Constant::kLaunchGraph];
+    t.seconds = t.inputs.seconds + t.launch + problem_.steps * t.step.seconds();
+    return t;
+  }
+
+  PartTime Told(const LayerTime& t, const Execution& execution) const {
+    const double directions = nest_.directions.AsDouble();
+    PartTime time;
+    time.launch = directions * (t.inputs.launch_seconds + t.launch);
+    time.units = directions * t.inputs.units_seconds;
+    time.memory = directions * t.inputs.memory_seconds;
+    time.cache = directions * t.inputs.cache_seconds;
+    time.steps = directions * problem_.steps * t.step.seconds();
+    time.seconds = directions * t.seconds;
+    time.range = (*place_.timing)[Constant::kRangeBatched];
+    if (!place_.options.explain) return time;
+    const bool persistent = execution.algorithm == Algorithm::kRecurrentPersistent;
+    TermWriter terms(time.terms);
+    TermWriter layer = directions > 1
+                           ? terms
+                                 .Times("directions", time.seconds, directions,
+                                        fmt::format("{:.0f}, one after the other", directions))
+                                 .Sum("one direction", t.seconds)
+                           : terms;
+    layer.Time("inputs of all steps in one product", t.inputs.seconds);
+    layer.Time("launch", t.launch);
+    TermWriter step =
+        layer
+            .Times("steps", problem_.steps * t.step.seconds(), problem_.steps,
+                   fmt::format("{:.0f}, each waits for the one before", problem_.steps))
+            .Sum("one step", t.step.seconds());
+    step.Time("product", t.step.product,
+              persistent ? "weights stay in registers" : "weights come from the cache every step");
+    step.Time(persistent ? "synchronization" : "gates", t.step.wait);
+    if (!persistent) {
+      time.advice.push_back("Steps run one after the other: larger batches make each one fuller.");
+    }
+    return time;
+  }
+
+  const Place& place_;
+  const Part& part_;
+  const RecurrentNest& nest_;
+  std::optional<Unit> unit_;
+  RecurrentProblem problem_;
+};
+
+}  // namespace
+
+PartRun RunRecurrence(const Place& place, const Part& part, const RecurrentNest& nest) {
+  if (MacsOf(nest) == Count(0)) return {};
+  return Layer(place, part, nest).Run();
+}
+
+}  // namespace dlcost

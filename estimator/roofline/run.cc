@@ -1,0 +1,352 @@
+#include "estimator/roofline/run.h"
+
+#include <algorithm>
+#include <array>
+
+#include "estimator/core/error.h"
+#include "estimator/roofline/choose.h"
+#include "estimator/roofline/part.h"
+#include "estimator/roofline/terms.h"
+#include "models/algorithms/convolution.h"
+#include "models/algorithms/pointwise.h"
+
+namespace dlcost {
+namespace {
+
+// The work of all runs is `times` that of one; growing iterations of a loop are told by their mean.
+Work PerRun(const Work& work, Count times) {
+  if (times <= Count(1)) return work;
+  Work one;
+  for (const Work::Entry& entry : work.entries()) {
+    for (int c = 0; c < kOpClassCount; ++c) {
+      one.Add(static_cast<OpClass>(c), entry.dtype,
+              entry.counts[static_cast<std::size_t>(c)] / times);
+    }
+  }
+  return one;
+}
+
+void Multiply(Execution& execution, Count times) {
+  if (times == Count(1)) return;
+  for (Stage& stage : execution.stages) {
+    stage.launches *= times;
+    stage.extra_read = stage.extra_read * times;
+    stage.extra_written = stage.extra_written * times;
+    for (Term& term : stage.terms) term.instructions = term.instructions * times;
+  }
+}
+
+// Bytes that a part touches at least, when it is a kernel of its own.
+double OperandBytes(const LoopNest& nest, double element) {
+  if (const auto* g = std::get_if<GemmNest>(&nest)) {
+    return element * (g->batch * (g->m * g->k + g->k * g->n + g->m * g->n)).AsDouble();
+  }
+  if (const auto* a = std::get_if<AttentionNest>(&nest)) {
+    const Count queries = a->q_heads * a->q_len * (a->qk_dim + a->v_dim);
+    return element *
+           (a->batch * (queries + a->kv_heads * a->kv_len * (a->qk_dim + a->v_dim))).AsDouble();
+  }
+  if (const auto* c = std::get_if<ConvNest>(&nest)) {
+    return element * (InputElements(*c) + OutputElements(*c) + WeightElements(*c)).AsDouble();
+  }
+  return 0;
+}
+
+struct RunPart {
+  const Place& place;
+  const Part& part;
+  PartRun operator()(const GemmNest& nest) const { return RunProduct(place, part, nest); }
+  PartRun operator()(const ConvNest& nest) const { return RunConvolution(place, part, nest); }
+  PartRun operator()(const AttentionNest& nest) const { return RunAttention(place, part, nest); }
+  PartRun operator()(const RecurrentNest& nest) const { return RunRecurrence(place, part, nest); }
+  template <typename Other>
+  PartRun operator()(const Other&) const {
+    return RunStream(place, part);
+  }
+};
+
+// The largest term of a time.
+std::string LimiterOf(const PartTime& time) {
+  const std::array<std::pair<const char*, double>, 7> terms = {{{"compute", time.units},
+                                                                {"device memory", time.memory},
+                                                                {"cache", time.cache},
+                                                                {"dependent steps", time.steps},
+                                                                {"transforms", time.apart},
+                                                                {"launch", time.launch},
+                                                                {"power", time.power}}};
+  return std::max_element(terms.begin(), terms.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+void AddTo(PartTime& sum, const PartTime& part) {
+  sum.launch += part.launch;
+  sum.units += part.units;
+  sum.memory += part.memory;
+  sum.cache += part.cache;
+  sum.steps += part.steps;
+  sum.apart += part.apart;
+  sum.power += part.power;
+  sum.seconds += part.seconds;
+  sum.range = std::max(sum.range, part.range);
+}
+
+class KernelRunner {
+ public:
+  KernelRunner(const Kernel& kernel, const Place& place) : kernel_(kernel), place_(place) {}
+
+  KernelRun Run() {
+    run_.algorithm = kernel_.nest_name;
+    run_.launches = kernel_.repeat;
+    run_.executed = run_.least = kernel_.needed;
+    const bool product = kernel_.needed.Of(OpClass::kMac) > Count(0) && IsProduct(kernel_.nest);
+    for (const Part& part : PartsOf()) {
+      parts_.push_back(RunPartOf(part, product));
+      run_.forced |= parts_.back().forced;
+    }
+    Execute(product);
+    run_.bound = BoundKernel(kernel_, run_.least, least_on_, ForcedTraffic(), place_.device,
+                             {.math = place_.options.math, .cache = place_.options.cache});
+    Time();
+    return std::move(run_);
+  }
+
+ private:
+  PartRun RunPartOf(const Part& part, bool product) const {
+    if (place_.device.systolic) return RunOnArrays(place_, part, product);
+    return product ? std::visit(RunPart{place_, part}, part.nest) : RunStream(place_, part);
+  }
+
+  // The kernel's parts with what each moves. Where several run as kernels of their own, what one
+  // hands to the next goes through memory; the part with the kernel's nest has the rest.
+  std::vector<Part> PartsOf() const {
+    const double times = kernel_.repeat.AsDouble();
+    const Work work = PerRun(kernel_.work, kernel_.repeat);
+    const DType type = kernel_.math == DType::kUndefined ? DType::kFloat32 : kernel_.math;
+    Part whole{.kernel = kernel_,
+               .nest = kernel_.nest,
+               .type = type,
+               .work = work,
+               .read = kernel_.bytes_read.AsDouble() / times,
+               .written = kernel_.bytes_written.AsDouble() / times,
+               .passed = kernel_.bytes_passed.AsDouble() / times};
+    if (kernel_.parts.size() < 2) return {whole};
+    std::vector<Part> parts;
+    double own = 0;
+    for (const CostPart& part : kernel_.parts) {
+      Part each = whole;
+      each.nest = part.nest;
+      if (part.type != DType::kUndefined) each.type = part.type;
+      const double element = std::max(Bits(each.type), 4) / 8.0;
+      each.read = OperandBytes(part.nest, element);
+      each.written = 0;
+      own += each.read;
+      parts.push_back(std::move(each));
+    }
+    // Other operands: masks, a cache.
+    if (whole.bytes() > own) parts.back().read += whole.bytes() - own;
+    return parts;
+  }
+
+  void Execute(bool product) {
+    if (!product) return;
+    Execution all;
+    for (PartRun& part : parts_) {
+      if (part.execution.stages.empty()) continue;
+      if (all.stages.empty()) {
+        all = std::move(part.execution);
+        continue;
+      }
+      all.name += " + " + part.execution.name;
+      all.workspace = std::max(all.workspace, part.execution.workspace);
+      for (Stage& stage : part.execution.stages) all.stages.push_back(std::move(stage));
+      if (MacsOf(kernel_.nest) > Count(0)) all.algorithm = part.execution.algorithm;
+    }
+    SetLeast(all);
+    if (all.stages.empty()) return;
+    Multiply(all, kernel_.repeat);
+    // An attention kernel's own terms cover its softmax and masks; layers of recurrent cells end
+    // with the stage that computes the gates.
+    if (!std::holds_alternative<AttentionNest>(kernel_.nest)) {
+      AddPointwise(all, "bias, activation and fused neighbours", TermKind::kEpilogue,
+                   kernel_.needed.WithoutMacs());
+    }
+    run_.algorithm = all.name;
+    run_.runner_up = parts_.size() == 1 ? parts_.front().runner_up : "";
+    run_.launches = all.Launches();
+    run_.executed = ToWork(all);
+    run_.execution = std::make_shared<const Execution>(std::move(all));
+  }
+
+  // Parts that need fewer multiply-accumulates than the mathematics writes down.
+  void SetLeast(const Execution& all) {
+    const Count macs = kernel_.needed.Of(OpClass::kMac);
+    if (const auto* conv = std::get_if<ConvNest>(&kernel_.nest);
+        conv != nullptr && kernel_.parts.size() < 2) {
+      return SetLeastConvolution(*conv, macs);
+    }
+    Count written, least;
+    const auto add = [&](const LoopNest& nest) {
+      written += MacsOf(nest);
+      least += LeastMacs(nest, all.algorithm);
+    };
+    if (kernel_.parts.size() < 2) {
+      add(kernel_.nest);
+    } else {
+      for (const CostPart& part : kernel_.parts) add(part.nest);
+    }
+    SetLeastMacs(written, least, macs);
+  }
+
+  // Whatever runs takes no less than the algorithm that the device does fastest at its peak; a
+  // forced one no less than its own.
+  void SetLeastConvolution(const ConvNest& nest, Count macs) {
+    const DType type = kernel_.math;
+    const std::optional<Unit> product = FindUnit(place_, type),
+                              vector = FindVectorUnit(place_, type);
+    Count least = MacsOf(nest);
+    if (!product || !vector) return SetLeastMacs(MacsOf(nest), least, macs);
+    double seconds = least.AsDouble() / product->peak;
+    for (const Algorithm algorithm : {Algorithm::kWinogradNonfused, Algorithm::kFft}) {
+      const bool allowed = !place_.options.conv || *place_.options.conv == algorithm ||
+                           (*place_.options.conv == Algorithm::kWinograd &&
+                            algorithm == Algorithm::kWinogradNonfused);
+      if (!allowed || WhyNot(algorithm, nest, type)) continue;
+      const Count needed = LeastMacs(nest, algorithm);
+      if (needed.AsDouble() / vector->peak >= seconds) continue;
+      seconds = needed.AsDouble() / vector->peak;
+      least = needed;
+      least_on_ = WorkKind::kVector;
+    }
+    SetLeastMacs(MacsOf(nest), least, macs);
+  }
+
+  void SetLeastMacs(Count written, Count least, Count macs) {
+    if (least >= written || written == Count(0)) return;
+    run_.least = kernel_.needed.WithoutMacs();
+    run_.least.Add(
+        OpClass::kMac, kernel_.math,
+        Count(static_cast<std::int64_t>(macs.AsDouble() * least.AsDouble() / written.AsDouble())));
+  }
+
+  // What an algorithm that the user forces moves beside the operands: no other may avoid it.
+  Bytes ForcedTraffic() const {
+    const bool forced =
+        place_.options.conv || place_.options.attention == AttentionForm::kMaterialized;
+    if (!forced || run_.execution == nullptr) return Bytes(0);
+    return run_.execution->ExtraRead() + run_.execution->ExtraWritten();
+  }
+
+  void Time() {
+    if (kernel_.unknown) return;
+    PartTime sum;
+    for (const PartRun& part : parts_) {
+      if (!part.time) return;
+      AddTo(sum, *part.time);
+    }
+    const double times = kernel_.repeat.AsDouble();
+    Expected expected;
+    expected.units = sum.units * times;
+    expected.memory = sum.memory * times;
+    expected.launch = sum.launch * times;
+    const double seconds = sum.seconds * times, bound = run_.bound.time.value();
+    expected.basis = BasisOf(place_.device);
+    expected.time = WithRange(seconds, WidenRange(expected.basis, sum.range), bound);
+    expected.limiter = seconds < bound ? "bound" : LimiterOf(sum);
+    if (place_.options.explain) Explain(sum, expected);
+    run_.expected = std::move(expected);
+  }
+
+  void Explain(const PartTime& sum, Expected& expected) {
+    const double times = kernel_.repeat.AsDouble(), seconds = sum.seconds * times;
+    const double bound = run_.bound.time.value();
+    TermWriter root(expected.terms);
+    TermWriter top = root.Longest("expected", expected.time.expected);
+    top.Time("bound", bound, "what nothing beats: " + run_.bound.limiter);
+    TermWriter model = times > 1 ? top.Times("runs", seconds, times).Sum("one run", sum.seconds)
+                                 : top.Sum("time model", seconds);
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const PartTime& part = *parts_[i].time;
+      int level = model.level();
+      if (parts_.size() > 1) {
+        model.Sum(std::string(kernel_.parts[i].name), part.seconds);
+        ++level;
+      }
+      for (TimeTerm term : part.terms) {
+        term.level += level;
+        expected.terms.push_back(std::move(term));
+      }
+      if (part.power > 0) {
+        TermWriter(expected.terms, level)
+            .Time("waiting for power", part.power,
+                  fmt::format("{:.4g} W carry no more while kernels follow each other",
+                              place_.timing->power));
+      }
+      for (const std::string& advice : part.advice) {
+        if (std::find(expected.advice.begin(), expected.advice.end(), advice) ==
+            expected.advice.end()) {
+          expected.advice.push_back(advice);
+        }
+      }
+    }
+    AdviseOn(expected);
+  }
+
+  static void AdviseOn(Expected& expected) {
+    if (expected.limiter == "launch") {
+      expected.advice.insert(
+          expected.advice.begin(),
+          "The launch takes longer than the work: larger batches, fusion or CUDA graphs help.");
+    } else if (expected.limiter == "device memory") {
+      expected.advice.insert(expected.advice.begin(),
+                             "Device memory is the limit: fewer bytes (fusion, narrower types) "
+                             "help, more FLOP/s do not.");
+    }
+  }
+
+  const Kernel& kernel_;
+  const Place& place_;
+  std::vector<PartRun> parts_;
+  WorkKind least_on_ = WorkKind::kMatrix;
+  KernelRun run_;
+};
+
+}  // namespace
+
+Work ToWork(const Execution& execution) {
+  Work work;
+  for (const Stage& stage : execution.stages) {
+    for (const Term& term : stage.terms) {
+      work.Add(OpClass::kMac, term.type, term.instructions.fma);
+      work.Add(OpClass::kAdd, term.type, term.instructions.add);
+      work.Add(OpClass::kMul, term.type, term.instructions.mul);
+      work.Add(OpClass::kExp, term.type, term.instructions.special);
+    }
+  }
+  return work;
+}
+
+Runner::Runner(const Device* device, const RunOptions& options)
+    : device_(device), options_(options) {
+  // Without a bandwidth there is nothing to expect; bounds say so themselves.
+  if (device_ != nullptr && device_->memory.bandwidth) timing_ = MakeTimingDevice(*device_);
+}
+
+Runner::Runner(const Device& device, const RunOptions& options, const TimingDevice& timing)
+    : device_(&device), options_(options), timing_(timing) {}
+
+Runner::~Runner() = default;
+
+KernelRun Runner::Run(const Kernel& kernel) const {
+  if (device_ == nullptr || kernel.repeat == Count(0)) {
+    KernelRun run;
+    run.algorithm = kernel.nest_name;
+    run.launches = kernel.repeat;
+    run.executed = run.least = kernel.needed;
+    return run;
+  }
+  const Place place{*device_, timing(), LibraryOf(*device_), options_};
+  return KernelRunner(kernel, place).Run();
+}
+
+}  // namespace dlcost

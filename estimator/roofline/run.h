@@ -1,0 +1,69 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "estimator/plan/kernel.h"
+#include "estimator/roofline/bound.h"
+#include "estimator/roofline/expected.h"
+#include "estimator/roofline/timing_device.h"
+#include "models/algorithms/execution.h"
+
+namespace dlcost {
+
+// How kernels run: what the user says about it.
+struct RunOptions {
+  MathMode math = MathMode::kDefault;
+  CacheState cache = CacheState::kCold;
+  bool eager = false;             // every kernel is a framework call; else they follow each other
+  std::optional<Algorithm> conv;  // empty: as the device's library would choose
+  AttentionForm attention = AttentionForm::kFlash;
+  // Weights are used in turns: so many copies pass before one comes again (a measuring loop's).
+  double weight_copies = 1;
+  bool explain = false;  // fill in Expected::terms and advice: takes longer than the time itself
+};
+
+// One kernel as it runs: what its library executes, moves and launches, the time that nothing
+// beats, and the time that it should take. Every view of a kernel is a view of this.
+struct KernelRun {
+  std::string algorithm;  // with parameters: "winograd F(2x2,3x3)", "gemm 128x64x8 + flash 128x64"
+  std::string runner_up;  // what came second, "" when there was no choice
+  Count launches;         // of all runs of the kernel
+  bool forced = false;    // an algorithm that the user asked for runs
+  Work executed;          // what the algorithm issues; Kernel::needed where no model says more
+  // The least that any kernel with this algorithm issues: Winograd needs fewer multiplications than
+  // the mathematics written down. For the bound.
+  Work least;
+  // Stages, terms, tiles, traffic beside the operands, workspace, over all runs of the kernel. Null
+  // for kernels that only stream data, and without a device.
+  std::shared_ptr<const Execution> execution;
+  Bound bound;
+  std::optional<Expected> expected;
+};
+
+// Runs kernels on one device, or on none: without a device executed work is what is needed.
+class Runner {
+ public:
+  Runner(const Device* device, const RunOptions& options);
+  // With other constants of the time model than the device's own.
+  Runner(const Device& device, const RunOptions& options, const TimingDevice& timing);
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
+  // Throws Error for a forced algorithm that is none of convolutions.
+  KernelRun Run(const Kernel& kernel) const;
+  // What the time model knows of the device; null without a device or without its bandwidth.
+  const TimingDevice* timing() const { return timing_ ? &*timing_ : nullptr; }
+
+ private:
+  const Device* device_;
+  RunOptions options_;
+  std::optional<TimingDevice> timing_;
+};
+
+// Executed instructions as work: FMAs are MACs, special functions exponentials.
+Work ToWork(const Execution& execution);
+
+}  // namespace dlcost

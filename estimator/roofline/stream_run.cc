@@ -1,0 +1,68 @@
+#include <algorithm>
+
+#include "estimator/roofline/elementwise_time.h"
+#include "estimator/roofline/part.h"
+#include "estimator/roofline/terms.h"
+
+namespace dlcost {
+namespace {
+
+StreamKind KindOf(const Part& part) {
+  if (!std::holds_alternative<ReduceNest>(part.nest)) return StreamKind::kElementwise;
+  // Reductions with exponentials are softmaxes; those with square roots normalizations.
+  if (part.work.Of(OpClass::kExp) > Count(0)) return StreamKind::kSoftmax;
+  if (part.work.Of(OpClass::kSqrt) > Count(0)) return StreamKind::kNormalization;
+  return StreamKind::kElementwise;
+}
+
+// Multiply-accumulates and other arithmetic on vector units, special functions on theirs: a quarter
+// of the lanes (NVIDIA: 16 of 64 or 128 per SM; AMD: one in four cycles).
+void AddArithmetic(const Place& place, const Part& part, StreamProblem& p) {
+  const std::optional<Unit> unit = FindVectorUnit(place, part.type);
+  if (!unit) return;
+  const auto of = [&](OpClass op_class) { return part.work.Of(op_class).AsDouble(); };
+  p.arithmetic_peak = unit->peak;
+  p.arithmetic = 2 * of(OpClass::kMac) + of(OpClass::kAdd) + of(OpClass::kMul) +
+                 of(OpClass::kCompare) + of(OpClass::kDiv);
+  p.specials = of(OpClass::kSqrt) + of(OpClass::kExp) + of(OpClass::kLog) + of(OpClass::kTrig);
+  p.special_rate = unit->peak / 2 / 4;
+}
+
+void Explain(const StreamProblem& p, const StreamTime& t, PartTime& time) {
+  TermWriter terms(time.terms);
+  terms.Fact("traffic", p.bytes, "B", "read and written");
+  terms.Fact("from device memory", 100 * t.miss, "%", "the rest is in the cache");
+  terms.TimeIfAny("launch", time.launch);
+  TermWriter side =
+      terms.Longest("together", std::max({t.memory_seconds, t.fill_seconds, t.arithmetic_seconds}));
+  side.Time("memory", t.memory_seconds, "and the first access");
+  side.Below().Fact("rate", t.rate, "B/s", "sustained for this kind of kernel");
+  side.TimeIfAny("arithmetic", t.arithmetic_seconds);
+  side.Time("units' share of the bandwidth", t.fill_seconds);
+}
+
+}  // namespace
+
+PartRun RunStream(const Place& place, const Part& part) {
+  PartRun run;
+  if (place.timing == nullptr || part.bytes() <= 0) return run;
+  StreamProblem p;
+  p.bytes = part.bytes();
+  p.element_bytes = std::max(Bits(part.type), 8) / 8.0;
+  p.kind = KindOf(part);
+  if (const auto* rows = std::get_if<ReduceNest>(&part.nest)) {
+    p.row_elements = rows->reduce.AsDouble();
+  }
+  AddArithmetic(place, part, p);
+  const StreamTime t = ExpectedStream(*place.timing, p, ConditionsOf(place, part));
+  PartTime& time = run.time.emplace();
+  time.launch = t.launch_seconds;
+  time.units = std::max(t.arithmetic_seconds, t.fill_seconds);
+  time.memory = t.memory_seconds;
+  time.seconds = t.seconds;
+  time.range = (*place.timing)[Constant::kRangeElementwise];
+  if (place.options.explain) Explain(p, t, time);
+  return run;
+}
+
+}  // namespace dlcost
