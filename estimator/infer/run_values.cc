@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "estimator/core/spelling.h"
 #include "estimator/infer/typical.h"
 
@@ -49,7 +50,7 @@ ValuePtr ToValue(const Tensor& tensor, const RunBinding& binding,
     if (element != std::floor(element) || std::abs(element) > 9007199254740992.0) {
       throw Error("--at {}: {} is no integer", Printable(binding.text), element);
     }
-    ints.push_back(static_cast<std::int64_t>(element));
+    ints.push_back(Truncate(element));
   }
   return std::make_shared<const Value>(std::move(ints));
 }
@@ -178,8 +179,7 @@ void RunValues::Bind(Graph& graph, const Node& node, const std::string& name, st
                        : "its shape is " + ToString(*before) + ", whatever the data is");
     }
     Shape shape = *before;
-    shape[*axis] = static_cast<std::int64_t>(
-        std::llround(std::min(share->fraction * static_cast<double>(shape[*axis]), 9e18)));
+    shape[*axis] = RoundToInteger(share->fraction * static_cast<double>(shape[*axis]));
     SetShape(graph, node, output, std::move(shape));
   } else {
     const Shape& shape = std::get<Shape>(binding.what);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimator/core/integer.h"
+
 namespace dlcost {
 namespace {
 
@@ -49,7 +51,7 @@ std::optional<OneHotPart> OneHotPartOf(const Graph& graph, const Node& mask_read
     if (node->op == "OneHot" && node->inputs.size() > 1 && node->inputs[1] != kNoTensor) {
       const ValuePtr& depth = graph.tensors[static_cast<std::size_t>(node->inputs[1])].value;
       if (depth == nullptr || depth->size() != 1 || !(depth->Real(0) >= 1)) return std::nullopt;
-      part.classes = static_cast<std::int64_t>(std::min(depth->Real(0), 1e15));
+      part.classes = Truncate(std::min(depth->Real(0), 1e15));
       return part;
     }
     part.reduced |= node->op == "ReduceSum" || node->op == "ReduceMax";

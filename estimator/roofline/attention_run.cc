@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "estimator/core/integer.h"
 #include "estimator/roofline/attention_time.h"
 #include "estimator/roofline/choose.h"
 #include "estimator/roofline/elementwise_time.h"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int kTileRows[] = {64, 128};  // queries of one tile that prefill kernels are built for
 
-AttentionProblem ProblemOf(const Part& part, const AttentionNest& nest, const Unit& unit) {
+AttentionProblem ProblemOf(const Part& part, const AttentionNest& nest, const ComputeUnit& unit) {
   AttentionProblem p{.phase = AttentionPhase::kEncoder,
                      .causal = nest.causal,
                      .batch = nest.batch.AsDouble(),
@@ -44,25 +45,25 @@ AttentionProblem As(AttentionProblem p, const Execution& execution) {
 }
 
 // The fused kernel with the tile, or the parts of the keys, that take least.
-Execution ChooseFused(const Place& place, const Part& part, const AttentionNest& nest,
-                      const Unit& unit, const AttentionProblem* p, const Conditions& conditions) {
+Execution ChooseFused(const Target& target, const Part& part, const AttentionNest& nest,
+                      const ComputeUnit& unit, const AttentionProblem* p,
+                      const Conditions& conditions) {
   AttentionOptions options{.pipe = unit.pipe(), .type = part.type};
-  Execution widest = FlashAttention(nest, options, place.library);
+  Execution widest = FlashAttention(nest, options, target.library);
   if (p == nullptr || widest.Grid() == nullptr) return widest;
   if (p->phase == AttentionPhase::kDecode) {
     const AttentionProblem whole = As(*p, widest);
     const double serving = widest.Grid()->batch.AsDouble();
-    options.split_kv =
-        Count(static_cast<std::int64_t>(KeyParts(*place.timing, whole, whole.shared, serving)));
-    return FlashAttention(nest, options, place.library);
+    options.split_kv = Count(Truncate(KeyParts(*target.timing, whole, whole.shared, serving)));
+    return FlashAttention(nest, options, target.library);
   }
   Execution best = std::move(widest);
-  double least = TimeOfAttention(*place.timing, As(*p, best), conditions).units_seconds;
+  double least = TimeOfAttention(*target.timing, As(*p, best), conditions).units_seconds;
   for (const int rows : kTileRows) {
     options.rows = rows;
-    Execution candidate = FlashAttention(nest, options, place.library);
+    Execution candidate = FlashAttention(nest, options, target.library);
     const double seconds =
-        TimeOfAttention(*place.timing, As(*p, candidate), conditions).units_seconds;
+        TimeOfAttention(*target.timing, As(*p, candidate), conditions).units_seconds;
     if (seconds > least) continue;
     least = seconds;
     best = std::move(candidate);
@@ -70,11 +71,11 @@ Execution ChooseFused(const Place& place, const Part& part, const AttentionNest&
   return best;
 }
 
-void Explain(const Place& place, const AttentionProblem& p, const AttentionTime& t,
+void Explain(const Target& target, const AttentionProblem& p, const AttentionTime& t,
              double extra_seconds, PartTime& time) {
   const bool decode = p.phase == AttentionPhase::kDecode;
   const double share = p.causal && !decode ? 0.5 : 1;
-  const TimingDevice& d = *place.timing;
+  const TimingDevice& d = *target.timing;
   TermWriter terms(time.terms);
   terms.Fact("work", 4 * share * p.batch * p.heads * p.query_length * p.key_length * p.head_size,
              "FLOP", "scores and values, two products");
@@ -101,11 +102,11 @@ void Explain(const Place& place, const AttentionProblem& p, const AttentionTime&
 }
 
 // Two products with a softmax between them, kernel by kernel.
-PartTime MaterializedTime(const Place& place, const AttentionNest& nest, const Unit& unit,
+PartTime MaterializedTime(const Target& target, const AttentionNest& nest, const ComputeUnit& unit,
                           const Execution& execution, const Conditions& conditions) {
   const double heads = (nest.batch * nest.q_heads).AsDouble();
   const double queries = nest.q_len.AsDouble(), keys = nest.kv_len.AsDouble();
-  const TimingDevice& d = *place.timing;
+  const TimingDevice& d = *target.timing;
   PartTime time;
   TermWriter terms(time.terms);
   const auto product = [&](const Stage& stage, double n, double k, const char* what) {
@@ -137,47 +138,47 @@ PartTime MaterializedTime(const Place& place, const AttentionNest& nest, const U
   time.seconds += s.seconds;
   terms.Time("softmax", s.seconds);
   product(execution.stages[2], nest.v_dim.AsDouble(), keys, "values");
-  if (!place.options.explain) time.terms.clear();
+  if (!target.options.explain) time.terms.clear();
   return time;
 }
 
 }  // namespace
 
-PartRun RunAttention(const Place& place, const Part& part, const AttentionNest& nest) {
+PartRun RunAttention(const Target& target, const Part& part, const AttentionNest& nest) {
   PartRun run;
   if (MacsOf(nest) == Count(0)) return run;
-  const std::optional<Unit> unit = FindUnit(place, part.type);
-  const bool timed = unit && place.timing != nullptr;
-  const Conditions conditions = ConditionsOf(place, part);
-  const bool fused = place.options.attention == AttentionForm::kFlash;
+  const std::optional<ComputeUnit> unit = FindUnit(target, part.type);
+  const bool timed = unit && target.timing != nullptr;
+  const Conditions conditions = ConditionsOf(target, part);
+  const bool fused = target.options.attention == AttentionForm::kFlash;
   run.runner_up = fused ? "materialized" : "flash";
   std::optional<AttentionProblem> p;
   if (timed) p = ProblemOf(part, nest, *unit);
   const Constant range =
       nest.q_len == Count(1) ? Constant::kRangeDecode : Constant::kRangeAttention;
   if (!fused) {
-    AttentionOptions options{.pipe = unit.value_or(Unit()).pipe(), .type = part.type};
+    AttentionOptions options{.pipe = unit.value_or(ComputeUnit()).pipe(), .type = part.type};
     const GemmNest scores{
         .batch = nest.batch * nest.q_heads, .m = nest.q_len, .n = nest.kv_len, .k = nest.qk_dim};
     options.tile = ChooseTile(
         scores,
-        options.pipe == Pipe::kTensor ? place.library.gemm_tensor : place.library.gemm_vector,
-        place.device);
-    run.execution = MaterializedAttention(nest, options, place.library);
+        options.pipe == Pipe::kTensor ? target.library.gemm_tensor : target.library.gemm_vector,
+        target.device);
+    run.execution = MaterializedAttention(nest, options, target.library);
     if (timed) {
-      run.time = MaterializedTime(place, nest, *unit, run.execution, conditions);
-      run.time->range = (*place.timing)[range];
+      run.time = MaterializedTime(target, nest, *unit, run.execution, conditions);
+      run.time->range = (*target.timing)[range];
     }
     return run;
   }
   run.execution =
-      ChooseFused(place, part, nest, unit.value_or(Unit()), p ? &*p : nullptr, conditions);
+      ChooseFused(target, part, nest, unit.value_or(ComputeUnit()), p ? &*p : nullptr, conditions);
   if (!timed) return run;
   const AttentionProblem chosen = As(*p, run.execution);
-  const AttentionTime t = TimeOfAttention(*place.timing, chosen, conditions);
+  const AttentionTime t = TimeOfAttention(*target.timing, chosen, conditions);
   // What the kernel moves beyond the operands: masks, and a cache that it writes.
   const double extra = std::max(0.0, part.bytes() - t.memory_bytes) /
-                       (place.timing->memory_rate * (*place.timing)[Constant::kMemorySustained]);
+                       (target.timing->memory_rate * (*target.timing)[Constant::kMemorySustained]);
   PartTime& time = run.time.emplace();
   time.launch = t.launch_seconds;
   time.units = t.units_seconds;
@@ -185,8 +186,8 @@ PartRun RunAttention(const Place& place, const Part& part, const AttentionNest& 
   time.cache = t.cache_seconds;
   time.apart = t.split_seconds + t.prepare_seconds;
   time.seconds = t.seconds + extra;
-  time.range = (*place.timing)[range];
-  if (place.options.explain) Explain(place, chosen, t, extra, time);
+  time.range = (*target.timing)[range];
+  if (target.options.explain) Explain(target, chosen, t, extra, time);
   return run;
 }
 

@@ -30,28 +30,28 @@ constexpr double kTensorShare = 0.4;  // tf32 kernels of cuDNN 8
 
 bool ConvChooser::IsDepthwise() const {
   return Valid(Algorithm::kDepthwise) &&
-         place_.options.conv.value_or(Algorithm::kDepthwise) == Algorithm::kDepthwise;
+         target_.options.conv.value_or(Algorithm::kDepthwise) == Algorithm::kDepthwise;
 }
 
 Execution ConvChooser::Depthwise() const { return Execute(Algorithm::kDepthwise); }
 
 // cuDNN's tf32 kernels want four channels at a time and leave the rest to vector units; half types
 // are padded instead.
-std::optional<Unit> ConvChooser::ProductUnit() const {
-  const std::optional<Unit> unit = FindUnit(place_, type_);
+std::optional<ComputeUnit> ConvChooser::ProductUnit() const {
+  const std::optional<ComputeUnit> unit = FindUnit(target_, type_);
   const bool aligned = nest_.in_channels / nest_.groups % 4 == Count(0);
   if (!unit || !unit->tensor || type_ != DType::kFloat32 || aligned) return unit;
-  return FindVectorUnit(place_, type_);
+  return FindVectorUnit(target_, type_);
 }
 
-Pipe ConvChooser::ProductPipe() const { return ProductUnit().value_or(Unit()).pipe(); }
+Pipe ConvChooser::ProductPipe() const { return ProductUnit().value_or(ComputeUnit()).pipe(); }
 
 ConvChoice ConvChooser::ByRule() const {
   ConvChoice choice;
   Algorithm algorithm = Automatic(choice.runner_up);
   if (IsForced()) {
     choice.runner_up = Name(algorithm);
-    algorithm = *place_.options.conv;
+    algorithm = *target_.options.conv;
   }
   choice.execution = Execute(algorithm);
   return choice;
@@ -73,7 +73,7 @@ ConvChoice ConvChooser::Choose(const std::function<double(const Execution&)>& se
     take(StagedWinograd());
   }
   const bool tensor = ProductPipe() == Pipe::kTensor;
-  const Count units = place_.device.units.value_or(1);
+  const Count units = target_.device.units.value_or(1);
   const bool product = choice.execution.algorithm == Algorithm::kImplicitGemm;
   const TileGrid* grid = choice.execution.Grid();
   const bool mostly_idle = grid != nullptr && grid->Blocks() * kMostlyIdle <= units;
@@ -93,14 +93,14 @@ std::optional<Execution> ConvChooser::FastestProduct(
                     .n = static_cast<int>(grid.tile_n.value()),
                     .k = static_cast<int>(grid.tile_k.value())};
     options.split_k = grid.split_k;
-    return ImplicitGemmConv(nest_, options, place_.library);
+    return ImplicitGemmConv(nest_, options, target_.library);
   };
-  const auto tiles = tensor ? place_.library.conv_tensor : place_.library.gemm_vector;
+  const auto tiles = tensor ? target_.library.conv_tensor : target_.library.gemm_vector;
   const TimedTile best = FastestTile(AsGemm(nest_), tiles, tensor ? Bits(type_) / 8.0 : 2,
                                      nest_.groups == Count(1), [&](const TileGrid& grid, double) {
                                        const bool whole = grid.split_k == Count(1);
                                        const bool idle = grid.Blocks() / grid.split_k <
-                                                         Count(place_.device.units.value_or(1));
+                                                         Count(target_.device.units.value_or(1));
                                        if (whole ? !tensor : !idle)
                                          return std::numeric_limits<double>::infinity();
                                        return seconds(with(grid));
@@ -119,7 +119,7 @@ Algorithm ConvChooser::Automatic(std::string& runner_up) const {
   if (ProductPipe() == Pipe::kTensor && Bits(type_) < 32) return Algorithm::kImplicitGemm;
   const std::int64_t longest = nest_.LongestFilter();
   if (Valid(Algorithm::kWinograd) && longest == 3) return WinogradOrProduct(runner_up);
-  if (longest > 3 && longest <= place_.library.winograd.longest_nonfused) {
+  if (longest > 3 && longest <= target_.library.winograd.longest_nonfused) {
     return LargeFilter(runner_up);
   }
   return Algorithm::kImplicitGemm;
@@ -137,8 +137,8 @@ Algorithm ConvChooser::WinogradOrProduct(std::string& runner_up) const {
 
 double ConvChooser::Worth(const Execution& product, const Execution& winograd) const {
   const double saving = product.flops().AsDouble() / winograd.flops().AsDouble();
-  const Roof roof = FindRoof(place_.device, WorkKind::kVector, type_, place_.options.math);
-  const auto ridge = RidgePoint(place_.device, roof);
+  const Roof roof = FindRoof(target_.device, WorkKind::kVector, type_, target_.options.math);
+  const auto ridge = RidgePoint(target_.device, roof);
   return saving * saving * saving * nest_.in_channels.AsDouble() /
          std::pow(nest_.out_channels.AsDouble(), 0.25) /
          std::pow(ridge ? ridge->value() : kUsualRidge, 1.5);
@@ -162,14 +162,14 @@ double ConvChooser::RoughSeconds(const Execution& execution) const {
   double seconds = 0;
   for (const Pipe pipe : {Pipe::kVector, Pipe::kTensor}) {
     const WorkKind kind = pipe == Pipe::kTensor ? WorkKind::kMatrix : WorkKind::kVector;
-    const Roof roof = FindRoof(place_.device, kind, type_, place_.options.math);
+    const Roof roof = FindRoof(target_.device, kind, type_, target_.options.math);
     if (!roof.known) continue;
     const double share = pipe == Pipe::kTensor ? kTensorShare : vector_share;
     seconds += (execution.On(pipe).flops() / roof.peak).value() / share;
   }
   const Bytes extra = execution.ExtraRead() + execution.ExtraWritten();
-  if (place_.device.memory.bandwidth) {
-    seconds += (extra / *place_.device.memory.bandwidth).value();
+  if (target_.device.memory.bandwidth) {
+    seconds += (extra / *target_.device.memory.bandwidth).value();
   }
   return seconds;
 }
@@ -177,15 +177,15 @@ double ConvChooser::RoughSeconds(const Execution& execution) const {
 ConvOptions ConvChooser::Options(Pipe pipe) const {
   ConvOptions options{.pipe = pipe, .type = type_};
   const bool tensor = pipe == Pipe::kTensor;
-  const auto tiles = tensor ? place_.library.conv_tensor : place_.library.conv_vector;
-  options.tile = ChooseTile(AsGemm(nest_), tiles, place_.device);
+  const auto tiles = tensor ? target_.library.conv_tensor : target_.library.conv_vector;
+  options.tile = ChooseTile(AsGemm(nest_), tiles, target_.device);
   if (tensor) options.tile = ForBytes(options.tile, Bits(type_) / 8.0);
-  options.convert_layout = tensor && place_.library.tensor_conv_nhwc && type_ == DType::kFloat32;
+  options.convert_layout = tensor && target_.library.tensor_conv_nhwc && type_ == DType::kFloat32;
   return options;
 }
 
 Execution ConvChooser::Execute(Algorithm algorithm) const {
-  const Library& library = place_.library;
+  const Library& library = target_.library;
   switch (algorithm) {
     case Algorithm::kDirect:
       return DirectConv(nest_, Options(Pipe::kVector));
@@ -206,14 +206,14 @@ Execution ConvChooser::Execute(Algorithm algorithm) const {
 
 // Its products are the matrix library's: filters are the rows there, tiles the columns.
 Execution ConvChooser::StagedWinograd() const {
-  const Library& library = place_.library;
+  const Library& library = target_.library;
   const int outputs = library.winograd.nonfused_tile;
   ConvOptions options = Options(Pipe::kVector);
   const OccupancyRule& rule = library.batched;
   if (!rule.tiles.empty()) {
     GemmNest products = NonfusedWinogradProducts(nest_, outputs, library);
     std::swap(products.m, products.n);
-    options.tile = ByOccupancy(products, rule, place_.device).tile;
+    options.tile = ByOccupancy(products, rule, target_.device).tile;
     std::swap(options.tile.m, options.tile.n);
   }
   return NonfusedWinogradConv(nest_, outputs, options, library);
@@ -221,13 +221,13 @@ Execution ConvChooser::StagedWinograd() const {
 
 // The smallest tile that holds a whole image with its border, or the largest there is.
 int ConvChooser::FourierTile() const {
-  for (const int tile : place_.library.fft.tiles) {
+  for (const int tile : target_.library.fft.tiles) {
     if (nest_.axes[0].out + nest_.axes[0].kernel - 1 <= tile &&
         nest_.axes[1].out + nest_.axes[1].kernel - 1 <= tile) {
       return tile;
     }
   }
-  return place_.library.fft.tiles.back();
+  return target_.library.fft.tiles.back();
 }
 
 }  // namespace dlcost

@@ -17,15 +17,15 @@ struct ConvChoice {
 // The candidates for a convolution, and which of them the device's library takes.
 class ConvChooser {
  public:
-  ConvChooser(const Place& place, const ConvNest& nest, DType type)
-      : place_(place), nest_(nest), type_(type) {}
+  ConvChooser(const Target& target, const ConvNest& nest, DType type)
+      : target_(target), nest_(nest), type_(type) {}
 
   bool IsDepthwise() const;  // one input channel per group, and nothing else is forced
   Execution Depthwise() const;
   // Whether the user forces an algorithm that can run this convolution.
-  bool IsForced() const { return place_.options.conv && Valid(*place_.options.conv); }
+  bool IsForced() const { return target_.options.conv && Valid(*target_.options.conv); }
   // The unit that its products run on.
-  std::optional<Unit> ProductUnit() const;
+  std::optional<ComputeUnit> ProductUnit() const;
   // As the library's rules say, or the algorithm that the user forces where that can run.
   ConvChoice ByRule() const;
   // The same; among ways to tile the implicit product the one with the least time.
@@ -46,7 +46,7 @@ class ConvChooser {
   int FourierTile() const;
   Execution Execute(Algorithm algorithm) const;
 
-  const Place& place_;
+  const Target& target_;
   const ConvNest& nest_;
   DType type_;
 };

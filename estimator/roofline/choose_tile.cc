@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "estimator/core/integer.h"
 #include "estimator/roofline/choose.h"
 
 namespace dlcost {
@@ -58,7 +59,7 @@ RuledTile ByOccupancy(const GemmNest& nest, const OccupancyRule& rule, const Dev
   if (rule.few > 0 && blocks_per_unit(rule.small) <= rule.few) chosen.tile = rule.small;
   const double x = blocks_per_unit(chosen.tile);
   if (!rule.splits || x >= chosen.tile.resident || nest.k < Count(kLeastShared)) return chosen;
-  auto parts = static_cast<std::int64_t>(std::ceil(chosen.tile.resident / x));
+  auto parts = Truncate(std::ceil(chosen.tile.resident / x));
   while (parts > 1 && nest.k < Count(parts) * kLeastPart) parts /= 2;
   chosen.split_k = parts;
   return chosen;
@@ -83,7 +84,7 @@ Count ChooseSplit(const TileGrid& grid, const TileShape& tile, const Device& dev
 }
 
 TileShape ForBytes(TileShape tile, double bytes) {
-  tile.k = std::max(1, static_cast<int>(tile.k * 2 / bytes));
+  tile.k = std::max(1, Truncate<int>(tile.k * 2 / bytes));
   return tile;
 }
 

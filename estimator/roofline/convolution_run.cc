@@ -9,7 +9,7 @@
 namespace dlcost {
 namespace {
 
-ConvProblem ProblemOf(const Part& part, const ConvNest& nest, const Unit& unit) {
+ConvProblem ProblemOf(const Part& part, const ConvNest& nest, const ComputeUnit& unit) {
   // Axes before the last count as rows; one axis alone is a row.
   const auto height = [&](std::int64_t ConvAxis::*extent) {
     double product = 1;
@@ -41,14 +41,14 @@ ConvProblem ProblemOf(const Part& part, const ConvNest& nest, const Unit& unit) 
   return p;
 }
 
-void Explain(const Place& place, const Execution& execution, const ConvTime& t, PartTime& time) {
+void Explain(const Target& target, const Execution& execution, const ConvTime& t, PartTime& time) {
   TermWriter terms(time.terms);
   terms.TimeIfAny("launch", time.launch);
   TermWriter side =
       terms.Norm("together", Overlap(t.overlap, t.units_seconds, t.memory_seconds, t.cache_seconds),
                  t.overlap);
   side.Time("all waves", t.units_seconds);
-  ExplainTiles(place.timing->units, *execution.Grid(),
+  ExplainTiles(target.timing->units, *execution.Grid(),
                {t.waves, t.tile_seconds, t.efficiency, t.busy}, side.Below(), time.advice);
   side.Time("device memory", t.memory_seconds);
   side.Below().Fact("bytes", t.memory_bytes, "B");
@@ -60,34 +60,34 @@ void Explain(const Place& place, const Execution& execution, const ConvTime& t, 
 
 }  // namespace
 
-PartRun RunConvolution(const Place& place, const Part& part, const ConvNest& nest) {
+PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& nest) {
   if (MacsOf(nest) == Count(0) || nest.axes.empty()) return {};
-  const ConvChooser chooser(place, nest, part.type);
+  const ConvChooser chooser(target, nest, part.type);
   // A stencil per channel is no matrix product: it streams its input.
   if (chooser.IsDepthwise()) {
-    PartRun run = RunStream(place, part);
+    PartRun run = RunStream(target, part);
     run.execution = chooser.Depthwise();
     run.forced = chooser.IsForced();
     return run;
   }
-  const std::optional<Unit> unit = chooser.ProductUnit();
-  if (!unit || place.timing == nullptr) {
+  const std::optional<ComputeUnit> unit = chooser.ProductUnit();
+  if (!unit || target.timing == nullptr) {
     auto [execution, runner_up] = chooser.ByRule();
     return {std::move(execution), std::move(runner_up), std::nullopt, chooser.IsForced()};
   }
   ConvProblem p = ProblemOf(part, nest, *unit);
   const double weights = WeightElements(nest).AsDouble() * p.element_bytes;
-  const Conditions conditions = ConditionsOf(place, part, weights);
+  const Conditions conditions = ConditionsOf(target, part, weights);
   const auto time_of = [&](const Execution& execution) {
     ConvProblem problem = p;
     // Transforms and what is between them run on vector units.
     const bool product = execution.On(Pipe::kTensor).fma > Count(0);
     if (problem.tensor && !product) {
-      const std::optional<Unit> vector = FindVectorUnit(place, part.type);
+      const std::optional<ComputeUnit> vector = FindVectorUnit(target, part.type);
       if (vector) problem.peak = vector->peak;
       problem.tensor = false;
     }
-    return TimeOfConv(*place.timing, problem, execution, conditions);
+    return TimeOfConv(*target.timing, problem, execution, conditions);
   };
   PartRun run;
   run.forced = chooser.IsForced();
@@ -102,11 +102,11 @@ PartRun RunConvolution(const Place& place, const Part& part, const ConvNest& nes
   time.cache = t.cache_seconds;
   time.apart = t.transform_seconds + t.split_seconds;
   time.seconds = t.seconds;
-  time.range = (*place.timing)[Constant::kRangeConv];
-  if (place.options.explain) Explain(place, run.execution, t, time);
-  Unit used = *unit;
+  time.range = (*target.timing)[Constant::kRangeConv];
+  if (target.options.explain) Explain(target, run.execution, t, time);
+  ComputeUnit used = *unit;
   used.tensor = run.execution.On(Pipe::kTensor).fma > Count(0);
-  ApplySustainedPower(place, used, 2 * t.batch * t.m * t.n * t.k, time);
+  ApplySustainedPower(target, used, 2 * t.batch * t.m * t.n * t.k, time);
   return run;
 }
 

@@ -6,27 +6,28 @@ namespace dlcost {
 
 namespace {
 
-std::optional<Unit> FindUnitFor(const Place& place, WorkKind kind, DType type) {
-  const Roof roof = FindRoof(place.device, kind, type, place.options.math);
+std::optional<ComputeUnit> FindUnitFor(const Target& target, WorkKind kind, DType type) {
+  const Roof roof = FindRoof(target.device, kind, type, target.options.math);
   if (!roof.known) return std::nullopt;
-  return Unit{.peak = roof.reached.value(),
-              .bytes = std::max(Bits(type), 4) / 8.0,
-              .tensor = roof.unit == UnitKind::kTensor};
+  return ComputeUnit{.peak = roof.reached.value(),
+                     .bytes = std::max(Bits(type), 4) / 8.0,
+                     .tensor = roof.unit == UnitKind::kTensor};
 }
 
 }  // namespace
 
-std::optional<Unit> FindUnit(const Place& place, DType type) {
-  return FindUnitFor(place, WorkKind::kMatrix, type);
+std::optional<ComputeUnit> FindUnit(const Target& target, DType type) {
+  return FindUnitFor(target, WorkKind::kMatrix, type);
 }
 
-std::optional<Unit> FindVectorUnit(const Place& place, DType type) {
-  return FindUnitFor(place, WorkKind::kVector, type);
+std::optional<ComputeUnit> FindVectorUnit(const Target& target, DType type) {
+  return FindUnitFor(target, WorkKind::kVector, type);
 }
 
-Conditions ConditionsOf(const Place& place, const Part& part, double weights) {
-  Conditions conditions{.eager = place.options.eager, .weight_copies = place.options.weight_copies};
-  if (place.options.cache != CacheState::kCold) return conditions;
+Conditions ConditionsOf(const Target& target, const Part& part, double weights) {
+  Conditions conditions{.eager = target.options.eager,
+                        .weight_copies = target.options.weight_copies};
+  if (target.options.cache != CacheState::kCold) return conditions;
   // Weights and the model's inputs come from memory; what the kernels before have written may still
   // be in the cache, and so may what is written for the next ones.
   const double bytes = part.bytes();
@@ -42,9 +43,11 @@ Conditions ConditionsOf(const Place& place, const Part& part, double weights) {
   return conditions;
 }
 
-void ApplySustainedPower(const Place& place, const Unit& unit, double flops, PartTime& time) {
-  if (place.options.eager) return;
-  const double sustained = time.launch + flops / PowerLimit(*place.timing, unit.tensor, unit.bytes);
+void ApplySustainedPower(const Target& target, const ComputeUnit& unit, double flops,
+                         PartTime& time) {
+  if (target.options.eager) return;
+  const double sustained =
+      time.launch + flops / PowerLimit(*target.timing, unit.tensor, unit.bytes);
   if (sustained <= time.seconds) return;
   time.power += sustained - time.seconds;
   time.seconds = sustained;

@@ -23,7 +23,7 @@ struct Part {
 };
 
 // Where parts run.
-struct Place {
+struct Target {
   const Device& device;
   const TimingDevice* timing;  // null: nothing is known of its memory, so that there is no time
   const Library& library;
@@ -31,7 +31,7 @@ struct Place {
 };
 
 // The unit that products of a type run on.
-struct Unit {
+struct ComputeUnit {
   double peak = 0;   // FLOP/s of the whole device
   double bytes = 4;  // of one element
   bool tensor = false;
@@ -39,9 +39,9 @@ struct Unit {
   Pipe pipe() const { return tensor ? Pipe::kTensor : Pipe::kVector; }
 };
 // None where the device has no rate for it.
-std::optional<Unit> FindUnit(const Place& place, DType type);
+std::optional<ComputeUnit> FindUnit(const Target& target, DType type);
 // The same on vector units.
-std::optional<Unit> FindVectorUnit(const Place& place, DType type);
+std::optional<ComputeUnit> FindVectorUnit(const Target& target, DType type);
 
 // The candidate that the device's library takes.
 struct PartRun {
@@ -55,27 +55,28 @@ class GemmTimer;
 
 // The tile and the parts of k that the library takes for a product: on vector units by its rule, on
 // matrix units the fastest that it has (by its rule without a timer).
-GemmOptions ChooseProduct(const Place& place, DType type, const GemmNest& nest, const Unit& unit,
-                          const GemmTimer* timer);
+GemmOptions ChooseProduct(const Target& target, DType type, const GemmNest& nest,
+                          const ComputeUnit& unit, const GemmTimer* timer);
 
 // Times only where there are a unit's rate and the time model's constants.
-PartRun RunProduct(const Place& place, const Part& part, const GemmNest& nest);
-PartRun RunConvolution(const Place& place, const Part& part, const ConvNest& nest);
-PartRun RunAttention(const Place& place, const Part& part, const AttentionNest& nest);
-PartRun RunRecurrence(const Place& place, const Part& part, const RecurrentNest& nest);
-PartRun RunStream(const Place& place, const Part& part);
+PartRun RunProduct(const Target& target, const Part& part, const GemmNest& nest);
+PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& nest);
+PartRun RunAttention(const Target& target, const Part& part, const AttentionNest& nest);
+PartRun RunRecurrence(const Target& target, const Part& part, const RecurrentNest& nest);
+PartRun RunStream(const Target& target, const Part& part);
 // On a machine of systolic arrays, whatever the nest; `product`: its nest is run as one.
-PartRun RunOnArrays(const Place& place, const Part& part, bool product);
+PartRun RunOnArrays(const Target& target, const Part& part, bool product);
 
 // The least multiply-accumulates of any kernel with this algorithm for a nest.
 Count LeastMacs(const LoopNest& nest, Algorithm algorithm);
 
 // Cache and launches as a part finds them; `weights` of its bytes are weights, or inputs that come
 // in their place.
-Conditions ConditionsOf(const Place& place, const Part& part, double weights = 0);
+Conditions ConditionsOf(const Target& target, const Part& part, double weights = 0);
 
 // Kernels that follow each other leave a power-limited board no pause to recover in: over all of
 // them it does no more FLOP/s than its power carries. Raises time.seconds to that.
-void ApplySustainedPower(const Place& place, const Unit& unit, double flops, PartTime& time);
+void ApplySustainedPower(const Target& target, const ComputeUnit& unit, double flops,
+                         PartTime& time);
 
 }  // namespace dlcost

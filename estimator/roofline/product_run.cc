@@ -10,7 +10,7 @@
 namespace dlcost {
 namespace {
 
-GemmProblem ProblemOf(const Part& part, const GemmNest& nest, const Unit& unit) {
+GemmProblem ProblemOf(const Part& part, const GemmNest& nest, const ComputeUnit& unit) {
   GemmProblem p{.batch = nest.batch.AsDouble(),
                 .m = nest.m.AsDouble(),
                 .n = nest.n.AsDouble(),
@@ -29,17 +29,17 @@ GemmProblem ProblemOf(const Part& part, const GemmNest& nest, const Unit& unit) 
   return p;
 }
 
-Execution Choose(const Place& place, const Part& part, const GemmNest& nest, const Unit& unit,
-                 const GemmTimer* timer) {
+Execution Choose(const Target& target, const Part& part, const GemmNest& nest,
+                 const ComputeUnit& unit, const GemmTimer* timer) {
   if (!unit.tensor && (nest.m <= Count(1) || nest.n <= Count(1))) {
-    return MatrixVector(nest, part.type, place.library);
+    return MatrixVector(nest, part.type, target.library);
   }
-  return TiledGemm(nest, ChooseProduct(place, part.type, nest, unit, timer), place.library);
+  return TiledGemm(nest, ChooseProduct(target, part.type, nest, unit, timer), target.library);
 }
 
-void Explain(const Place& place, const GemmProblem& p, const TileGrid* grid, const GemmTime& t,
+void Explain(const Target& target, const GemmProblem& p, const TileGrid* grid, const GemmTime& t,
              PartTime& time) {
-  const TimingDevice& d = *place.timing;
+  const TimingDevice& d = *target.timing;
   TermWriter terms(time.terms);
   terms.Fact("work", 2 * p.batch * p.m * p.n * p.k, "FLOP",
              fmt::format("2 x {:.0f} x {:.0f} x {:.0f} x {:.0f} (batch, m, n, k)", p.batch, p.m,
@@ -69,9 +69,9 @@ void Explain(const Place& place, const GemmProblem& p, const TileGrid* grid, con
 
 }  // namespace
 
-GemmOptions ChooseProduct(const Place& place, DType type, const GemmNest& nest, const Unit& unit,
-                          const GemmTimer* timer) {
-  const Library& library = place.library;
+GemmOptions ChooseProduct(const Target& target, DType type, const GemmNest& nest,
+                          const ComputeUnit& unit, const GemmTimer* timer) {
+  const Library& library = target.library;
   GemmOptions options{.pipe = unit.pipe(), .type = type};
   const OccupancyRule& rule = nest.batch > Count(1) ? library.batched : library.linear;
   if (unit.tensor && timer != nullptr) {
@@ -81,30 +81,30 @@ GemmOptions ChooseProduct(const Place& place, DType type, const GemmNest& nest, 
     options.tile = best.tile;
     options.split_k = best.split_k;
   } else if (!unit.tensor && !rule.tiles.empty()) {
-    const RuledTile ruled = ByOccupancy(nest, rule, place.device);
+    const RuledTile ruled = ByOccupancy(nest, rule, target.device);
     options.tile = ruled.tile;
     options.split_k = ruled.split_k;
   } else {
     const auto tiles = unit.tensor ? library.gemm_tensor : library.gemm_vector;
-    options.tile = ChooseTile(nest, tiles, place.device);
-    options.split_k = ChooseSplit(GridOf(nest, options.tile), options.tile, place.device);
+    options.tile = ChooseTile(nest, tiles, target.device);
+    options.split_k = ChooseSplit(GridOf(nest, options.tile), options.tile, target.device);
   }
   return options;
 }
 
-PartRun RunProduct(const Place& place, const Part& part, const GemmNest& nest) {
+PartRun RunProduct(const Target& target, const Part& part, const GemmNest& nest) {
   PartRun run;
   if (MacsOf(nest) == Count(0)) return run;
-  const std::optional<Unit> unit = FindUnit(place, part.type);
-  if (!unit || place.timing == nullptr) {
-    run.execution = Choose(place, part, nest, unit.value_or(Unit()), nullptr);
+  const std::optional<ComputeUnit> unit = FindUnit(target, part.type);
+  if (!unit || target.timing == nullptr) {
+    run.execution = Choose(target, part, nest, unit.value_or(ComputeUnit()), nullptr);
     return run;
   }
   const GemmProblem p = ProblemOf(part, nest, *unit);
   const Conditions conditions =
-      ConditionsOf(place, part, p.weight_bytes.value_or(p.batch * p.n * p.k * p.input_bytes));
-  const GemmTimer timer(*place.timing, p, conditions);
-  run.execution = Choose(place, part, nest, *unit, &timer);
+      ConditionsOf(target, part, p.weight_bytes.value_or(p.batch * p.n * p.k * p.input_bytes));
+  const GemmTimer timer(*target.timing, p, conditions);
+  run.execution = Choose(target, part, nest, *unit, &timer);
   const TileGrid* grid = run.execution.Grid();
   const GemmTime t = grid != nullptr ? timer.Tiled(*grid) : timer.Vector();
   PartTime& time = run.time.emplace();
@@ -114,9 +114,9 @@ PartRun RunProduct(const Place& place, const Part& part, const GemmNest& nest) {
   time.cache = t.cache_seconds;
   time.apart = t.split_seconds;
   time.seconds = t.seconds;
-  time.range = (*place.timing)[p.batch > 1 ? Constant::kRangeBatched : Constant::kRangeGemm];
-  if (place.options.explain) Explain(place, p, grid, t, time);
-  ApplySustainedPower(place, *unit, 2 * p.batch * p.m * p.n * p.k, time);
+  time.range = (*target.timing)[p.batch > 1 ? Constant::kRangeBatched : Constant::kRangeGemm];
+  if (target.options.explain) Explain(target, p, grid, t, time);
+  ApplySustainedPower(target, *unit, 2 * p.batch * p.m * p.n * p.k, time);
   return run;
 }
 

@@ -28,8 +28,8 @@ struct LayerTime {
 
 class Layer {
  public:
-  Layer(const Place& place, const Part& part, const RecurrentNest& nest)
-      : place_(place), part_(part), nest_(nest), unit_(FindUnit(place, part.type)) {
+  Layer(const Target& target, const Part& part, const RecurrentNest& nest)
+      : target_(target), part_(part), nest_(nest), unit_(FindUnit(target, part.type)) {
     if (!Timed()) return;
     problem_ = {.gates = nest.gates.AsDouble(),
                 .hidden = nest.hidden.AsDouble(),
@@ -38,20 +38,20 @@ class Layer {
                 .element_bytes = unit_->bytes,
                 .tensor = unit_->tensor,
                 .peak = unit_->peak};
-    if (place.device.per_unit.registers) {
-      problem_.register_bytes = place.device.per_unit.registers->AsDouble() * place.timing->units;
+    if (target.device.per_unit.registers) {
+      problem_.register_bytes = target.device.per_unit.registers->AsDouble() * target.timing->units;
     }
   }
 
   PartRun Run() const {
     PartRun run;
     const RecurrentOptions options = Options();
-    run.execution = RecurrentInputGemm(nest_, options, place_.library);
+    run.execution = RecurrentInputGemm(nest_, options, target_.library);
     run.runner_up = Name(Algorithm::kRecurrentPersistent);
     if (!Timed()) return run;
     LayerTime time = TimeOf(run.execution);
     if (FitsRegisters(problem_)) {
-      Execution persistent = RecurrentPersistent(nest_, options, place_.library);
+      Execution persistent = RecurrentPersistent(nest_, options, target_.library);
       const LayerTime kept = TimeOf(persistent);
       if (kept.seconds < time.seconds) {
         time = kept;
@@ -66,16 +66,16 @@ class Layer {
  private:
   // The tiles of both products are those of the matrix library.
   RecurrentOptions Options() const {
-    const Unit unit = unit_.value_or(Unit());
+    const ComputeUnit unit = unit_.value_or(ComputeUnit());
     RecurrentOptions options{.pipe = unit.pipe(), .type = part_.type};
     const Count columns = nest_.gates * nest_.hidden;
     const auto choose = [&](const GemmNest& nest, const Conditions& conditions) {
-      if (!Timed()) return ChooseProduct(place_, part_.type, nest, unit, nullptr);
+      if (!Timed()) return ChooseProduct(target_, part_.type, nest, unit, nullptr);
       const GemmProblem p = ProductOf(nest.m.AsDouble(), nest.k.AsDouble());
-      const GemmTimer timer(*place_.timing, p, conditions);
-      return ChooseProduct(place_, part_.type, nest, unit, &timer);
+      const GemmTimer timer(*target_.timing, p, conditions);
+      return ChooseProduct(target_, part_.type, nest, unit, &timer);
     };
-    const Conditions conditions = ConditionsOf(place_, part_);
+    const Conditions conditions = ConditionsOf(target_, part_);
     if (nest_.input > Count(0)) {
       options.tile =
           choose({.m = nest_.batch * nest_.steps, .n = columns, .k = nest_.input}, conditions).tile;
@@ -88,7 +88,7 @@ class Layer {
     return options;
   }
 
-  bool Timed() const { return unit_ && place_.timing != nullptr; }
+  bool Timed() const { return unit_ && target_.timing != nullptr; }
 
   GemmProblem ProductOf(double m, double k) const {
     return {.m = m,
@@ -102,7 +102,7 @@ class Layer {
 
   GemmTime ProductTime(double m, double k, const Stage& stage, const Conditions& conditions) const {
     const GemmProblem p = ProductOf(m, k);
-    const GemmTimer timer(*place_.timing, p, conditions);
+    const GemmTimer timer(*target_.timing, p, conditions);
     if (!stage.grid) return timer.Vector();
     TileGrid grid = *stage.grid;
     grid.batch = 1;
@@ -110,8 +110,8 @@ class Layer {
   }
 
   LayerTime TimeOf(const Execution& execution) const {
-    const TimingDevice& d = *place_.timing;
-    const Conditions conditions = ConditionsOf(place_, part_);
+    const TimingDevice& d = *target_.timing;
+    const Conditions conditions = ConditionsOf(target_, part_);
     LayerTime t;
     if (nest_.input > Count(0)) {
       t.inputs = ProductTime(problem_.batch * problem_.steps, nest_.input.AsDouble(),
@@ -139,8 +139,8 @@ class Layer {
     time.cache = directions * t.inputs.cache_seconds;
     time.steps = directions * problem_.steps * t.step.seconds();
     time.seconds = directions * t.seconds;
-    time.range = (*place_.timing)[Constant::kRangeBatched];
-    if (!place_.options.explain) return time;
+    time.range = (*target_.timing)[Constant::kRangeBatched];
+    if (!target_.options.explain) return time;
     const bool persistent = execution.algorithm == Algorithm::kRecurrentPersistent;
     TermWriter terms(time.terms);
     TermWriter layer = directions > 1
@@ -165,18 +165,18 @@ class Layer {
     return time;
   }
 
-  const Place& place_;
+  const Target& target_;
   const Part& part_;
   const RecurrentNest& nest_;
-  std::optional<Unit> unit_;
+  std::optional<ComputeUnit> unit_;
   RecurrentProblem problem_;
 };
 
 }  // namespace
 
-PartRun RunRecurrence(const Place& place, const Part& part, const RecurrentNest& nest) {
+PartRun RunRecurrence(const Target& target, const Part& part, const RecurrentNest& nest) {
   if (MacsOf(nest) == Count(0)) return {};
-  return Layer(place, part, nest).Run();
+  return Layer(target, part, nest).Run();
 }
 
 }  // namespace dlcost

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "estimator/roofline/choose.h"
 #include "estimator/roofline/part.h"
 #include "estimator/roofline/terms.h"
@@ -53,15 +54,15 @@ double OperandBytes(const LoopNest& nest, double element) {
 }
 
 struct RunPart {
-  const Place& place;
+  const Target& target;
   const Part& part;
-  PartRun operator()(const GemmNest& nest) const { return RunProduct(place, part, nest); }
-  PartRun operator()(const ConvNest& nest) const { return RunConvolution(place, part, nest); }
-  PartRun operator()(const AttentionNest& nest) const { return RunAttention(place, part, nest); }
-  PartRun operator()(const RecurrentNest& nest) const { return RunRecurrence(place, part, nest); }
+  PartRun operator()(const GemmNest& nest) const { return RunProduct(target, part, nest); }
+  PartRun operator()(const ConvNest& nest) const { return RunConvolution(target, part, nest); }
+  PartRun operator()(const AttentionNest& nest) const { return RunAttention(target, part, nest); }
+  PartRun operator()(const RecurrentNest& nest) const { return RunRecurrence(target, part, nest); }
   template <typename Other>
   PartRun operator()(const Other&) const {
-    return RunStream(place, part);
+    return RunStream(target, part);
   }
 };
 
@@ -93,7 +94,7 @@ void AddTo(PartTime& sum, const PartTime& part) {
 
 class KernelRunner {
  public:
-  KernelRunner(const Kernel& kernel, const Place& place) : kernel_(kernel), place_(place) {}
+  KernelRunner(const Kernel& kernel, const Target& target) : kernel_(kernel), target_(target) {}
 
   KernelRun Run() {
     run_.algorithm = kernel_.nest_name;
@@ -105,16 +106,16 @@ class KernelRunner {
       run_.forced |= parts_.back().forced;
     }
     Execute(product);
-    run_.bound = BoundKernel(kernel_, run_.least, least_on_, ForcedTraffic(), place_.device,
-                             {.math = place_.options.math, .cache = place_.options.cache});
+    run_.bound = BoundKernel(kernel_, run_.least, least_on_, ForcedTraffic(), target_.device,
+                             {.math = target_.options.math, .cache = target_.options.cache});
     Time();
     return std::move(run_);
   }
 
  private:
   PartRun RunPartOf(const Part& part, bool product) const {
-    if (place_.device.systolic) return RunOnArrays(place_, part, product);
-    return product ? std::visit(RunPart{place_, part}, part.nest) : RunStream(place_, part);
+    if (target_.device.systolic) return RunOnArrays(target_, part, product);
+    return product ? std::visit(RunPart{target_, part}, part.nest) : RunStream(target_, part);
   }
 
   // The kernel's parts with what each moves. Where several run as kernels of their own, what one
@@ -202,14 +203,14 @@ class KernelRunner {
   // forced one no less than its own.
   void SetLeastConvolution(const ConvNest& nest, Count macs) {
     const DType type = kernel_.math;
-    const std::optional<Unit> product = FindUnit(place_, type),
-                              vector = FindVectorUnit(place_, type);
+    const std::optional<ComputeUnit> product = FindUnit(target_, type),
+                                     vector = FindVectorUnit(target_, type);
     Count least = MacsOf(nest);
     if (!product || !vector) return SetLeastMacs(MacsOf(nest), least, macs);
     double seconds = least.AsDouble() / product->peak;
     for (const Algorithm algorithm : {Algorithm::kWinogradNonfused, Algorithm::kFft}) {
-      const bool allowed = !place_.options.conv || *place_.options.conv == algorithm ||
-                           (*place_.options.conv == Algorithm::kWinograd &&
+      const bool allowed = !target_.options.conv || *target_.options.conv == algorithm ||
+                           (*target_.options.conv == Algorithm::kWinograd &&
                             algorithm == Algorithm::kWinogradNonfused);
       if (!allowed || WhyNot(algorithm, nest, type)) continue;
       const Count needed = LeastMacs(nest, algorithm);
@@ -224,15 +225,14 @@ class KernelRunner {
   void SetLeastMacs(Count written, Count least, Count macs) {
     if (least >= written || written == Count(0)) return;
     run_.least = kernel_.needed.WithoutMacs();
-    run_.least.Add(
-        OpClass::kMac, kernel_.math,
-        Count(static_cast<std::int64_t>(macs.AsDouble() * least.AsDouble() / written.AsDouble())));
+    run_.least.Add(OpClass::kMac, kernel_.math,
+                   Count(Truncate(macs.AsDouble() * least.AsDouble() / written.AsDouble())));
   }
 
   // What an algorithm that the user forces moves beside the operands: no other may avoid it.
   Bytes ForcedTraffic() const {
     const bool forced =
-        place_.options.conv || place_.options.attention == AttentionForm::kMaterialized;
+        target_.options.conv || target_.options.attention == AttentionForm::kMaterialized;
     if (!forced || run_.execution == nullptr) return Bytes(0);
     return run_.execution->ExtraRead() + run_.execution->ExtraWritten();
   }
@@ -250,10 +250,10 @@ class KernelRunner {
     expected.memory = sum.memory * times;
     expected.launch = sum.launch * times;
     const double seconds = sum.seconds * times, bound = run_.bound.time.value();
-    expected.basis = BasisOf(place_.device);
+    expected.basis = BasisOf(target_.device);
     expected.time = WithRange(seconds, WidenRange(expected.basis, sum.range), bound);
     expected.limiter = seconds < bound ? "bound" : LimiterOf(sum);
-    if (place_.options.explain) Explain(sum, expected);
+    if (target_.options.explain) Explain(sum, expected);
     run_.expected = std::move(expected);
   }
 
@@ -280,7 +280,7 @@ class KernelRunner {
         TermWriter(expected.terms, level)
             .Time("waiting for power", part.power,
                   fmt::format("{:.4g} W carry no more while kernels follow each other",
-                              place_.timing->power));
+                              target_.timing->power));
       }
       for (const std::string& advice : part.advice) {
         if (std::find(expected.advice.begin(), expected.advice.end(), advice) ==
@@ -305,7 +305,7 @@ class KernelRunner {
   }
 
   const Kernel& kernel_;
-  const Place& place_;
+  const Target& target_;
   std::vector<PartRun> parts_;
   WorkKind least_on_ = WorkKind::kMatrix;
   KernelRun run_;
@@ -345,8 +345,8 @@ KernelRun Runner::Run(const Kernel& kernel) const {
     run.executed = run.least = kernel.needed;
     return run;
   }
-  const Place place{*device_, timing(), LibraryOf(*device_), options_};
-  return KernelRunner(kernel, place).Run();
+  const Target target{*device_, timing(), LibraryOf(*device_), options_};
+  return KernelRunner(kernel, target).Run();
 }
 
 }  // namespace dlcost

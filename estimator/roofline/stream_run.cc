@@ -17,8 +17,8 @@ StreamKind KindOf(const Part& part) {
 
 // Multiply-accumulates and other arithmetic on vector units, special functions on theirs: a quarter
 // of the lanes (NVIDIA: 16 of 64 or 128 per SM; AMD: one in four cycles).
-void AddArithmetic(const Place& place, const Part& part, StreamProblem& p) {
-  const std::optional<Unit> unit = FindVectorUnit(place, part.type);
+void AddArithmetic(const Target& target, const Part& part, StreamProblem& p) {
+  const std::optional<ComputeUnit> unit = FindVectorUnit(target, part.type);
   if (!unit) return;
   const auto of = [&](OpClass op_class) { return part.work.Of(op_class).AsDouble(); };
   p.arithmetic_peak = unit->peak;
@@ -43,9 +43,9 @@ void Explain(const StreamProblem& p, const StreamTime& t, PartTime& time) {
 
 }  // namespace
 
-PartRun RunStream(const Place& place, const Part& part) {
+PartRun RunStream(const Target& target, const Part& part) {
   PartRun run;
-  if (place.timing == nullptr || part.bytes() <= 0) return run;
+  if (target.timing == nullptr || part.bytes() <= 0) return run;
   StreamProblem p;
   p.bytes = part.bytes();
   p.element_bytes = std::max(Bits(part.type), 8) / 8.0;
@@ -53,15 +53,15 @@ PartRun RunStream(const Place& place, const Part& part) {
   if (const auto* rows = std::get_if<ReduceNest>(&part.nest)) {
     p.row_elements = rows->reduce.AsDouble();
   }
-  AddArithmetic(place, part, p);
-  const StreamTime t = ExpectedStream(*place.timing, p, ConditionsOf(place, part));
+  AddArithmetic(target, part, p);
+  const StreamTime t = ExpectedStream(*target.timing, p, ConditionsOf(target, part));
   PartTime& time = run.time.emplace();
   time.launch = t.launch_seconds;
   time.units = std::max(t.arithmetic_seconds, t.fill_seconds);
   time.memory = t.memory_seconds;
   time.seconds = t.seconds;
-  time.range = (*place.timing)[Constant::kRangeElementwise];
-  if (place.options.explain) Explain(p, t, time);
+  time.range = (*target.timing)[Constant::kRangeElementwise];
+  if (target.options.explain) Explain(p, t, time);
   return run;
 }
 

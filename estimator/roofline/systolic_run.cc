@@ -15,10 +15,10 @@ constexpr double kRange = 0.35;
 
 // Such a machine has no library to choose from: a nest runs in one way.
 struct OnArrays {
-  const Place& place;
+  const Target& target;
   DType type;
 
-  const SystolicMachine& machine() const { return *place.device.systolic; }
+  const SystolicMachine& machine() const { return *target.device.systolic; }
 
   Execution operator()(const GemmNest& nest) const { return SystolicGemm(nest, type, machine()); }
   Execution operator()(const ConvNest& nest) const {
@@ -27,7 +27,7 @@ struct OnArrays {
   }
   Execution operator()(const AttentionNest& nest) const {
     return SystolicAttention(nest, type, machine(),
-                             place.options.attention == AttentionForm::kMaterialized);
+                             target.options.attention == AttentionForm::kMaterialized);
   }
   Execution operator()(const RecurrentNest& nest) const {
     return SystolicRecurrent(nest, type, machine());
@@ -40,9 +40,9 @@ struct OnArrays {
 
 // What a kernel hands to the next one stays on the chip if half of its memory holds it: the
 // compiler places it there, and needs the other half for what streams through.
-double BytesOf(const Place& place, const Part& part) {
-  const double on_chip = place.timing->cache;
-  if (place.options.cache == CacheState::kWarm) return std::max(0.0, part.bytes() - on_chip);
+double BytesOf(const Target& target, const Part& part) {
+  const double on_chip = target.timing->cache;
+  if (target.options.cache == CacheState::kWarm) return std::max(0.0, part.bytes() - on_chip);
   return part.passed <= on_chip / 2 ? part.bytes() - part.passed : part.bytes();
 }
 
@@ -86,34 +86,34 @@ void Explain(const SystolicMachine& machine, const SystolicRates& rates, const S
 
 }  // namespace
 
-PartRun RunOnArrays(const Place& place, const Part& part, bool product) {
+PartRun RunOnArrays(const Target& target, const Part& part, bool product) {
   PartRun run;
-  if (product) run.execution = std::visit(OnArrays{place, part.type}, part.nest);
-  if (place.timing == nullptr) return run;
+  if (product) run.execution = std::visit(OnArrays{target, part.type}, part.nest);
+  if (target.timing == nullptr) return run;
   const bool tiled = run.execution.Grid() != nullptr;
-  const std::optional<Unit> unit = FindUnit(place, part.type);
+  const std::optional<ComputeUnit> unit = FindUnit(target, part.type);
   if (tiled && !unit) return run;
   const double launches = run.execution.stages.empty() ? 1 : run.execution.Launches().AsDouble();
-  const SystolicMachine& machine = *place.device.systolic;
+  const SystolicMachine& machine = *target.device.systolic;
   const SystolicLoad load{.vector_operations = VectorOperations(part, tiled),
-                          .bytes = BytesOf(place, part),
+                          .bytes = BytesOf(target, part),
                           .bytes_read = part.read,
                           .element_bytes = unit ? unit->bytes : 4,
                           .kernels = launches};
   const SystolicRates rates{.peak = unit ? unit->peak : 0,
-                            .memory = place.timing->memory_rate,
-                            .on_chip = place.timing->cache};
+                            .memory = target.timing->memory_rate,
+                            .on_chip = target.timing->cache};
   const SystolicTime t = ExpectedSystolic(
       machine, run.execution.stages.empty() ? nullptr : &run.execution, rates, load);
   if (t.seconds <= 0) return run;
-  const double call = place.options.eager ? (*place.timing)[Constant::kLaunchEager] : 0;
+  const double call = target.options.eager ? (*target.timing)[Constant::kLaunchEager] : 0;
   PartTime& time = run.time.emplace();
   time.launch = t.kernels + call;
   time.units = t.array + t.vector;
   time.memory = t.memory;
   time.seconds = t.seconds + call;
   time.range = kRange;
-  if (place.options.explain) Explain(machine, rates, t, time);
+  if (target.options.explain) Explain(machine, rates, t, time);
   return run;
 }
 
