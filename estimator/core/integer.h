@@ -19,7 +19,8 @@ constexpr std::optional<Integer> TryTruncate(double real) {
   static_assert(std::is_integral_v<Integer>);
   using Limits = std::numeric_limits<Integer>;
   // Both are powers of two (or zero), which a double holds exactly; max() itself it does not.
-  constexpr double kBeyond = 2.0 * static_cast<double>(Limits::max() / 2 + 1);
+  constexpr Integer kHalf = Limits::max() / 2 + 1;
+  constexpr double kBeyond = 2.0 * static_cast<double>(kHalf);
   constexpr double kLowest = static_cast<double>(Limits::min());
   // What lies between the lowest integer and the next real below truncates to it.
   const bool fits = real < kBeyond && (real >= kLowest || real > kLowest - 1);

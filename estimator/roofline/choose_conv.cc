@@ -68,15 +68,15 @@ ConvChoice ConvChooser::Choose(const std::function<double(const Execution&)>& se
     choice.runner_up = choice.execution.name;
     choice.execution = std::move(execution);
   };
-  // Two ways to run Winograd: the faster one.
-  if (choice.execution.algorithm == Algorithm::kWinograd && Valid(Algorithm::kWinogradNonfused)) {
-    take(StagedWinograd());
-  }
   const bool tensor = ProductPipe() == Pipe::kTensor;
   const Count units = target_.device.units.value_or(1);
   const bool product = choice.execution.algorithm == Algorithm::kImplicitGemm;
   const TileGrid* grid = choice.execution.Grid();
   const bool mostly_idle = grid != nullptr && grid->Blocks() * kMostlyIdle <= units;
+  // Two ways to run Winograd: the faster one.
+  if (choice.execution.algorithm == Algorithm::kWinograd && Valid(Algorithm::kWinogradNonfused)) {
+    take(StagedWinograd());
+  }
   if (tensor ? product : nest_.groups == Count(1) && (product || mostly_idle)) {
     if (auto fastest = FastestProduct(tensor, seconds)) take(std::move(*fastest));
   }

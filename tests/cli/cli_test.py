@@ -128,8 +128,16 @@ class Reports(unittest.TestCase):
         kernel = json.loads(result.stdout)
         self.assertLessEqual(kernel["bound_s"], kernel["expected_s"])
         text = run(*explain).stdout.decode()
-        for step in kernel["steps"]:
-            self.assertIn(step["value"], text)
+        depths = [term["level"] for term in kernel["terms"]]
+        lines = [line for line in text.splitlines() if line.startswith("  ")]
+        for term, depth in zip(kernel["terms"], depths):
+            line = next((line for line in lines if line.startswith("  " * (depth + 1) + term["what"])), None)
+            self.assertIsNotNone(line, term)
+        # The tree adds up: the root is what was promised, its parts what they say they are together.
+        self.assertEqual((depths[0], kernel["terms"][0]["value"]), (0, kernel["expected_s"]))
+        parts = [term["value"] for term in kernel["terms"] if term["level"] == 1]
+        self.assertEqual(kernel["terms"][0]["combine"], "longest")
+        self.assertEqual(kernel["expected_s"], max(parts))
 
     def test_writes_a_file(self):
         with tempfile.TemporaryDirectory() as folder:

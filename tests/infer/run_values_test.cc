@@ -125,7 +125,9 @@ TEST(RunValues, ALengthResolvesWhatFollows) {
             "2 unknown nodes follow from the value of 'length': bind it with --at 'length=[60]'");
   const InferredModel model = InferAt(Speech(), {"n_length=[57]"});
   EXPECT_EQ(MacsOf(model), Count(57 * 8 * 16));
-  EXPECT_TRUE(model.notes.front().starts_with("bound n_length: the value [57]"));
+  ASSERT_EQ(model.bindings_used.size(), 1U);
+  EXPECT_EQ(model.bindings_used[0].node, "n_length");
+  EXPECT_TRUE(model.bindings_used[0].what.starts_with("the value [57]"));
 }
 
 TEST(RunValues, WhatCannotBeIsAnError) {
