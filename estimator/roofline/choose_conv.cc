@@ -22,8 +22,9 @@ constexpr double kWinogradWorthwhile = 0.5;
 constexpr double kProductShare = 0.8;
 constexpr double kTransformedShare = 0.5;
 constexpr double kUsualRidge = 15;  // where the device's bandwidth is not public
-// Libraries leave Winograd where no more than one unit in so many has a block of it.
-constexpr int kMostlyIdle = 4;
+// Libraries leave Winograd where it leaves most units idle: no more than one in so many has a
+// block.
+constexpr int kMostlyIdle = 2;
 constexpr double kTensorShare = 0.4;  // tf32 kernels of cuDNN 8
 
 }  // namespace
