@@ -38,9 +38,10 @@ void InferConcat(OpContext& ctx) {
 void InferSplit(OpContext& ctx) {
   ctx.SetOutputType(0, DType::kString);
   ctx.SetOutput(1, DType::kInt64, ctx.InputShape(0));
-  if (!ctx.HasAttribute("maxsplit")) return;
+  const std::int64_t limit = ctx.Int("maxsplit", -1);
+  if (limit < 0) return;  // none
   Shape y = ctx.InputShape(0);
-  y.Append((Count(ctx.Int("maxsplit", 0)) + 1).value());
+  y.Append((Count(limit) + 1).value());
   ctx.SetOutput(0, DType::kString, std::move(y));
   ctx.MarkUpperBound(0);
 }
