@@ -2,6 +2,8 @@
 
 import re
 
+import numpy as np
+
 
 def _values(draft, node):
     return [draft.values[n] for n in node.input if n and hasattr(draft.values.get(n), "dtype")]
@@ -19,6 +21,11 @@ def _far(draft, node):
         if array.dtype.kind == "i"
         for v in array.reshape(-1)[:64]
     )
+
+
+def _overflows(draft, node):
+    """32-bit integers whose sum has no room in 32 bits: it wraps."""
+    return any(v.dtype == np.int32 and np.abs(v.astype(np.int64)).sum() >= 2**31 for v in _values(draft, node))
 
 
 def _empty(draft, node):
@@ -44,6 +51,12 @@ EXCUSES = (
         "ONNX Runtime computes lengths of ranges, and fmod of integers, in double",
     ),
     (r"ReduceSum|ReduceProd", r"value", _far, "ONNX Runtime reduces integers in floating point"),
+    (r"ReduceSum", r"value", _overflows, "ONNX Runtime sums 32-bit integers in floating point, and clamps"),
+    (r"Reduce.*", r"shape", _empty, "ONNX Runtime takes an axis from the end of nothing for all axes"),
+    (r"PRelu", r"slope .* does not broadcast", None, "ONNX Runtime broadcasts both ways, not the slope alone"),
+    (r"RotaryEmbedding", r"cannot be rotated in pairs", None, "ONNX Runtime drops the odd number"),
+    (r"GatherND", r"do not address", _empty, "nothing to gather: ONNX Runtime does not look at the indices"),
+    (r"DFT", r"a transform of 0 points", None, "of nothing: ONNX Runtime makes nothing"),
     (r"ArgM..", r"no extreme of an empty axis", None, "the position of an extreme of nothing"),
     (
         r".*Pool",
