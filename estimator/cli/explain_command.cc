@@ -7,6 +7,7 @@
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "estimator/core/spelling.h"
 #include "estimator/report/format.h"
 #include "estimator/roofline/run.h"
@@ -41,7 +42,7 @@ std::string ValueText(const TimeTerm& term) {
   if (!term.text.empty()) return term.text;
   if (term.IsTime()) return ReadableTime(Seconds(term.value));
   if (term.unit == "FLOP") return Readable(term.value) + " FLOP";
-  if (term.unit == "B") return ReadableBytes(Bytes(static_cast<std::int64_t>(term.value)));
+  if (term.unit == "B") return ReadableBytes(Bytes(Truncate(term.value)));
   if (term.unit == "B/s") return Readable(term.value) + "B/s";
   return fmt::format("{:.4g}{}{}", term.value, term.unit.empty() ? "" : " ", term.unit);
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "estimator/roofline/gemm_time.h"
 
 namespace dlcost {
@@ -71,26 +72,14 @@ ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
                    .peak = p.tensor ? p.peak * d[C::kConvTensor] : p.peak,
                    .activation_bytes = input_bytes,
                    .extra_bytes = p.extra_bytes};
-  grid.k = Count(static_cast<std::int64_t>(gemm.k));
-  const GemmTime g = GemmTimer(d, gemm, conditions).Tiled(grid);
-  ConvTime t;
+  grid.k = Count(Truncate(gemm.k));
+  ConvTime t{GemmTimer(d, gemm, conditions).Tiled(grid)};
   t.batch = gemm.batch;
   t.m = gemm.m;
   t.n = gemm.n;
   t.k = gemm.k;
-  t.tiles = g.tiles;
-  t.waves = g.waves;
-  t.busy = g.busy;
-  t.efficiency = g.efficiency;
-  t.tile_seconds = g.tile_seconds;
-  t.cache_seconds = g.cache_seconds;
-  t.split_seconds = g.split_seconds;
   t.overlap = d[p.tensor ? C::kTensorOverlap : C::kVectorOverlap];
-  t.executed_flops = 2 * gemm.batch * gemm.m * gemm.n * gemm.k / (1 - g.padding);
-  t.units_seconds = g.units_seconds;
-  t.memory_bytes = g.memory_bytes;
-  t.memory_seconds = g.memory_seconds;
-  t.seconds = g.seconds - g.launch_seconds;
+  t.executed_flops = 2 * gemm.batch * gemm.m * gemm.n * gemm.k / (1 - t.padding);
   return t;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "estimator/roofline/gemm_time.h"
 #include "estimator/roofline/timing_device.h"
 #include "models/algorithms/execution.h"
 
@@ -17,21 +18,12 @@ struct ConvProblem {
   double extra_bytes = 0;  // other operands: a residual, a bias
 };
 
-struct ConvTime {
+// Where the time of one way to run it goes: that of its matrix products, and what is around them.
+struct ConvTime : GemmTime {
   double batch = 1, m = 0, n = 0, k = 0;  // the matrix products that run
-  double tiles = 0, waves = 0, busy = 1;
-  double efficiency = 0;      // of the peak, in the main loop
-  double tile_seconds = 0;    // one tile
-  double executed_flops = 0;  // of the products, padding included
-  double units_seconds = 0;
-  double memory_bytes = 0;
-  double memory_seconds = 0;
-  double cache_seconds = 0;
-  double overlap = 0;            // exponent of the norm of the three
-  double split_seconds = 0;      // adding up the parts of k
+  double executed_flops = 0;              // of the products, padding included
+  double overlap = 0;                     // exponent of the norm of units, memory and cache
   double transform_seconds = 0;  // stages of their own: Winograd or Fourier transforms, im2col
-  double launch_seconds = 0;
-  double seconds = 0;
 };
 
 // The time of one way to run it, whose tiles are those of the execution's grid. A product that
