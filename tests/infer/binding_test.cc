@@ -27,6 +27,16 @@ void AddConcat(SmallModel& model, std::vector<std::string> inputs, const std::st
   SetInt(model.AddNode("Concat", std::move(inputs), {output}), "axis", axis);
 }
 
+// Two inputs with the same symbols.
+SmallModel Sum() {
+  SmallModel model;
+  model.Input("a", {"N", "seq"})
+      .Input("b", {"N", "seq"})
+      .Node("Add", {"a", "b"}, {"y"})
+      .Output("y");
+  return model;
+}
+
 TEST(Binding, AnOpenBatchIsOneWithANote) {
   const InferredModel model = Relu({"N", 3}).Infer();
   EXPECT_EQ(ShapeOf(model, "y"), Shape({1, 3}));
@@ -80,11 +90,7 @@ TEST(Binding, WhatSaysNothingIsASizeOfItsOwn) {
 }
 
 TEST(Binding, AnAxisNamesItsSymbol) {
-  SmallModel model;
-  model.Input("a", {"N", "seq"})
-      .Input("b", {"N", "seq"})
-      .Node("Add", {"a", "b"}, {"y"})
-      .Output("y");
+  const SmallModel model = Sum();
   Bindings bindings;
   AddDimBinding(bindings, "b[1]=7");
   EXPECT_EQ(ShapeOf(model.Infer(bindings), "y"), Shape({1, 7}));
@@ -190,11 +196,7 @@ TEST(Binding, SuggestionsAreQuoted) {
 }
 
 TEST(Binding, InputsBindTheSymbolsTheyShare) {
-  SmallModel model;
-  model.Input("a", {"N", "seq"})
-      .Input("b", {"N", "seq"})
-      .Node("Add", {"a", "b"}, {"y"})
-      .Output("y");
+  const SmallModel model = Sum();
   Bindings bindings;
   AddInputBinding(bindings, "a:2x7");
   EXPECT_EQ(ShapeOf(model.Infer(bindings), "y"), Shape({2, 7}));
