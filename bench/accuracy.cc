@@ -5,7 +5,7 @@
 //   accuracy --leave-one-out measured/gemm.csv            # each device as if it had no rows
 //   accuracy --format json --hw my_devices/ table.csv
 
-#include "estimator/measured/accuracy.h"
+#include "estimator/calibrate/accuracy.h"
 
 #include <fmt/format.h>
 
@@ -19,12 +19,12 @@
 #include <tuple>
 #include <vector>
 
+#include "estimator/calibrate/calibrate.h"
+#include "estimator/calibrate/latency_case.h"
+#include "estimator/calibrate/latency_table.h"
 #include "estimator/core/error.h"
 #include "estimator/hardware/database.h"
 #include "estimator/hardware/device.h"
-#include "estimator/measured/calibrate.h"
-#include "estimator/measured/latency_case.h"
-#include "estimator/measured/latency_table.h"
 
 namespace dlcost {
 namespace {

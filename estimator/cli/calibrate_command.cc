@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <map>
 
+#include "estimator/calibrate/calibrate.h"
+#include "estimator/calibrate/latency_table.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
-#include "estimator/measured/calibrate.h"
-#include "estimator/measured/latency_table.h"
 
 namespace dlcost {
 namespace {

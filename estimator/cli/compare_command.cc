@@ -6,10 +6,10 @@
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
+#include "estimator/compare/compare.h"
 #include "estimator/core/error.h"
-#include "estimator/measured/compare.h"
-#include "estimator/measured/number.h"
-#include "estimator/measured/reader.h"
+#include "estimator/profiles/number.h"
+#include "estimator/profiles/reader.h"
 
 namespace dlcost {
 namespace {

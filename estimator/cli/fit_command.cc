@@ -3,12 +3,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "estimator/calibrate/fit.h"
+#include "estimator/calibrate/runs.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
-#include "estimator/measured/fit.h"
-#include "estimator/measured/number.h"
-#include "estimator/measured/runs.h"
+#include "estimator/profiles/number.h"
 #include "estimator/report/table.h"
 
 namespace dlcost {

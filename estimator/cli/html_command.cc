@@ -5,9 +5,9 @@
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/load.h"
+#include "estimator/compare/compare.h"
 #include "estimator/core/error.h"
-#include "estimator/measured/compare.h"
-#include "estimator/measured/reader.h"
+#include "estimator/profiles/reader.h"
 #include "estimator/regress/render_diff.h"
 #include "estimator/regress/wording.h"
 #include "estimator/report/html.h"

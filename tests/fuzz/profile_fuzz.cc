@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "estimator/core/error.h"
-#include "estimator/measured/reader.h"
+#include "estimator/profiles/reader.h"
 
 // One program per format (DLCOST_FUZZED_FORMAT is a Reader's id; "" finds it out by content):
 // whatever the bytes, a reader returns or throws dlcost::Error.

@@ -1,0 +1,30 @@
+#include "estimator/calibrate/protocol.h"
+
+namespace dlcost {
+namespace {
+
+constexpr Protocol kProtocols[] = {
+    // TensorRT-LLM's Linear under a CUDA graph; up to five copies of the weights in turns; fp8 with
+    // dynamic scales, so that each call also quantizes its activations.
+    {.source = "aiconfigurator", .weight_copies = 5, .quantizes = true, .quantize_calls = 5.5e-6},
+    // Per-fusion times of a profiler session: each holds the gap to its neighbours.
+    {.source = "xla", .extra_launch = 3e-6},
+    // cuBLAS, cuDNN called in a loop without synchronizing.
+    {.source = "deepbench", .back_to_back = true},
+    // PyTorch, one call between two events, then a synchronization.
+    {.source = "neusight"},
+    {.source = "neusight-bmm"},
+    {.source = "neusight-linear", .bias = true},
+};
+constexpr Protocol kPlain{};
+
+}  // namespace
+
+const Protocol& FindProtocol(std::string_view source) {
+  for (const Protocol& protocol : kProtocols) {
+    if (protocol.source == source) return protocol;
+  }
+  return kPlain;
+}
+
+}  // namespace dlcost

@@ -1,0 +1,343 @@
+#include "estimator/compare/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "estimator/compare/as_run.h"
+#include "estimator/compare/explain.h"
+#include "estimator/core/integer.h"
+#include "estimator/roofline/choose.h"
+
+namespace dlcost {
+namespace {
+
+constexpr std::size_t kWorst = 5;
+
+template <typename T>
+void Sum(std::optional<T>& into, const std::optional<T>& what) {
+  if (what) into = into ? *into + *what : *what;
+}
+
+template <typename T>
+void Prefer(std::optional<T>& into, const std::optional<T>& what) {
+  if (!into) into = what;
+}
+
+std::optional<double> Ratio(std::optional<double> a, double b) {
+  return a && b > 0 ? std::optional(*a / b) : std::nullopt;
+}
+
+// What a file adds to a kernel that other files know already.
+void MergeInto(Measured& to, const Measured& from, bool times) {
+  if (!from.any()) return;
+  if (times) Prefer(to.time, from.time);
+  if (!to.any() || from.names.size() > to.names.size()) {
+    to.names = from.names;
+    to.main = from.main;
+    to.launches = from.launches;
+    to.joined_by = from.joined_by;
+    to.confidence = from.confidence;
+  }
+  to.tensor |= from.tensor;
+  Prefer(to.vector_flops, from.vector_flops);
+  Prefer(to.tensor_flops, from.tensor_flops);
+  Prefer(to.tensor_instructions, from.tensor_instructions);
+  Prefer(to.dram_bytes, from.dram_bytes);
+  Prefer(to.occupancy, from.occupancy);
+}
+
+double Pearson(const std::vector<std::pair<double, double>>& points) {
+  double mean_x = 0, mean_y = 0;
+  const auto n = static_cast<double>(points.size());
+  for (const auto& [x, y] : points) mean_x += x / n, mean_y += y / n;
+  double xx = 0, yy = 0, xy = 0;
+  for (const auto& [x, y] : points) {
+    xx += (x - mean_x) * (x - mean_x);
+    yy += (y - mean_y) * (y - mean_y);
+    xy += (x - mean_x) * (y - mean_y);
+  }
+  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
+}
+
+// Of pairs (predicted, measured).
+std::optional<RatioStatistics> StatisticsOf(const std::vector<std::pair<double, double>>& points) {
+  std::vector<double> ratios;
+  for (const auto& [predicted, measured] : points) {
+    if (predicted > 0) ratios.push_back(measured / predicted);
+  }
+  if (ratios.empty()) return std::nullopt;
+  std::sort(ratios.begin(), ratios.end());
+  const std::size_t n = ratios.size();
+  RatioStatistics statistics;
+  statistics.rows = n;
+  statistics.median = (ratios[(n - 1) / 2] + ratios[n / 2]) / 2;
+  // Nearest rank: the smallest value that 90 % of the rows do not exceed.
+  statistics.p90 = ratios[Truncate<std::size_t>(std::ceil(0.9 * static_cast<double>(n))) - 1];
+  if (points.size() >= 3) statistics.correlation = Pearson(points);
+  return statistics;
+}
+
+class Comparer {
+ public:
+  Comparer(const Report& report, const std::optional<Device>& device)
+      : report_(report), device_(device) {
+    out_.model = report.model.path;
+    if (report.device) out_.device = report.device->name;
+    measured_.resize(report.kernels.size());
+  }
+
+  Comparison Run(const std::vector<Measurement>& measurements,
+                 const std::vector<Measurement>& times) {
+    for (const Measurement& measurement : times) AddFile(measurement, true);
+    for (const Measurement& measurement : measurements) AddFile(measurement, false);
+    // Times of a run with counters stand in where no other run was traced.
+    for (const Joined& joined : joined_) {
+      for (std::size_t k = 0; k < joined.kernels.size(); ++k) {
+        Prefer(measured_[k].time, joined.kernels[k].time);
+      }
+    }
+    AddRows();
+    AddUnmatched();
+    AddTotals();
+    return std::move(out_);
+  }
+
+ private:
+  void AddFile(const Measurement& measurement, bool times) {
+    joined_.push_back(Join(report_, measurement));
+    const Joined& joined = joined_.back();
+    out_.files.push_back(fmt::format("{} ({})", measurement.path, measurement.format));
+    for (std::size_t k = 0; k < joined.kernels.size(); ++k)
+      MergeInto(measured_[k], joined.kernels[k], times);
+    for (const std::string& note : joined.notes)
+      out_.notes.push_back(fmt::format("{}: {}", measurement.path, note));
+    if (joined.idle) Prefer(out_.totals.idle, joined.idle);
+    out_.totals.runs = std::max(out_.totals.runs, joined.runs);
+  }
+
+  // The predicted side of a kernel.
+  CompareRow Predicted(std::size_t k) const {
+    const KernelRow& kernel = report_.kernels[k];
+    CompareRow row;
+    row.node = report_.nodes[kernel.main].name;
+    row.nodes = kernel.nodes;
+    row.op = kernel.op;
+    row.kernel = kernel.id;
+    row.planned = kernel.algorithm;
+    const bool products = kernel.sums.macs > Macs(0);
+    row.algorithmic = products ? Flops(kernel.sums.macs.count() * 2) : kernel.sums.flops;
+    row.executed = kernel.executed;
+    row.launched = kernel.launches > Count(0);
+    row.predicted_bytes = kernel.sums.bytes();
+    if (report_.device) {
+      row.bound = kernel.sums.bound;
+      row.compute = kernel.sums.compute;
+      row.memory = kernel.sums.memory;
+      row.expected = kernel.sums.expected;
+    }
+    return row;
+  }
+
+  // Algorithm and tile as the kernel's name tells them.
+  void SetExecution(CompareRow& row, const KernelRow& kernel) {
+    if (!device_ || !kernel.execution) return;
+    row.execution = ExecutionAsRun(kernel, row.measured.main, *device_);
+    row.executed = row.execution->flops();
+    row.executed_vector = row.execution->On(Pipe::kVector).flops();
+  }
+
+  void Finish(CompareRow& row) {
+    const Measured& m = row.measured;
+    row.measured_flops = m.vector_flops;
+    if (m.tensor_flops) {
+      row.measured_flops = m.vector_flops.value_or(0) + *m.tensor_flops;
+    } else if (m.tensor_instructions && device_) {
+      if (const int per = LibraryOf(*device_).tensor_flops_per_instruction; per > 0) {
+        row.measured.tensor_flops = *m.tensor_instructions * per;
+        row.measured_flops = m.vector_flops.value_or(0) + *row.measured.tensor_flops;
+      }
+    }
+    row.flops_ratio = Ratio(row.measured_flops, row.algorithmic.AsDouble());
+    const bool both_pipes = row.measured.tensor_flops || !row.executed_vector;
+    row.executed_ratio =
+        Ratio(row.measured_flops, (both_pipes ? row.executed : *row.executed_vector).AsDouble());
+    row.bytes_ratio = Ratio(m.dram_bytes, row.predicted_bytes.AsDouble());
+    if (m.time && m.time->value() > 0) {
+      const double time = m.time->value();
+      const auto predicted = row.expected ? row.expected : row.bound;
+      if (predicted) row.time_ratio = Ratio(time, predicted->value());
+      if (row.compute) row.compute_fraction = row.compute->value() / time;
+      if (row.memory) row.memory_fraction = row.memory->value() / time;
+    }
+    row.why = Explain(row);
+  }
+
+  void AddRows() {
+    std::vector<bool> shared(measured_.size(), false);
+    for (std::size_t k = 0; k < measured_.size(); ++k) {
+      if (!measured_[k].any()) continue;
+      CompareRow row = Predicted(k);
+      row.measured = measured_[k];
+      SetExecution(row, report_.kernels[k]);
+      Finish(row);
+      out_.rows.push_back(std::move(row));
+    }
+    for (const Joined& joined : joined_) {
+      for (const Joined::Shared& group : joined.shared) AddSharedRow(group, shared);
+    }
+    for (std::size_t k = 0; k < measured_.size(); ++k) {
+      if (!measured_[k].any() && !shared[k]) AddUnmatchedNode(k);
+    }
+  }
+
+  void AddSharedRow(const Joined::Shared& group, std::vector<bool>& shared) {
+    CompareRow row;
+    row.node = fmt::format("({} kernels: {})", group.kernels.size(), group.ops);
+    row.bound = report_.device ? std::optional(Seconds(0)) : std::nullopt;
+    row.compute = row.memory = row.bound;
+    for (const std::size_t k : group.kernels) {
+      shared[k] = true;
+      const CompareRow one = Predicted(k);
+      row.nodes.insert(row.nodes.end(), one.nodes.begin(), one.nodes.end());
+      row.op = row.op.empty() || row.op == one.op ? one.op : group.ops;
+      row.algorithmic += one.algorithmic;
+      row.executed += one.executed;
+      row.predicted_bytes += one.predicted_bytes;
+      if (row.bound) {
+        *row.bound += *one.bound;
+        *row.compute += *one.compute;
+        *row.memory += *one.memory;
+      }
+      Sum(row.expected, one.expected);
+    }
+    row.measured = group.measured;
+    Finish(row);
+    out_.rows.push_back(std::move(row));
+  }
+
+  void AddUnmatchedNode(std::size_t k) {
+    const KernelRow& kernel = report_.kernels[k];
+    if (kernel.launches == Count(0)) return;  // a view, or known before the run: nothing to measure
+    const CompareRow row = Predicted(k);
+    const bool product = kernel.sums.macs > Macs(0);
+    out_.unmatched_nodes.push_back(
+        {row.node, row.op, row.kernel,
+         product ? "nothing measured is left for it: not profiled, or the file is of another model"
+                 : "no kernel of its own: fused into a neighbour, folded away, or not profiled",
+         row.algorithmic, row.bound});
+  }
+
+  void AddUnmatched() {
+    // Several files of one model leave the same kernels over: the n-th of a name is one row.
+    std::map<std::pair<std::string, int>, std::size_t> known;
+    for (const Joined& joined : joined_) {
+      std::map<std::string, int> seen;
+      for (const UnmatchedKernel& kernel : joined.unmatched) {
+        const auto [at, added] = known.emplace(std::pair(kernel.name, seen[kernel.name]++),
+                                               out_.unmatched_kernels.size());
+        if (added) {
+          out_.unmatched_kernels.push_back(kernel);
+          continue;
+        }
+        UnmatchedKernel& row = out_.unmatched_kernels[at->second];
+        Prefer(row.time, kernel.time);
+        Prefer(row.vector_flops, kernel.vector_flops);
+        Prefer(row.dram_bytes, kernel.dram_bytes);
+      }
+    }
+  }
+
+  void AddTotals() {
+    CompareTotals& totals = out_.totals;
+    std::map<std::string, OpTotals> by_op;
+    std::vector<std::pair<double, double>> flops, bytes, time;
+    for (std::size_t k = 0; k < report_.kernels.size(); ++k)
+      totals.algorithmic += Predicted(k).algorithmic;
+    for (const KernelRow& kernel : report_.kernels) totals.executed += kernel.executed;
+    totals.predicted_bytes = report_.totals.bytes();
+    if (report_.device) {
+      totals.bound = report_.totals.bound;
+      totals.expected = report_.totals.expected;
+    }
+    for (const CompareRow& row : out_.rows) {
+      totals.joined_algorithmic += row.algorithmic;
+      Sum(totals.measured_flops, row.measured_flops);
+      Sum(totals.measured_bytes, row.measured.dram_bytes);
+      Sum(totals.measured, row.measured.time);
+      if (row.measured_flops) flops.emplace_back(row.algorithmic.AsDouble(), *row.measured_flops);
+      if (row.measured.dram_bytes)
+        bytes.emplace_back(row.predicted_bytes.AsDouble(), *row.measured.dram_bytes);
+      const auto predicted = row.expected ? row.expected : row.bound;
+      if (row.measured.time && predicted)
+        time.emplace_back(predicted->value(), row.measured.time->value());
+      OpTotals& op = by_op[row.op];
+      op.op = row.op;
+      ++op.rows;
+      op.algorithmic += row.algorithmic;
+      Sum(op.measured_flops, row.measured_flops);
+      Sum(op.predicted, predicted);
+      Sum(op.measured, row.measured.time);
+    }
+    for (const UnmatchedKernel& kernel : out_.unmatched_kernels) {
+      Sum(totals.unmatched_flops, kernel.vector_flops);
+      Sum(totals.unmatched, kernel.time);
+    }
+    out_.flops = StatisticsOf(flops);
+    out_.bytes = StatisticsOf(bytes);
+    out_.time = StatisticsOf(time);
+    for (auto& [name, op] : by_op) out_.by_op.push_back(std::move(op));
+    std::stable_sort(out_.by_op.begin(), out_.by_op.end(),
+                     [](const OpTotals& a, const OpTotals& b) {
+                       if (a.measured != b.measured)
+                         return a.measured.value_or(Seconds(0)) > b.measured.value_or(Seconds(0));
+                       return a.algorithmic > b.algorithmic;
+                     });
+    FindWorst();
+  }
+
+  // The rows whose difference weighs most: in seconds, or in FLOPs where no time was measured.
+  void FindWorst() {
+    std::vector<std::pair<double, std::size_t>> off;
+    for (std::size_t r = 0; r < out_.rows.size(); ++r) {
+      const CompareRow& row = out_.rows[r];
+      const auto predicted = row.expected ? row.expected : row.bound;
+      if (row.measured.time && predicted) {
+        off.emplace_back(std::abs((*row.measured.time - *predicted).value()), r);
+      } else if (row.measured_flops) {
+        off.emplace_back(std::abs(*row.measured_flops - row.algorithmic.AsDouble()), r);
+      }
+    }
+    std::stable_sort(off.begin(), off.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (std::size_t i = 0; i < off.size() && i < kWorst; ++i) out_.worst.push_back(off[i].second);
+  }
+
+  const Report& report_;
+  const std::optional<Device>& device_;
+  std::vector<Measured> measured_;  // as Report::kernels
+  std::vector<Joined> joined_;
+  Comparison out_;
+};
+
+}  // namespace
+
+Comparison Compare(const Report& report, const std::vector<Measurement>& measurements,
+                   const std::vector<Measurement>& times, const std::optional<Device>& device) {
+  return Comparer(report, device).Run(measurements, times);
+}
+
+std::optional<double> JudgedRatio(const CompareRow& row) {
+  return row.flops_ratio ? row.flops_ratio : row.time_ratio;
+}
+
+std::vector<std::size_t> RowsOutside(const Comparison& comparison, double low, double high) {
+  std::vector<std::size_t> outside;
+  for (std::size_t r = 0; r < comparison.rows.size(); ++r) {
+    const auto ratio = JudgedRatio(comparison.rows[r]);
+    if (ratio && (*ratio < low || *ratio > high)) outside.push_back(r);
+  }
+  return outside;
+}
+
+}  // namespace dlcost

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimator/compare/join.h"
+#include "estimator/report/report.h"
+
+namespace dlcost {
+
+inline constexpr std::string_view kCompareSchema = "dlcost.compare/1";
+
+// A predicted kernel (or, for tables that cannot tell layers apart, a family of them) beside what
+// was measured for it, per run of the model.
+struct CompareRow {
+  std::string node, op, kernel;    // main node; operator; id of the predicted kernel
+  std::vector<std::string> nodes;  // all of them
+  std::string planned;             // algorithm: "implicit_gemm"
+  // Two FLOPs per multiply-accumulate; of kernels without any, the arithmetic in the convention.
+  Flops algorithmic;
+  Flops executed;  // what the algorithm issues, padding and epilogue included
+  // With the algorithm and tile that the measured kernel's name tells (ExecutionAsRun); null where
+  // nothing but data moves. `executed` is its sum; counters of the vector pipe see
+  // `executed_vector`.
+  std::shared_ptr<const Execution> execution;
+  std::optional<Flops> executed_vector;
+  bool launched = true;  // false: the plan needs no kernel for it (a view, a constant)
+  Bytes predicted_bytes;
+  std::optional<Seconds> bound, expected;
+  std::optional<Seconds> compute, memory;  // bounds of the units and of the memory, apart
+  Measured measured;
+  std::optional<double> measured_flops;  // vector and, where counted, matrix pipe
+  std::optional<double> flops_ratio;     // measured / algorithmic
+  std::optional<double> executed_ratio;  // measured / executed
+  std::optional<double> bytes_ratio;     // measured / predicted
+  std::optional<double> time_ratio;  // measured / expected, or / bound where nothing is expected
+  std::optional<double> compute_fraction;  // of the roof: bound of the units / measured time
+  std::optional<double> memory_fraction;
+  std::string why;  // what explains the difference; "" when nothing needs to
+};
+
+struct UnmatchedNode {
+  std::string node, op, kernel, why;
+  Flops algorithmic;
+  std::optional<Seconds> bound;
+};
+
+// Over rows that have a value.
+struct RatioStatistics {
+  std::size_t rows = 0;
+  double median = 0, p90 = 0;         // of the ratio
+  std::optional<double> correlation;  // of predicted and measured (Pearson); from 3 rows
+};
+
+struct OpTotals {
+  std::string op;
+  std::int64_t rows = 0;
+  Flops algorithmic;
+  std::optional<double> measured_flops;
+  std::optional<Seconds> predicted, measured;  // expected, or bound where nothing is expected
+};
+
+struct CompareTotals {
+  Flops algorithmic, executed;  // of the whole model
+  Flops joined_algorithmic;     // of the rows that were measured
+  std::optional<double> measured_flops, unmatched_flops;
+  Bytes predicted_bytes;
+  std::optional<double> measured_bytes;
+  std::optional<Seconds> bound, expected, measured, unmatched, idle;
+  std::int64_t runs = 1;
+};
+
+struct Comparison {
+  std::string model, device;
+  std::vector<std::string> files;  // "nvprof.csv (nvprof)"
+  std::vector<CompareRow> rows;    // in execution order; only what was measured
+  CompareTotals totals;
+  std::vector<OpTotals> by_op;  // largest measured time first
+  std::vector<UnmatchedKernel> unmatched_kernels;
+  std::vector<UnmatchedNode> unmatched_nodes;
+  std::optional<RatioStatistics> flops, bytes, time;
+  std::vector<std::size_t>
+      worst;  // rows, by the time (or FLOPs) that the ratio is off; five at most
+  std::vector<std::string> notes;
+};
+
+// `counters` come from the first measurement that has them; times from the first of `times` (runs
+// that collected no counters) that has them, else from the first measurement that has them.
+Comparison Compare(const Report& report, const std::vector<Measurement>& measurements,
+                   const std::vector<Measurement>& times, const std::optional<Device>& device);
+
+// The rows whose ratio of FLOPs (of time, where no FLOPs were measured) lies outside [low, high].
+std::vector<std::size_t> RowsOutside(const Comparison& comparison, double low, double high);
+// The ratio that RowsOutside judges.
+std::optional<double> JudgedRatio(const CompareRow& row);
+
+std::string RenderCompareText(const Comparison& comparison, std::size_t top);
+std::string RenderCompareJson(const Comparison& comparison);
+std::string RenderCompareCsv(const Comparison& comparison);
+std::string RenderCompareMarkdown(const Comparison& comparison);
+
+}  // namespace dlcost

@@ -1,0 +1,123 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "estimator/compare/compare.h"
+#include "estimator/core/integer.h"
+
+namespace dlcost {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Counts are integers where they are whole; means over launches may not be.
+Json Number(double value) {
+  if (value == std::floor(value) && std::abs(value) < 9e15) return Truncate(value);
+  return value;
+}
+Json Number(const std::optional<double>& value) { return value ? Number(*value) : Json(); }
+Json Real(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+Json Time(const std::optional<Seconds>& time) { return time ? Json(time->value()) : Json(); }
+
+Json RowJson(const CompareRow& row) {
+  return {{"node", row.node},
+          {"op", row.op},
+          {"kernel", row.kernel},
+          {"nodes", row.nodes},
+          {"launches", Number(row.measured.launches)},
+          {"algorithmic_flops", row.algorithmic.value()},
+          {"executed_flops", row.executed.value()},
+          {"measured_flops", Number(row.measured_flops)},
+          {"flops_ratio", Real(row.flops_ratio)},
+          {"executed_ratio", Real(row.executed_ratio)},
+          {"predicted_bytes", row.predicted_bytes.value()},
+          {"measured_bytes", Number(row.measured.dram_bytes)},
+          {"bytes_ratio", Real(row.bytes_ratio)},
+          {"bound_s", Time(row.bound)},
+          {"expected_s", Time(row.expected)},
+          {"measured_s", Time(row.measured.time)},
+          {"time_ratio", Real(row.time_ratio)},
+          {"compute_fraction", Real(row.compute_fraction)},
+          {"memory_fraction", Real(row.memory_fraction)},
+          {"tensor_instructions", Number(row.measured.tensor_instructions)},
+          {"occupancy", Real(row.measured.occupancy)},
+          {"measured_kernels", row.measured.names},
+          {"joined_by", row.measured.joined_by},
+          {"confidence", row.measured.confidence},
+          {"why", row.why}};
+}
+
+Json StatisticsJson(const std::optional<RatioStatistics>& statistics) {
+  if (!statistics) return {};
+  return {{"rows", statistics->rows},
+          {"median", statistics->median},
+          {"p90", statistics->p90},
+          {"correlation", Real(statistics->correlation)}};
+}
+
+Json TotalsJson(const CompareTotals& totals) {
+  return {{"algorithmic_flops", totals.algorithmic.value()},
+          {"executed_flops", totals.executed.value()},
+          {"joined_algorithmic_flops", totals.joined_algorithmic.value()},
+          {"measured_flops", Number(totals.measured_flops)},
+          {"unmatched_flops", Number(totals.unmatched_flops)},
+          {"predicted_bytes", totals.predicted_bytes.value()},
+          {"measured_bytes", Number(totals.measured_bytes)},
+          {"bound_s", Time(totals.bound)},
+          {"expected_s", Time(totals.expected)},
+          {"measured_s", Time(totals.measured)},
+          {"unmatched_s", Time(totals.unmatched)},
+          {"idle_s", Time(totals.idle)},
+          {"runs", totals.runs}};
+}
+
+}  // namespace
+
+std::string RenderCompareJson(const Comparison& comparison) {
+  Json rows = Json::array(), by_op = Json::array(), kernels = Json::array(), nodes = Json::array();
+  for (const CompareRow& row : comparison.rows) rows.push_back(RowJson(row));
+  for (const OpTotals& op : comparison.by_op) {
+    by_op.push_back({{"op", op.op},
+                     {"rows", op.rows},
+                     {"algorithmic_flops", op.algorithmic.value()},
+                     {"measured_flops", Number(op.measured_flops)},
+                     {"predicted_s", Time(op.predicted)},
+                     {"measured_s", Time(op.measured)}});
+  }
+  for (const UnmatchedKernel& kernel : comparison.unmatched_kernels) {
+    kernels.push_back({{"name", kernel.name},
+                       {"launches", Number(kernel.launches)},
+                       {"measured_s", Time(kernel.time)},
+                       {"measured_flops", Number(kernel.vector_flops)},
+                       {"measured_bytes", Number(kernel.dram_bytes)},
+                       {"why", kernel.why}});
+  }
+  for (const UnmatchedNode& node : comparison.unmatched_nodes) {
+    nodes.push_back({{"node", node.node},
+                     {"op", node.op},
+                     {"kernel", node.kernel},
+                     {"algorithmic_flops", node.algorithmic.value()},
+                     {"bound_s", Time(node.bound)},
+                     {"why", node.why}});
+  }
+  Json worst = Json::array();
+  for (const std::size_t r : comparison.worst) worst.push_back(comparison.rows[r].node);
+  const Json json = {{"schema", std::string(kCompareSchema)},
+                     {"model", comparison.model},
+                     {"device", comparison.device.empty() ? Json() : Json(comparison.device)},
+                     {"files", comparison.files},
+                     {"rows", rows},
+                     {"totals", TotalsJson(comparison.totals)},
+                     {"by_op", by_op},
+                     {"statistics",
+                      {{"flops", StatisticsJson(comparison.flops)},
+                       {"bytes", StatisticsJson(comparison.bytes)},
+                       {"time", StatisticsJson(comparison.time)},
+                       {"worst", worst}}},
+                     {"unmatched_kernels", kernels},
+                     {"unmatched_nodes", nodes},
+                     {"notes", comparison.notes}};
+  // Names come from files: bytes that are no UTF-8 are replaced rather than thrown over.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace dlcost

@@ -1,0 +1,162 @@
+#include "estimator/compare/compare_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "estimator/core/error.h"
+#include "estimator/core/integer.h"
+#include "estimator/report/format.h"
+
+namespace dlcost {
+namespace {
+
+std::string TimeText(std::optional<Seconds> time) { return time ? ReadableTime(*time) : "-"; }
+
+std::string BytesText(std::optional<double> bytes) {
+  return bytes ? ReadableBytes(Bytes(RoundToInteger(*bytes))) : "-";
+}
+
+std::string PercentText(std::optional<double> fraction) {
+  return fraction ? Percent(*fraction) : "-";
+}
+
+struct Column {
+  std::string head;
+  std::function<std::string(const CompareRow&)> text;
+  bool left = false;
+};
+
+bool Any(const Comparison& comparison, const std::function<bool(const CompareRow&)>& has) {
+  return std::any_of(comparison.rows.begin(), comparison.rows.end(), has);
+}
+
+std::vector<Column> ColumnsOf(const Comparison& comparison) {
+  const bool flops =
+      Any(comparison, [](const CompareRow& r) { return r.measured_flops.has_value(); });
+  const bool bytes =
+      Any(comparison, [](const CompareRow& r) { return r.measured.dram_bytes.has_value(); });
+  const bool times =
+      Any(comparison, [](const CompareRow& r) { return r.measured.time.has_value(); });
+  const bool bound = Any(comparison, [](const CompareRow& r) { return r.bound.has_value(); });
+  const bool expected = Any(comparison, [](const CompareRow& r) { return r.expected.has_value(); });
+  std::vector<Column> columns = {
+      {"node", [](const CompareRow& r) { return Printable(r.node, 48); }},
+      {"operator", [](const CompareRow& r) { return Printable(r.op, 24); }, true},
+      {"launches", [](const CompareRow& r) { return CountText(r.measured.launches); }}};
+  if (flops) {
+    columns.push_back(
+        {"FLOPs", [](const CompareRow& r) { return CountText(r.algorithmic.AsDouble()); }});
+    columns.push_back(
+        {"executed", [](const CompareRow& r) { return CountText(r.executed.AsDouble()); }});
+    columns.push_back(
+        {"measured", [](const CompareRow& r) { return CountText(r.measured_flops); }});
+    columns.push_back({"ratio", [](const CompareRow& r) { return RatioText(r.flops_ratio); }});
+  }
+  if (bytes) {
+    columns.push_back(
+        {"bytes", [](const CompareRow& r) { return BytesText(r.predicted_bytes.AsDouble()); }});
+    columns.push_back(
+        {"measured", [](const CompareRow& r) { return BytesText(r.measured.dram_bytes); }});
+    columns.push_back({"ratio", [](const CompareRow& r) { return RatioText(r.bytes_ratio); }});
+  }
+  if (times) {
+    if (bound) columns.push_back({"bound", [](const CompareRow& r) { return TimeText(r.bound); }});
+    if (expected)
+      columns.push_back({"expected", [](const CompareRow& r) { return TimeText(r.expected); }});
+    columns.push_back({"measured", [](const CompareRow& r) { return TimeText(r.measured.time); }});
+    if (bound) {
+      columns.push_back({"ratio", [](const CompareRow& r) {
+                           return r.time_ratio ? fmt::format("{:.2f}", *r.time_ratio) : "-";
+                         }});
+      columns.push_back(
+          {"compute", [](const CompareRow& r) { return PercentText(r.compute_fraction); }});
+      columns.push_back(
+          {"memory", [](const CompareRow& r) { return PercentText(r.memory_fraction); }});
+    }
+  }
+  columns.push_back({"why", [](const CompareRow& r) { return r.why.empty() ? "-" : r.why; }, true});
+  return columns;
+}
+
+std::string StatisticsText(const RatioStatistics& s) {
+  std::string text =
+      fmt::format("median {:.4g}, 90th percentile {:.4g}, {} rows", s.median, s.p90, s.rows);
+  if (s.correlation) text += fmt::format(", correlation {:.4f}", *s.correlation);
+  return text;
+}
+
+}  // namespace
+
+std::string RatioText(std::optional<double> ratio) {
+  if (!ratio) return "-";
+  std::string text = fmt::format("{:.6f}", *ratio);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+std::string CountText(std::optional<double> value) {
+  if (!value) return "-";
+  if (*value == std::floor(*value)) return fmt::format("{:.0f}", *value);
+  return fmt::format("{:.3f}", *value);
+}
+
+CompareCells CellsOf(const Comparison& comparison) {
+  CompareCells cells;
+  const std::vector<Column> columns = ColumnsOf(comparison);
+  for (const Column& column : columns) {
+    cells.head.push_back(column.head);
+    cells.left.push_back(column.left);
+  }
+  for (const CompareRow& row : comparison.rows) {
+    std::vector<std::string> texts;
+    for (const Column& column : columns) texts.push_back(column.text(row));
+    cells.rows.push_back(std::move(texts));
+  }
+  return cells;
+}
+
+std::vector<std::pair<std::string, std::string>> SummaryLines(const Comparison& comparison) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  const CompareTotals& totals = comparison.totals;
+  if (totals.measured_flops) {
+    std::string text = fmt::format(
+        "{} of {} predicted joined, {} measured (ratio {})",
+        CountText(totals.joined_algorithmic.AsDouble()), CountText(totals.algorithmic.AsDouble()),
+        CountText(totals.measured_flops),
+        RatioText(*totals.measured_flops / std::max(1.0, totals.joined_algorithmic.AsDouble())));
+    if (totals.unmatched_flops)
+      text += fmt::format(", {} measured without an operator", CountText(totals.unmatched_flops));
+    lines.emplace_back("FLOPs", text);
+  }
+  if (totals.measured_bytes) {
+    lines.emplace_back("bytes", fmt::format("{} predicted, {} measured",
+                                            BytesText(totals.predicted_bytes.AsDouble()),
+                                            BytesText(totals.measured_bytes)));
+  }
+  if (totals.measured) {
+    std::string text = TimeText(totals.measured) + " measured";
+    if (totals.bound) text += ", bound " + TimeText(totals.bound);
+    if (totals.expected) text += ", expected " + TimeText(totals.expected);
+    if (totals.unmatched)
+      text += fmt::format("; {} without an operator", TimeText(totals.unmatched));
+    if (totals.idle && totals.idle->value() > 0)
+      text += fmt::format("; {} idle between kernels", TimeText(totals.idle));
+    lines.emplace_back("time", text);
+  }
+  if (comparison.flops) lines.emplace_back("FLOP ratio", StatisticsText(*comparison.flops));
+  if (comparison.bytes) lines.emplace_back("byte ratio", StatisticsText(*comparison.bytes));
+  if (comparison.time) lines.emplace_back("time ratio", StatisticsText(*comparison.time));
+  for (const std::size_t r : comparison.worst) {
+    const CompareRow& row = comparison.rows[r];
+    lines.emplace_back("far off",
+                       fmt::format("{}: ratio {}{}{}", Printable(row.node, 48),
+                                   RatioText(row.time_ratio ? row.time_ratio : row.flops_ratio),
+                                   row.why.empty() ? "" : "; ", row.why));
+  }
+  for (const std::string& note : comparison.notes) lines.emplace_back("note", note);
+  return lines;
+}
+
+}  // namespace dlcost

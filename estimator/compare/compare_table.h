@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "estimator/compare/compare.h"
+
+namespace dlcost {
+
+// The comparison's rows as cells of text, for the terminal and for Markdown: columns of which
+// nothing was measured are left out.
+struct CompareCells {
+  std::vector<std::string> head;
+  std::vector<bool> left;  // columns that align to the left
+  std::vector<std::vector<std::string>> rows;
+};
+CompareCells CellsOf(const Comparison& comparison);
+
+// "1.02251", "0.723059": six decimals, zeros at the end dropped; "-" for nothing.
+std::string RatioText(std::optional<double> ratio);
+// A count in full, "143717440"; with up to three decimals where it is a mean. "-" for nothing.
+std::string CountText(std::optional<double> value);
+// Lines "total ...", "statistics ...", "note ...", as label and text.
+std::vector<std::pair<std::string, std::string>> SummaryLines(const Comparison& comparison);
+
+}  // namespace dlcost

@@ -1,0 +1,92 @@
+#include <algorithm>
+
+#include "estimator/compare/compare_table.h"
+#include "estimator/core/error.h"
+#include "estimator/report/format.h"
+#include "estimator/report/table.h"
+
+namespace dlcost {
+namespace {
+
+std::string TimeText(const std::optional<Seconds>& time) {
+  return time ? ReadableTime(*time) : "-";
+}
+
+std::string Label(const std::string& label, const std::string& text) {
+  return fmt::format("{:<11} {}\n", label, text);
+}
+
+std::string ByOperator(const Comparison& comparison) {
+  Table table({"operator", "rows", "predicted", "measured", "ratio", "FLOP/s"});
+  for (const OpTotals& op : comparison.by_op) {
+    if (!op.measured) continue;
+    const bool ratio = op.predicted && op.predicted->value() > 0;
+    const bool rate = op.algorithmic > Flops(0) && op.measured->value() > 0;
+    table.Add(
+        {Printable(op.op, 32), std::to_string(op.rows), TimeText(op.predicted),
+         TimeText(op.measured), ratio ? fmt::format("{:.2f}", *op.measured / *op.predicted) : "-",
+         rate ? ReadableRate(op.algorithmic.AsDouble() / op.measured->value(), "FLOP") : "-"});
+  }
+  return table.Render();
+}
+
+// Names are cut: a C++ kernel name runs to thousands of characters.
+std::string Unmatched(const Comparison& comparison, std::size_t top) {
+  std::string out;
+  if (!comparison.unmatched_kernels.empty()) {
+    Table table({"measured, without an operator", "launches", "time", "why"},
+                {false, false, false, true});
+    const std::size_t shown = top == 0 ? comparison.unmatched_kernels.size() : top;
+    for (std::size_t i = 0; i < comparison.unmatched_kernels.size(); ++i) {
+      const UnmatchedKernel& kernel = comparison.unmatched_kernels[i];
+      if (i == shown) {
+        table.Add(
+            {fmt::format("... and {} more", comparison.unmatched_kernels.size() - i), "", "", ""});
+        break;
+      }
+      table.Add({Printable(kernel.name, 60), CountText(kernel.launches), TimeText(kernel.time),
+                 kernel.why});
+    }
+    out += "\n" + table.Render();
+  }
+  if (!comparison.unmatched_nodes.empty()) {
+    Table table({"predicted, not measured", "operator", "bound", "why"},
+                {false, true, false, true});
+    const std::size_t shown = top == 0 ? comparison.unmatched_nodes.size() : top;
+    for (std::size_t i = 0; i < comparison.unmatched_nodes.size(); ++i) {
+      const UnmatchedNode& node = comparison.unmatched_nodes[i];
+      if (i == shown) {
+        table.Add(
+            {fmt::format("... and {} more", comparison.unmatched_nodes.size() - i), "", "", ""});
+        break;
+      }
+      table.Add({Printable(node.node, 60), Printable(node.op, 24), TimeText(node.bound), node.why});
+    }
+    out += "\n" + table.Render();
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string RenderCompareText(const Comparison& comparison, std::size_t top) {
+  std::string out = Label("model", Printable(comparison.model));
+  if (!comparison.device.empty()) out += Label("device", comparison.device);
+  for (const std::string& file : comparison.files) out += Label("measured", Printable(file));
+  CompareCells cells = CellsOf(comparison);
+  Table table(cells.head, cells.left);
+  const std::size_t shown = top == 0 ? cells.rows.size() : std::min(top, cells.rows.size());
+  for (std::size_t r = 0; r < shown; ++r) table.Add(std::move(cells.rows[r]));
+  out += "\n" + table.Render();
+  if (shown < comparison.rows.size())
+    out += fmt::format("... and {} more rows\n", comparison.rows.size() - shown);
+  const bool timed = std::any_of(comparison.by_op.begin(), comparison.by_op.end(),
+                                 [](const OpTotals& op) { return op.measured.has_value(); });
+  if (timed) out += "\n" + ByOperator(comparison);
+  out += Unmatched(comparison, top);
+  out += "\n";
+  for (const auto& [label, text] : SummaryLines(comparison)) out += Label(label, text);
+  return out;
+}
+
+}  // namespace dlcost

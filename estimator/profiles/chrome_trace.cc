@@ -1,0 +1,296 @@
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "estimator/core/error.h"
+#include "estimator/profiles/json_events.h"
+#include "estimator/profiles/number.h"
+#include "estimator/profiles/readers.h"
+#include "estimator/profiles/text.h"
+#include "estimator/profiles/trace.h"
+
+// Traces of PyTorch (Kineto) and TensorFlow in the Trace Event Format. PyTorch names the kind of an
+// event in "cat" and ties a kernel to its launch by args.correlation; TensorFlow tells the device
+// by the name of the process and the operator by args.tf_op or args.name.
+namespace dlcost {
+namespace {
+
+// Old versions of Kineto cut starts and durations to whole microseconds, each for itself, so that a
+// call may seem to end up to one after its caller.
+constexpr std::int64_t kSlack = 1000;
+
+enum class Role { kSkip, kAnnotation, kOp, kRuntime, kKernel, kCopy, kCounters };
+
+Role RoleOf(const JsonEvent& event) {
+  static const std::map<std::string_view, Role> kRoles = {
+      {"kernel", Role::kKernel},
+      {"gpu_memcpy", Role::kCopy},
+      {"gpu_memset", Role::kCopy},
+      {"cpu_op", Role::kOp},
+      {"operator", Role::kOp},
+      {"user_annotation", Role::kAnnotation},
+      {"cuda_runtime", Role::kRuntime},
+      {"cuda_driver", Role::kRuntime},
+      {"runtime", Role::kRuntime},
+      {"hip_runtime", Role::kRuntime},
+      {"privateuse1_runtime", Role::kRuntime},
+      {"cuda_profiler_range", Role::kCounters},
+      // What repeats other events or is no work: Python frames, waits, the profiler itself.
+      {"python_function", Role::kSkip},
+      {"cuda_sync", Role::kSkip},
+      {"gpu_user_annotation", Role::kSkip},
+      {"overhead", Role::kSkip},
+      {"Trace", Role::kSkip}};
+  const auto found = kRoles.find(Lower(event.cat));
+  if (found != kRoles.end()) return found->second;
+  return event.cat == "Trace" ? Role::kSkip : Role::kOp;
+}
+
+// "[864,1,1]"; zeros for anything else.
+std::array<std::int32_t, 3> ParseTriple(std::string_view text) {
+  if (!text.starts_with('[') || !text.ends_with(']')) return {};
+  text = text.substr(1, text.size() - 2);
+  std::array<std::int32_t, 3> list{};
+  for (std::int32_t& value : list) {
+    const auto number = ParseInteger(TakeUntil(text, ','));
+    if (!number || *number < 0 || *number > INT32_MAX) return {};
+    value = static_cast<std::int32_t>(*number);
+  }
+  return list;
+}
+
+std::optional<std::array<std::int64_t, 3>> Widen(const std::array<std::int32_t, 3>& triple) {
+  if (triple[0] == 0) return std::nullopt;
+  return std::array<std::int64_t, 3>{triple[0], triple[1], triple[2]};
+}
+
+class ChromeReader {
+ public:
+  explicit ChromeReader(Measurement& measurement) : out_(measurement) {}
+
+  void Handle(const JsonEvent& event) {
+    if (event.ph == "M") {
+      if (event.name == "process_name") processes_[event.pid] = event.Arg("name");
+      return;
+    }
+    if (!event.start) return;
+    if (event.ph == "B" || event.ph == "E") {
+      marks_[{event.pid, event.tid}].push_back(
+          {*event.start, event.ph == "B", names_.Id(event.name)});
+    } else if (event.ph == "X") {
+      Complete(event);
+    }
+  }
+
+  void Finish() {
+    PairMarks();
+    std::sort(ops_.begin(), ops_.end());
+    if (const std::int64_t ties = FindParents(spans_, kSlack); ties > 0) {
+      out_.notes.push_back(fmt::format(
+          "{} events lie in several parallel spans of equal length; the first was taken as parent",
+          ties));
+    }
+    const bool on_device =
+        std::any_of(spans_.begin(), spans_.end(), [this](const Span& s) { return OnDevice(s); });
+    for (std::size_t i = 0; i < spans_.size(); ++i) {
+      if (on_device ? OnDevice(spans_[i]) : IsOutermostOp(i)) Emit(i);
+    }
+    std::stable_sort(
+        out_.kernels.begin(), out_.kernels.end(),
+        [](const MeasuredKernel& a, const MeasuredKernel& b) { return a.start < b.start; });
+    const std::string kStep = "ProfilerStep#";
+    for (const Span& span : spans_) out_.runs += names_.Name(span.name).starts_with(kStep);
+  }
+
+ private:
+  struct Mark {
+    std::int64_t time;
+    bool begin;
+    std::uint32_t name;
+  };
+  struct Extra {  // of spans on a device; names in names_
+    std::size_t span = 0;
+    std::int64_t number = 0;
+    std::uint32_t stream = 0, device = 0, op = 0;
+    bool copy = false;
+    std::array<std::int32_t, 3> grid{}, block{};  // zeros where not told
+    std::vector<Counter> counters;
+  };
+
+  std::uint32_t Track(const std::string& pid, const std::string& tid) {
+    return names_.Id(pid + '\n' + tid);
+  }
+
+  void Complete(const JsonEvent& event) {
+    const Role role = RoleOf(event);
+    if (role == Role::kSkip) return;
+    Span span;
+    span.start = *event.start;
+    span.end = span.start + event.duration.value_or(0);
+    span.name = names_.Id(event.name);
+    span.track = Track(event.pid, event.tid);
+    const std::string& id =
+        event.Arg("correlation").empty() ? event.Arg("correlation_id") : event.Arg("correlation");
+    span.correlation = ParseInteger(id).value_or(0);
+    const bool device = role == Role::kKernel || role == Role::kCopy || role == Role::kCounters ||
+                        IsDeviceProcess(event.pid);
+    span.level = device                      ? kKernelLevel
+                 : role == Role::kRuntime    ? kRuntimeLevel
+                 : role == Role::kAnnotation ? kModelLevel
+                                             : kLayerLevel;
+    if (device) {
+      span.asynchronous = true;
+      extras_.push_back(ExtraOf(event, role));
+      extras_.back().span = spans_.size();
+    } else if (role != Role::kRuntime) {
+      span.correlation = 0;
+      const auto external = ParseInteger(event.Arg("External id"));
+      if (external) ops_.emplace_back(*external, spans_.size());
+    }
+    if (device && span.correlation == 0) {
+      // Without a launch in the trace: the operator that has the same external id.
+      span.correlation = -ParseInteger(event.Arg("External id")).value_or(0);
+    }
+    spans_.push_back(span);
+  }
+
+  Extra ExtraOf(const JsonEvent& event, Role role) {
+    Extra extra;
+    extra.number = event.number;
+    extra.stream = names_.Id(event.Arg("stream"));
+    extra.device =
+        names_.Id(event.Arg("device").empty() ? processes_[event.pid] : event.Arg("device"));
+    extra.op = names_.Id(event.Arg("tf_op").empty() ? event.Arg("name") : event.Arg("tf_op"));
+    extra.grid = ParseTriple(event.Arg("grid"));
+    extra.block = ParseTriple(event.Arg("block"));
+    extra.copy = role == Role::kCopy || event.name.starts_with("Mem");
+    CounterSet counters;
+    for (const auto& [key, value] : event.args) {
+      if (const auto number = FindCounterRule(key) ? ParseNumber(value) : std::nullopt) {
+        counters.Add(key, number->value);
+      }
+    }
+    extra.counters = counters.Normalize();
+    return extra;
+  }
+
+  // TensorFlow: "/device:GPU:0/stream:all Compute", "/device:GPU:0".
+  bool IsDeviceProcess(const std::string& pid) const {
+    const auto found = processes_.find(pid);
+    return found != processes_.end() && Contains(found->second, "/device:GPU");
+  }
+
+  // "B" and "E" events, in any order in the file. An "E" closes the last open "B" of its thread.
+  void PairMarks() {
+    for (auto& [thread, marks] : marks_) {
+      std::stable_sort(marks.begin(), marks.end(),
+                       [](const Mark& a, const Mark& b) { return a.time < b.time; });
+      std::vector<Mark> open;
+      for (const Mark& mark : marks) {
+        if (mark.begin) {
+          open.push_back(mark);
+        } else if (open.empty()) {
+          ++unpaired_;
+        } else {
+          Span span;
+          span.start = open.back().time;
+          span.end = mark.time;
+          span.name = open.back().name;
+          span.track = Track(thread.first, thread.second);
+          span.level = kLayerLevel;
+          spans_.push_back(span);
+          open.pop_back();
+        }
+      }
+      unpaired_ += static_cast<std::int64_t>(open.size());
+    }
+    if (unpaired_ > 0) {
+      out_.notes.push_back(
+          fmt::format("{} begin or end events have no partner; left out", unpaired_));
+    }
+  }
+
+  bool OnDevice(const Span& span) const { return span.level == kKernelLevel; }
+
+  bool IsOutermostOp(std::size_t index) const {
+    const Span& span = spans_[index];
+    if (span.level != kLayerLevel) return false;
+    return span.parent < 0 || spans_[static_cast<std::size_t>(span.parent)].level < kLayerLevel;
+  }
+
+  void Emit(std::size_t index) {
+    const Span& span = spans_[index];
+    MeasuredKernel kernel;
+    kernel.name = names_.Name(span.name);
+    kernel.start = Seconds(static_cast<double>(span.start) * 1e-9);
+    kernel.duration = Seconds(static_cast<double>(span.end - span.start) * 1e-9);
+    if (span.correlation > 0) kernel.correlation = span.correlation;
+    std::vector<std::int64_t> chain = Ancestors(spans_, static_cast<std::int64_t>(index));
+    if (chain.empty() && span.correlation < 0) {
+      const std::pair<std::int64_t, std::size_t> least{-span.correlation, 0};
+      const auto op = std::lower_bound(ops_.begin(), ops_.end(), least);
+      if (op != ops_.end() && op->first == least.first) {
+        chain = Ancestors(spans_, static_cast<std::int64_t>(op->second));
+        chain.push_back(static_cast<std::int64_t>(op->second));
+      }
+    }
+    for (const std::int64_t i : chain) {
+      const Span& outer = spans_[static_cast<std::size_t>(i)];
+      if (outer.level == kRuntimeLevel) continue;
+      kernel.scope.push_back(names_.Name(outer.name));
+      // The operator that the model called, not the one that the framework called for it.
+      if (outer.level == kLayerLevel && kernel.op.empty()) {
+        kernel.op = kernel.op_type = kernel.scope.back();
+        kernel.call = i;
+      }
+    }
+    const auto found =
+        std::lower_bound(extras_.begin(), extras_.end(), index,
+                         [](const Extra& extra, std::size_t at) { return extra.span < at; });
+    if (found == extras_.end() || found->span != index) {
+      kernel.kind = MeasuredKind::kOp;
+      kernel.op = kernel.op_type = kernel.name;
+    } else {
+      Extra& extra = *found;
+      kernel.kind = extra.copy ? MeasuredKind::kCopy : MeasuredKind::kKernel;
+      kernel.stream = names_.Name(extra.stream);
+      kernel.device = names_.Name(extra.device);
+      kernel.grid = Widen(extra.grid);
+      kernel.block = Widen(extra.block);
+      kernel.counters = std::move(extra.counters);
+      kernel.line = extra.number;
+      if (!names_.Name(extra.op).empty()) {
+        // "model/conv1/Conv2D:Conv2D": the node and its type.
+        std::string_view op = names_.Name(extra.op);
+        kernel.op = TakeUntil(op, ':');
+        kernel.op_type = op;
+      }
+    }
+    out_.Add(std::move(kernel));
+  }
+
+  Measurement& out_;
+  NamePool names_;
+  std::vector<Span> spans_;
+  std::vector<Extra> extras_;                              // in the order of their spans
+  std::vector<std::pair<std::int64_t, std::size_t>> ops_;  // PyTorch's external id, span
+  std::map<std::string, std::string> processes_;
+  std::map<std::pair<std::string, std::string>, std::vector<Mark>> marks_;
+  std::int64_t unpaired_ = 0;
+};
+
+}  // namespace
+
+bool IsChromeTrace(std::string_view head) {
+  const std::string_view text = Trim(head);
+  return text.starts_with('[') || text.starts_with('{');
+}
+
+void ReadChromeTrace(Input& input, Measurement& measurement) {
+  ChromeReader reader(measurement);
+  ForEachEvent(input, [&](const JsonEvent& event) { reader.Handle(event); });
+  reader.Finish();
+}
+
+}  // namespace dlcost

@@ -1,0 +1,89 @@
+#include "estimator/profiles/measurement.h"
+
+#include <fmt/format.h>
+
+namespace dlcost {
+namespace {
+
+std::optional<double> Sum(const MeasuredKernel& kernel, std::initializer_list<Metric> metrics) {
+  std::optional<double> sum;
+  for (const Metric metric : metrics) {
+    if (const Counter* counter = kernel.Find(metric)) sum = sum.value_or(0) + counter->value;
+  }
+  return sum;
+}
+
+}  // namespace
+
+const Counter* MeasuredKernel::Find(Metric metric) const {
+  for (const Counter& counter : counters) {
+    if (counter.metric == metric) return &counter;
+  }
+  return nullptr;
+}
+
+std::optional<double> MeasuredKernel::VectorFlops() const {
+  return Sum(*this, {Metric::kFlops, Metric::kFlopsF16, Metric::kFlopsF32, Metric::kFlopsF64});
+}
+
+std::optional<double> MeasuredKernel::DramBytes() const {
+  if (const Counter* total = Find(Metric::kDram)) return total->value;
+  if (!Find(Metric::kDramRead) || !Find(Metric::kDramWrite)) return std::nullopt;
+  return Sum(*this, {Metric::kDramRead, Metric::kDramWrite});
+}
+
+namespace {
+
+// The mean of `a` launches at `x` and `b` launches at `y`.
+double Mean(double x, std::int64_t a, double y, std::int64_t b) {
+  return x + (y - x) * static_cast<double>(b) / static_cast<double>(a + b);
+}
+
+void MergeCounters(MeasuredKernel& into, const MeasuredKernel& kernel) {
+  std::erase_if(into.counters, [&](const Counter& c) { return !kernel.Find(c.metric); });
+  for (Counter& counter : into.counters) {
+    counter.value =
+        Mean(counter.value, into.launches, kernel.Find(counter.metric)->value, kernel.launches);
+  }
+}
+
+}  // namespace
+
+void Measurement::Add(MeasuredKernel kernel) {
+  if (folded_.empty() && kernels.size() < kMaxRows) {
+    kernels.push_back(std::move(kernel));
+    return;
+  }
+  if (folded_.empty()) {
+    std::vector<MeasuredKernel> rows;
+    rows.swap(kernels);
+    for (MeasuredKernel& row : rows) Fold(std::move(row));
+    notes.push_back(
+        fmt::format("more than {} rows: folded to their mean by kernel and operator", kMaxRows));
+  }
+  Fold(std::move(kernel));
+}
+
+void Measurement::Fold(MeasuredKernel kernel) {
+  const std::string key = fmt::format("{}\n{}\n{}\n{}", kernel.name, kernel.op, kernel.device,
+                                      static_cast<int>(kernel.kind));
+  const auto [at, added] = folded_.emplace(key, kernels.size());
+  kernel.start.reset();
+  kernel.correlation.reset();
+  kernel.call = -1;
+  if (added) {
+    kernels.push_back(std::move(kernel));
+    return;
+  }
+  MeasuredKernel& into = kernels[at->second];
+  if (into.duration && kernel.duration) {
+    into.duration = Seconds(
+        Mean(into.duration->value(), into.launches, kernel.duration->value(), kernel.launches));
+  } else {
+    into.duration.reset();
+  }
+  MergeCounters(into, kernel);
+  into.launches += kernel.launches;
+}
+
+}  // namespace dlcost

@@ -1,0 +1,206 @@
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "estimator/core/error.h"
+#include "estimator/profiles/readers.h"
+#include "estimator/profiles/trace.h"
+
+// The SQLite export of Nsight Systems: kernels and copies (CUPTI_ACTIVITY_KIND_*), the runtime
+// calls that launched them, and NVTX ranges. Names are numbers that StringIds resolves.
+namespace dlcost {
+namespace {
+
+constexpr int kPushPopRange = 59, kStartEndRange = 60;  // ENUM_NSYS_EVENT_TYPE
+
+class Database {
+ public:
+  explicit Database(Input& input) : name_(input.name()) {
+    const std::string uri = input.path().empty() ? ":memory:" : input.path();
+    const int result = sqlite3_open_v2(uri.c_str(), &db_, SQLITE_OPEN_READONLY, nullptr);
+    Check(result);
+    if (input.path().empty()) {
+      // SQLite promises not to write to a read-only database, but takes a pointer to mutable bytes.
+      bytes_.assign(input.memory().begin(), input.memory().end());
+      Check(sqlite3_deserialize(db_, "main", reinterpret_cast<unsigned char*>(bytes_.data()),
+                                static_cast<sqlite3_int64>(bytes_.size()),
+                                static_cast<sqlite3_int64>(bytes_.size()),
+                                SQLITE_DESERIALIZE_READONLY));
+    }
+    // An untrusted file must not run code: no extensions, no views or triggers with side effects.
+    sqlite3_db_config(db_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    sqlite3_db_config(db_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+    sqlite3_limit(db_, SQLITE_LIMIT_VDBE_OP, 100'000);
+  }
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+  ~Database() { sqlite3_close(db_); }
+
+  bool Has(const std::string& table, const std::string& column) {
+    bool found = false;
+    // Names are ours, never the file's.
+    ForEach("SELECT 1 FROM pragma_table_info('" + table + "') WHERE name = '" + column + "'",
+            [&](sqlite3_stmt*) { found = true; });
+    return found;
+  }
+
+  template <typename Handle>
+  void ForEach(const std::string& sql, Handle handle) {
+    sqlite3_stmt* raw = nullptr;
+    Check(sqlite3_prepare_v2(db_, sql.c_str(), -1, &raw, nullptr));
+    const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(raw, sqlite3_finalize);
+    int result = 0;
+    while ((result = sqlite3_step(raw)) == SQLITE_ROW) handle(raw);
+    if (result != SQLITE_DONE) Check(result);
+  }
+
+  void Check(int result) {
+    if (result == SQLITE_OK) return;
+    throw Error("{}: SQLite cannot read it ({}); export it again with 'nsys export --type sqlite'",
+                name_, db_ ? sqlite3_errmsg(db_) : sqlite3_errstr(result));
+  }
+
+ private:
+  std::string name_;
+  sqlite3* db_ = nullptr;
+  std::string bytes_;
+};
+
+std::string_view Text(sqlite3_stmt* row, int column) {
+  const unsigned char* text = sqlite3_column_text(row, column);
+  return text ? reinterpret_cast<const char*>(text) : "";
+}
+
+class SqliteReader {
+ public:
+  SqliteReader(Input& input, Measurement& measurement)
+      : database_(input), name_(input.name()), out_(measurement) {}
+
+  void Read() {
+    ReadRanges();
+    ReadCalls();
+    ReadKernels();
+    ReadCopies("CUPTI_ACTIVITY_KIND_MEMCPY", "[CUDA memcpy]");
+    ReadCopies("CUPTI_ACTIVITY_KIND_MEMSET", "[CUDA memset]");
+    FindParents(spans_);
+    for (std::size_t i = 0; i < spans_.size(); ++i) {
+      if (spans_[i].level == kKernelLevel) Emit(i);
+    }
+    std::stable_sort(
+        out_.kernels.begin(), out_.kernels.end(),
+        [](const MeasuredKernel& a, const MeasuredKernel& b) { return a.start < b.start; });
+  }
+
+ private:
+  // Spans with (start, end, name, track, correlation) in the first columns of `sql`.
+  void AddSpans(const std::string& sql, int level, bool asynchronous) {
+    database_.ForEach(sql, [&](sqlite3_stmt* row) {
+      Span span;
+      span.start = sqlite3_column_int64(row, 0);
+      span.end = sqlite3_column_int64(row, 1);
+      if (span.end < span.start || span.start < 0) {
+        throw Error("{}: an event ends before it begins ({} to {} ns)", name_, span.start,
+                    span.end);
+      }
+      span.name = names_.Id(Text(row, 2));
+      span.track = names_.Id(Text(row, 3));
+      span.correlation = sqlite3_column_int64(row, 4);
+      span.level = level;
+      span.asynchronous = asynchronous;
+      spans_.push_back(span);
+    });
+  }
+
+  void ReadRanges() {
+    if (!database_.Has("NVTX_EVENTS", "start")) return;
+    // The text is either in the row or, for registered strings, in StringIds.
+    const std::string text =
+        database_.Has("NVTX_EVENTS", "textId") ? "COALESCE(n.text, s.value)" : "n.text";
+    const std::string join =
+        database_.Has("NVTX_EVENTS", "textId") ? " LEFT JOIN StringIds s ON s.id = n.textId" : "";
+    AddSpans(fmt::format("SELECT n.start, n.end, {}, 't' || n.globalTid, 0 FROM NVTX_EVENTS n{} "
+                         "WHERE n.end IS NOT NULL AND n.eventType IN ({}, {})",
+                         text, join, kPushPopRange, kStartEndRange),
+             kLayerLevel, false);
+  }
+
+  void ReadCalls() {
+    if (!database_.Has("CUPTI_ACTIVITY_KIND_RUNTIME", "correlationId")) return;
+    AddSpans(
+        "SELECT r.start, r.end, s.value, 't' || r.globalTid, r.correlationId "
+        "FROM CUPTI_ACTIVITY_KIND_RUNTIME r LEFT JOIN StringIds s ON s.id = r.nameId",
+        kRuntimeLevel, false);
+  }
+
+  void ReadKernels() {
+    if (!database_.Has("CUPTI_ACTIVITY_KIND_KERNEL", "correlationId")) return;
+    AddSpans(
+        "SELECT k.start, k.end, s.value, 'd' || k.deviceId || ' stream ' || k.streamId, "
+        "k.correlationId FROM CUPTI_ACTIVITY_KIND_KERNEL k LEFT JOIN StringIds s ON s.id = "
+        "k.demangledName",
+        kKernelLevel, true);
+    database_.ForEach(
+        "SELECT gridX, gridY, gridZ, blockX, blockY, blockZ FROM CUPTI_ACTIVITY_KIND_KERNEL",
+        [&](sqlite3_stmt* row) {
+          std::array<std::int64_t, 6> size{};
+          for (int i = 0; i < 6; ++i)
+            size[static_cast<std::size_t>(i)] = sqlite3_column_int64(row, i);
+          sizes_.push_back(size);
+        });
+    first_kernel_ = spans_.size() - sizes_.size();
+  }
+
+  void ReadCopies(const std::string& table, const std::string& name) {
+    if (!database_.Has(table, "correlationId")) return;
+    AddSpans(fmt::format("SELECT start, end, '{}', 'd' || deviceId || ' stream ' || streamId, "
+                         "correlationId FROM {}",
+                         name, table),
+             kKernelLevel, true);
+  }
+
+  void Emit(std::size_t index) {
+    const Span& span = spans_[index];
+    MeasuredKernel kernel;
+    kernel.name = names_.Name(span.name);
+    kernel.stream = names_.Name(span.track);
+    if (kernel.name.starts_with("[CUDA mem")) kernel.kind = MeasuredKind::kCopy;
+    kernel.start = Seconds(static_cast<double>(span.start) * 1e-9);
+    kernel.duration = Seconds(static_cast<double>(span.end - span.start) * 1e-9);
+    kernel.correlation = span.correlation;
+    kernel.line = static_cast<std::int64_t>(index) + 1;
+    for (const std::int64_t i : Ancestors(spans_, static_cast<std::int64_t>(index))) {
+      const Span& outer = spans_[static_cast<std::size_t>(i)];
+      if (outer.level == kLayerLevel) kernel.scope.push_back(names_.Name(outer.name));
+    }
+    if (!kernel.scope.empty()) kernel.op = kernel.scope.back();
+    if (index >= first_kernel_ && index - first_kernel_ < sizes_.size()) {
+      const auto& size = sizes_[index - first_kernel_];
+      kernel.grid = {size[0], size[1], size[2]};
+      kernel.block = {size[3], size[4], size[5]};
+    }
+    out_.Add(std::move(kernel));
+  }
+
+  Database database_;
+  std::string name_;
+  Measurement& out_;
+  NamePool names_;
+  std::vector<Span> spans_;
+  std::vector<std::array<std::int64_t, 6>> sizes_;  // of the kernels, in order
+  std::size_t first_kernel_ = 0;
+};
+
+}  // namespace
+
+bool IsSqlite(std::string_view head) {
+  return head.starts_with(std::string_view("SQLite format 3\0", 16));
+}
+
+void ReadNsysSqlite(Input& input, Measurement& measurement) {
+  SqliteReader(input, measurement).Read();
+}
+
+}  // namespace dlcost

@@ -1,0 +1,72 @@
+#include "estimator/profiles/reader.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
+#include "estimator/profiles/readers.h"
+#include "estimator/profiles/text.h"
+
+namespace dlcost {
+namespace {
+
+constexpr Reader kReaders[] = {
+    {"nsys-sqlite", "Nsight Systems: 'nsys export --type sqlite'", IsSqlite, ReadNsysSqlite},
+    {"onnxruntime", "ONNX Runtime profile (JSON)", IsOnnxRuntime, ReadOnnxRuntime},
+    {"chrome-trace", "PyTorch and TensorFlow traces (chrome JSON)", IsChromeTrace, ReadChromeTrace},
+    {"onednn", "oneDNN verbose (dnnl_verbose and onednn_verbose, v0 and v1)", IsOneDnn, ReadOneDnn},
+    {"nvprof", "nvprof --csv: summary, GPU trace, API trace, metrics", IsNvprof, ReadNvprof},
+    {"ncu", "Nsight Compute --csv: details, raw page, long format", IsNcu, ReadNcu},
+    {"rocprof", "rocprof and rocprofv3 CSV", IsRocprof, ReadRocprof},
+    {"dlprof", "DLProf CSV reports", IsDlprof, ReadDlprof},
+    {"vtune", "VTune CSV: hotspots, hw-events", IsVTune, ReadVTune},
+    {"nsys-stats", "Nsight Systems: 'nsys stats --format csv'", IsNsysStats, ReadNsysStats},
+    {"csv", "any CSV table with a name column and columns of metrics", IsPlainCsv, ReadPlainCsv},
+};
+
+const Reader& FindReader(const Input& input, const std::string& format) {
+  if (!format.empty()) {
+    std::vector<std::string> ids;
+    for (const Reader& reader : kReaders) {
+      if (reader.id == format) return reader;
+      ids.emplace_back(reader.id);
+    }
+    throw Error("unknown profile format '{}'{}; known: {}", Printable(format),
+                DidYouMean(format, ids), fmt::join(ids, ", "));
+  }
+  const std::string_view head = input.Head();
+  if (Trim(head).empty()) throw Error("{}: the file is empty", input.name());
+  for (const Reader& reader : kReaders) {
+    if (reader.recognizes(head)) return reader;
+  }
+  throw Error(
+      "{}: no known profiler wrote this; dlcost reads nvprof, Nsight Compute and Systems, "
+      "VTune, ONNX Runtime, PyTorch and TensorFlow traces, oneDNN, rocprof, DLProf, and CSV "
+      "tables that begin with a row 'name, metric, ...'",
+      input.name());
+}
+
+}  // namespace
+
+std::span<const Reader> Readers() { return kReaders; }
+
+Measurement ReadMeasurement(Input input, const ReadOptions& options) {
+  const Reader& reader = FindReader(input, options.format);
+  Measurement measurement;
+  measurement.path = input.path().empty() ? input.name() : input.path();
+  measurement.format = reader.id;
+  if (options.progress) input.OnProgress(options.progress);
+  reader.read(input, measurement);
+  if (measurement.kernels.empty()) {
+    throw Error("{}: read as {}, but there is no measured kernel in it", input.name(), reader.id);
+  }
+  return measurement;
+}
+
+Measurement ReadMeasurementFile(const std::string& path, const ReadOptions& options) {
+  return ReadMeasurement(Input::OpenFile(path), options);
+}
+
+}  // namespace dlcost

@@ -1,0 +1,191 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "estimator/calibrate/accuracy.h"
+#include "estimator/calibrate/calibrate.h"
+#include "estimator/calibrate/latency_case.h"
+#include "estimator/calibrate/latency_table.h"
+#include "estimator/core/error.h"
+#include "estimator/hardware/database.h"
+#include "estimator/hardware/device.h"
+
+namespace dlcost {
+namespace {
+
+using testing::HasSubstr;
+
+std::string WriteTable(const std::string& name, const std::string& text) {
+  const std::string path = testing::TempDir() + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+Device A100() { return DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"}).Find("a100-sxm4-80gb"); }
+
+TEST(LatencyTable, TheHeaderTellsTheKind) {
+  const LatencyTable table = ReadLatencyTable(WriteTable(
+      "gemm_kind.csv",
+      "device,dtype,batch,m,n,k,latency_us,timing,source\nx,bf16,1,2,3,4,5.5,graph,s\n"));
+  EXPECT_EQ(table.kind, LatencyKind::kGemm);
+  EXPECT_EQ(table.name, "gemm_kind");
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_EQ(table.rows[0].line, 2);
+  EXPECT_EQ(table.rows[0].Size("k"), 4);
+  EXPECT_EQ(table.rows[0].Number("latency_us"), 5.5);
+}
+
+TEST(LatencyTable, WrongFilesAreErrors) {
+  EXPECT_THROW(ReadLatencyTable(WriteTable("empty.csv", "")), Error);
+  EXPECT_THROW(ReadLatencyTable(WriteTable("other.csv", "name,calls\na,1\n")), Error);
+  const LatencyTable table = ReadLatencyTable(
+      WriteTable("bad.csv", "device,dtype,m,n,k,latency_us\nx,bf16,-2,3.5,4e20,abc\n"));
+  EXPECT_THROW(table.rows[0].Size("m"), Error);
+  EXPECT_THROW(table.rows[0].Size("n"), Error);
+  EXPECT_THROW(table.rows[0].Size("k"), Error);
+  EXPECT_THROW(table.rows[0].Number("latency_us"), Error);
+  EXPECT_THROW(table.rows[0].Text("batch"), Error);
+}
+
+LatencyRow Row(std::map<std::string, std::string> fields) { return {.line = 2, .fields = fields}; }
+
+TEST(LatencyCase, BoundsOfAProductByHand) {
+  std::string why;
+  const auto c = MakeCase(LatencyKind::kGemm,
+                          Row({{"device", "a100"},
+                               {"dtype", "bf16"},
+                               {"m", "4096"},
+                               {"n", "4096"},
+                               {"k", "4096"},
+                               {"latency_us", "600"},
+                               {"timing", "graph"}}),
+                          A100(), &why);
+  ASSERT_TRUE(c.has_value()) << why;
+  EXPECT_DOUBLE_EQ(c->naive, 2.0 * 4096 * 4096 * 4096 / 312e12);
+  EXPECT_DOUBLE_EQ(c->bound, c->naive);
+  EXPECT_FALSE(c->options.eager);
+  EXPECT_EQ(c->type, "gemm");
+  EXPECT_EQ(c->size, "0.1-1ms");
+}
+
+TEST(LatencyCase, TheWarmBoundSubtractsTheCache) {
+  std::string why;
+  const auto c = MakeCase(LatencyKind::kStream,
+                          Row({{"device", "a100"},
+                               {"dtype", "fp32"},
+                               {"op", "add"},
+                               {"rows", "1048576"},
+                               {"cols", "16"},
+                               {"latency_us", "600"}}),
+                          A100(), &why);
+  ASSERT_TRUE(c.has_value()) << why;
+  EXPECT_DOUBLE_EQ(c->naive, 3.0 * 16777216 * 4 / 2039e9);
+  EXPECT_DOUBLE_EQ(c->bound, (3.0 * 16777216 * 4 - 40 * 1048576) / 2039e9);
+}
+
+TEST(LatencyCase, WhatItCannotCostItSkipsAndSaysWhy) {
+  std::string why;
+  EXPECT_FALSE(MakeCase(
+      LatencyKind::kStream,
+      Row({{"dtype", "fp32"}, {"op", "fancy"}, {"rows", "1"}, {"cols", "1"}, {"latency_us", "1"}}),
+      A100(), &why));
+  EXPECT_EQ(why, "unknown op 'fancy'");
+  EXPECT_FALSE(
+      MakeCase(LatencyKind::kGemm, Row({{"dtype", "int3"}, {"latency_us", "1"}}), A100(), &why));
+  EXPECT_THAT(why, HasSubstr("int3"));
+}
+
+// Rates that others published (docs/timing.md): a bound that a board beats is none.
+TEST(PublishedProducts, NoneBeatsItsBound) {
+  const DeviceDatabase database({DLCOST_SOURCE_DIR "/hw_specs"});
+  const LatencyTable table =
+      ReadLatencyTable(DLCOST_SOURCE_DIR "/bench/published/matrix_products.csv");
+  ASSERT_FALSE(table.rows.empty());
+  for (const LatencyRow& row : table.rows) {
+    std::string why;
+    const auto c = MakeCase(table.kind, row, database.Find(row.Text("device")), &why);
+    ASSERT_TRUE(c.has_value()) << table.Where(row) << ": " << why;
+    EXPECT_GE(c->measured, c->bound) << table.Where(row);
+  }
+}
+
+TEST(Accuracy, ByHand) {
+  const Accuracy a = Summarize(
+      {{.measured = 10, .bound = 5, .naive = 5, .expected = 10.5, .low = 9, .high = 12},
+       {.measured = 10, .bound = 20, .naive = 20, .expected = 20, .low = 15, .high = 25}});
+  EXPECT_EQ(a.rows, 2u);
+  EXPECT_EQ(a.violations, 1u);
+  EXPECT_DOUBLE_EQ(a.ratio_min, 0.5);
+  EXPECT_DOUBLE_EQ(a.ratio_median, 1.25);
+  EXPECT_NEAR(a.mape, 0.525, 1e-12);
+  EXPECT_NEAR(a.median_ape, 0.525, 1e-12);
+  EXPECT_NEAR(a.bias, 0.525, 1e-12);
+  EXPECT_NEAR(a.within_10, 0.5, 1e-12);
+  EXPECT_NEAR(a.range_coverage, 0.5, 1e-12);
+  EXPECT_NEAR(a.naive_mape, 0.75, 1e-12);
+  EXPECT_EQ(Summarize({}).rows, 0u);
+}
+
+TEST(Accuracy, Quantiles) {
+  EXPECT_DOUBLE_EQ(Quantile({4, 1, 3, 2}, 0.5), 2.5);
+  EXPECT_DOUBLE_EQ(Quantile({4, 1, 3, 2}, 1), 4);
+  EXPECT_EQ(Quantile({}, 0.5), 0);
+}
+
+// Rows made by the model itself, with other constants and an outlier, give those constants back.
+TEST(Calibrate, FindsTheConstantsThatMadeTheRows) {
+  const Device device = A100();
+  TimingDevice timing = MakeTimingDevice(device);
+  timing.power = 0;  // no limit hides the efficiency
+  TimingDevice truth = timing;
+  truth.constants[Constant::kLaunchGraph] = 6e-6;
+  truth.constants[Constant::kTensorEfficiency] = 0.6;
+  truth.constants[Constant::kMemorySustained] = 0.7;
+  std::vector<CalibrationRow> rows;
+  for (const int m : {1, 16, 128, 512, 4096}) {
+    for (const int n : {256, 1024, 4096, 12288}) {
+      for (const int k : {128, 1024, 8192}) {
+        std::string why;
+        auto c = MakeCase(LatencyKind::kGemm,
+                          Row({{"dtype", "bf16"},
+                               {"m", std::to_string(m)},
+                               {"n", std::to_string(n)},
+                               {"k", std::to_string(k)},
+                               {"latency_us", "1"},
+                               {"timing", "graph"}}),
+                          device, &why);
+        ASSERT_TRUE(c.has_value()) << why;
+        c->measured = ExpectedSeconds(truth, *c);
+        rows.push_back({*c, &timing});
+      }
+    }
+  }
+  rows[7].latency.measured *= 5;
+  const Calibration result = Calibrate(rows, rows, timing.constants, {}, {});
+  EXPECT_NEAR(result.values[Constant::kLaunchGraph], 6e-6, 0.3e-6);
+  EXPECT_NEAR(result.values[Constant::kTensorEfficiency], 0.6, 0.03);
+  EXPECT_NEAR(result.values[Constant::kMemorySustained], 0.7, 0.04);
+  EXPECT_LT(result.held_out.median_ape, 0.02);
+  EXPECT_GT(result.before.median_ape, 0.1);
+}
+
+TEST(Calibrate, TooFewRowsAreAnError) {
+  EXPECT_THROW(Calibrate({}, {}, TimingConstants(), {}, {}), Error);
+}
+
+TEST(Calibrate, TheSplitIsStableAndAboutAsLargeAsAsked) {
+  int fitted = 0;
+  for (int i = 0; i < 10000; ++i) {
+    LatencyRow row = Row({{"device", "x"}, {"m", std::to_string(i)}, {"latency_us", "1"}});
+    const bool first = IsFitRow(row, 0.4);
+    row.fields["latency_us"] = "2";
+    EXPECT_EQ(IsFitRow(row, 0.4), first);
+    fitted += first ? 1 : 0;
+  }
+  EXPECT_NEAR(fitted, 4000, 150);
+}
+
+}  // namespace
+}  // namespace dlcost
