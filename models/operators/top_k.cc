@@ -59,9 +59,15 @@ bool Below(const Value& value, std::size_t a, std::size_t b) {
                             : value.reals()[a] < value.reals()[b];
 }
 
+// Whether an element is not a number: then nothing says which one is the extreme.
+bool Unordered(const Value& value) {
+  return !value.is_integer() &&
+         std::any_of(value.reals().begin(), value.reals().end(), [](double x) { return x != x; });
+}
+
 void ArgValues(OpContext& ctx) {
   const Value* x = ctx.InputValue(0);
-  if (x == nullptr) return;
+  if (x == nullptr || Unordered(*x)) return;
   const bool largest = ctx.op() == "ArgMax";
   const bool last = ctx.opset() >= 12 && ctx.Int("select_last_index", 0) != 0;
   std::vector<std::int64_t> winners;

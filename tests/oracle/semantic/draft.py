@@ -4,13 +4,11 @@ type, shape and value of every tensor, and every finished graph is valid."""
 import numpy as np
 from onnx import helper, numpy_helper
 
-from semantic.oracle import Rejected, Sequence, model_of, reads
+from semantic.oracle import SHAPE_ONLY, Rejected, Sequence, model_of, reads
 
 FLOATS = (np.float32, np.float32, np.float32, np.float64, np.float16)
 INTS = (np.int64, np.int64, np.int32)
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
-# Operators whose result depends on more than their inputs, or whose inputs' sizes alone decide it.
-SHAPE_ONLY = {"Shape", "Size"}
 
 
 class Draft:
@@ -20,7 +18,7 @@ class Draft:
         self.inputs = []  # names given at run time
         self.weights = []  # names stored in the file
         self.known = set()  # names whose values the file and the shapes tell
-        self.perhaps = set()  # made by graphs inside nodes, which may read no more than known ones
+        self.perhaps = set()  # of graphs inside nodes and of sequences, which may hold no more than known ones
         self.nodes = []
         self.functions = []
         self.rejected = None  # the last node that the oracle refused, as a model
@@ -125,7 +123,12 @@ class Draft:
         self.nodes.append(node)
         if all(n in self.known for n in names) or node.op_type in SHAPE_ONLY:
             self.known.update(results)
-        elif node.domain or any(a.HasField("g") for a in node.attribute) or self.perhaps.intersection(names):
+        elif (
+            node.domain
+            or any(a.HasField("g") for a in node.attribute)
+            or any(isinstance(self.values[n], Sequence) for n in names)
+            or self.perhaps.intersection(names)
+        ):
             self.perhaps.update(results)
         outputs = [o for o in node.output]
         return outputs[0] if len(outputs) == 1 else outputs

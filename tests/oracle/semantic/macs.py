@@ -4,7 +4,7 @@ with the shapes of that trip."""
 import numpy as np
 from onnx import numpy_helper
 
-from semantic.oracle import DOMAIN, Sequence, reads
+from semantic.oracle import DOMAIN, SHAPE_ONLY, Sequence, reads
 
 
 def _matmul(a, b):
@@ -132,7 +132,7 @@ class Counter:
     def node(self, node, values, known):
         """(MACs or None, ...) of a node whose outputs are in `values`."""
         names = reads(node)
-        if all(n in known for n in names) or node.op_type in ("Shape", "Size"):
+        if all(n in known for n in names) or node.op_type in SHAPE_ONLY:
             return 0
         attributes = _attributes(node)
         if node.op_type == "If":
@@ -156,7 +156,7 @@ class Counter:
             values.update(self.oracle.run(node, free, fixed, self.opset, self.functions))
             macs = self.node(node, values, known)
             total = None if macs is None or total is None else total + macs
-            if all(n in known for n in names) or node.op_type in ("Shape", "Size"):
+            if all(n in known for n in names) or node.op_type in SHAPE_ONLY:
                 known |= set(node.output)
         return total
 

@@ -7,6 +7,7 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 DOMAIN = "local"  # of the functions that generated models define
+SHAPE_ONLY = {"Shape", "Size", "EyeLike"}  # operators that read the shape alone of what they are given
 MOST_ELEMENTS = 20_000  # larger results would only make every later node slow
 
 
