@@ -54,7 +54,6 @@ class Builder {
         options_(options),
         convention_(FindConvention(options.convention)),
         runner_(device ? &*device : nullptr, RunOptionsOf(options)) {
-    if (runner_.timing() != nullptr) calls_.emplace(*runner_.timing());
   }
 
   Report Run() {
@@ -187,7 +186,7 @@ class Builder {
     KernelRun run = runner_.Run(kernel);
     const Bound& bound = run.bound;
     if (run.expected && options_.run.eager) {
-      run.expected->time = calls_->Add(*run.expected, bound.time.value());
+      run.expected->time = calls_.Add(*run.expected, kernel.repeat.AsDouble(), bound.time.value());
     }
     forced_ |= run.forced;
     // Products that no rate is public for: what is left is no total.
@@ -313,7 +312,7 @@ class Builder {
   const ReportOptions& options_;
   const Convention& convention_;
   const Runner runner_;
-  std::optional<CallQueue> calls_;
+  CallQueue calls_;
   // Per tensor of a graph, once some node has it.
   std::unordered_map<const Graph*, std::vector<std::shared_ptr<const Operand>>> operands_;
   const std::shared_ptr<const Operand> omitted_ = std::make_shared<const Operand>();

@@ -173,7 +173,7 @@ AttentionTime TimeOfAttention(const TimingDevice& device, const AttentionProblem
   AttentionTime t = problem.phase == AttentionPhase::kDecode
                         ? DecodeTime(device, problem, conditions)
                         : PrefillTime(device, problem, conditions);
-  t.launch_seconds += device[conditions.eager ? C::kLaunchEager : C::kLaunchGraph];
+  t.launch_seconds += device[C::kLaunchGraph];
   t.seconds += t.launch_seconds;
   return t;
 }

@@ -4,13 +4,19 @@
 
 namespace dlcost {
 
-TimeRange CallQueue::Add(const Expected& alone, double bound) {
-  called_ += alone.launch;
-  const double free = finished_ > 0 ? finished_ + gap_ : 0;
-  const double start = std::max(called_, free);
-  const double end = start + std::max(alone.time.expected - alone.launch, bound);
-  const double added = end - finished_;
-  finished_ = end;
+TimeRange CallQueue::Add(const Expected& alone, double repeat, double bound) {
+  if (repeat <= 0) return {};
+  const double kernel = std::max(alone.device, bound);
+  const double calls = alone.prepared + alone.calls;
+  // The device goes on as soon as the first kernel is prepared, or its last kernel waits for its
+  // call.
+  const double first = called_ + alone.prepared / repeat;
+  const double last = called_ + calls - alone.calls / repeat;
+  finished_ = std::max(std::max(first, finished_) + kernel, last + kernel / repeat);
+  called_ += calls;
+  const double total = std::max(alone.host + std::max(called_, finished_), total_ + bound);
+  const double added = total - total_;
+  total_ = total;
   const double scale = added / alone.time.expected;
   return {std::max(alone.time.low * scale, bound), added, alone.time.high * scale};
 }

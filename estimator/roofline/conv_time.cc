@@ -138,8 +138,7 @@ ConvTime TimeOfConv(const TimingDevice& device, const ConvProblem& p, const Exec
       t.transform_seconds = extra / Sustained(device);
   }
   if (t.overlap == 0) t.overlap = device[C::kConvOverlap];
-  t.launch_seconds =
-      conditions.eager ? device[C::kLaunchEager] + device[C::kLaunchConv] : device[C::kLaunchGraph];
+  t.launch_seconds = device[C::kLaunchGraph];
   t.seconds = Overlap(t.overlap, t.units_seconds, t.memory_seconds, t.cache_seconds) +
               t.split_seconds + t.transform_seconds + t.launch_seconds;
   return t;

@@ -97,6 +97,7 @@ PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& n
   const ConvTime t = time_of(run.execution);
   PartTime& time = run.time.emplace();
   time.launch = t.launch_seconds;
+  time.call = (*target.timing)[Constant::kLaunchConv];
   time.units = t.units_seconds;
   time.memory = t.memory_seconds;
   time.cache = t.cache_seconds;

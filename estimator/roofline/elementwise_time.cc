@@ -24,10 +24,7 @@ double KindShare(const TimingDevice& d, const StreamProblem& p) {
 StreamTime ExpectedStream(const TimingDevice& device, const StreamProblem& problem,
                           const Conditions& conditions) {
   StreamTime t;
-  t.launch_seconds = device[conditions.eager ? Constant::kLaunchEager : Constant::kLaunchGraph];
-  if (conditions.eager && problem.kind != StreamKind::kElementwise) {
-    t.launch_seconds += device[Constant::kLaunchRows];
-  }
+  t.launch_seconds = device[Constant::kLaunchGraph];
   const double share = KindShare(device, problem);
   t.miss = MissShare(device, conditions, problem.bytes);
   t.rate = device.memory_rate * device[Constant::kStreamSustained] * share;

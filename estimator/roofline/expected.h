@@ -40,6 +40,7 @@ struct PartTime {
   double steps = 0;                         // waiting of dependent steps for each other
   double apart = 0;  // before and after: transforms, parts of a split, conversions
   double power = 0;  // what the board's power adds
+  double call = 0;   // of a framework, beyond another call's
   double seconds = 0;
   double range = 0;             // logarithm of the width of the range
   std::vector<TimeTerm> terms;  // where asked for: below a term of their own
@@ -52,6 +53,9 @@ struct Expected {
   TimingBasis basis = TimingBasis::kAssumed;
   double units = 0, memory = 0;  // arithmetic and traffic of all launches, before overlap
   double launch = 0;
+  // Where a framework calls the kernel: the host's time around the run; before launches; and beside
+  // the device, for the calls; the device's own time.
+  double host = 0, prepared = 0, calls = 0, device = 0;
   // The largest term: "compute", "device memory", "cache", "dependent steps", "launch", "power",
   // "transforms"; "bound" where the model falls below what is possible.
   std::string limiter;

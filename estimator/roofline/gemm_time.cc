@@ -187,7 +187,7 @@ GemmTime GemmTimer::Vector() const {
 }
 
 void GemmTimer::AddLaunch(GemmTime& t) const {
-  t.launch_seconds = device_[conditions_.eager ? Constant::kLaunchEager : Constant::kLaunchGraph];
+  t.launch_seconds = device_[Constant::kLaunchGraph];
   t.seconds += t.launch_seconds;
 }
 

@@ -125,7 +125,7 @@ class Layer {
               .seconds;
       t.step.wait = GatesSeconds(d, problem_);
     }
-    t.launch = d[conditions.eager ? Constant::kLaunchEager : Constant::kLaunchGraph];
+    t.launch = d[Constant::kLaunchGraph];
     t.seconds = t.inputs.seconds + t.launch + problem_.steps * t.step.seconds();
     return t;
   }

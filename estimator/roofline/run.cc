@@ -88,6 +88,7 @@ void AddTo(PartTime& sum, const PartTime& part) {
   sum.steps += part.steps;
   sum.apart += part.apart;
   sum.power += part.power;
+  sum.call = std::max(sum.call, part.call);
   sum.seconds += part.seconds;
   sum.range = std::max(sum.range, part.range);
 }
@@ -248,8 +249,20 @@ class KernelRunner {
     Expected expected;
     expected.units = sum.units * times;
     expected.memory = sum.memory * times;
+    expected.device = sum.seconds * times;
+    if (target_.options.eager) {
+      const TimingDevice& d = *target_.timing;
+      expected.host = d[Constant::kLaunchHost];
+      expected.prepared = sum.call * times;
+      expected.calls = d[Constant::kLaunchCall] * times;
+      sum.launch +=
+          (expected.host + expected.prepared + std::max(expected.calls - expected.device, 0.0)) /
+          times;
+    }
     expected.launch = sum.launch * times;
-    const double seconds = sum.seconds * times, bound = run_.bound.time.value();
+    const double seconds =
+        expected.host + expected.prepared + std::max(expected.calls, expected.device);
+    const double bound = run_.bound.time.value();
     expected.basis = BasisOf(target_.device);
     expected.time = WithRange(seconds, WidenRange(expected.basis, sum.range), bound);
     expected.limiter = seconds < bound ? "bound" : LimiterOf(sum);
@@ -258,13 +271,14 @@ class KernelRunner {
   }
 
   void Explain(const PartTime& sum, Expected& expected) {
-    const double times = kernel_.repeat.AsDouble(), seconds = sum.seconds * times;
-    const double bound = run_.bound.time.value();
+    const double times = kernel_.repeat.AsDouble();
     TermWriter root(expected.terms);
     TermWriter top = root.Longest("expected", expected.time.expected);
-    top.Time("bound", bound, "what nothing beats: " + run_.bound.limiter);
-    TermWriter model = times > 1 ? top.Times("runs", seconds, times).Sum("one run", sum.seconds)
-                                 : top.Sum("time model", seconds);
+    top.Time("bound", run_.bound.time.value(), "what nothing beats: " + run_.bound.limiter);
+    TermWriter device = target_.options.eager ? OnTheWay(expected, top) : top;
+    TermWriter model =
+        times > 1 ? device.Times("runs", expected.device, times).Sum("one run", sum.seconds)
+                  : device.Sum(target_.options.eager ? "on the device" : "time model", sum.seconds);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       const PartTime& part = *parts_[i].time;
       int level = model.level();
@@ -290,6 +304,17 @@ class KernelRunner {
       }
     }
     AdviseOn(expected);
+  }
+
+  // What a framework adds around the device's time: the terms beside which that stands.
+  static TermWriter OnTheWay(const Expected& expected, TermWriter& top) {
+    const double together = std::max(expected.calls, expected.device);
+    TermWriter model = top.Sum("time model", expected.host + expected.prepared + together);
+    model.Time("host", expected.host, "to the first call, and back from the last kernel");
+    model.TimeIfAny("library call", expected.prepared, "it chooses a kernel before it launches");
+    TermWriter side = model.Longest("calls and device", together);
+    side.Time("framework calls", expected.calls, "the host prepares them while the device runs");
+    return side;
   }
 
   static void AdviseOn(Expected& expected) {

@@ -106,12 +106,11 @@ PartRun RunOnArrays(const Target& target, const Part& part, bool product) {
   const SystolicTime t = ExpectedSystolic(
       machine, run.execution.stages.empty() ? nullptr : &run.execution, rates, load);
   if (t.seconds <= 0) return run;
-  const double call = target.options.eager ? (*target.timing)[Constant::kLaunchEager] : 0;
   PartTime& time = run.time.emplace();
-  time.launch = t.kernels + call;
+  time.launch = t.kernels;
   time.units = t.array + t.vector;
   time.memory = t.memory;
-  time.seconds = t.seconds + call;
+  time.seconds = t.seconds;
   time.range = kRange;
   if (target.options.explain) Explain(machine, rates, t, time);
   return run;

@@ -15,7 +15,9 @@ namespace dlcost {
 // and per device in `timing:` sections. docs/timing.md explains them.
 enum class Constant {
   kLaunchGraph,
-  kLaunchEager,
+  kLaunchHost,
+  kLaunchCall,
+  kLaunchProduct,
   kLaunchConv,
   kLaunchRows,
   kLaunchAttention,

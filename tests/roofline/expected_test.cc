@@ -108,23 +108,34 @@ TEST_F(ExpectedTest, TellsWhenABoardWaitsForItsPower) {
 }
 
 TEST_F(ExpectedTest, CallsOfAFrameworkRunAheadOfTheDevice) {
-  const double gap = timing_[Constant::kLaunchGraph];
-  const auto call = [](double host, double device) {
+  const auto call = [](double prepared, double device) {
     Expected e;
-    e.launch = host;
-    e.time = {0.9 * (host + device), host + device, 1.1 * (host + device)};
+    e.host = 20e-6;
+    e.prepared = prepared;
+    e.calls = 10e-6;
+    e.device = device;
+    const double alone = e.host + prepared + std::max(e.calls, device);
+    e.time = {0.9 * alone, alone, 1.1 * alone};
     return e;
   };
   // Long kernels: the device waits for the first call only.
-  CallQueue busy(timing_);
-  EXPECT_DOUBLE_EQ(busy.Add(call(30e-6, 1e-3), 0).expected, 30e-6 + 1e-3);
-  EXPECT_NEAR(busy.Add(call(30e-6, 1e-3), 0).expected, 1e-3 + gap, 1e-12);
+  CallQueue busy;
+  EXPECT_NEAR(busy.Add(call(5e-6, 1e-3), 1, 0).expected, 20e-6 + 5e-6 + 1e-3, 1e-12);
+  EXPECT_NEAR(busy.Add(call(5e-6, 1e-3), 1, 0).expected, 1e-3, 1e-12);
   // Short kernels: one call after the other.
-  CallQueue idle(timing_);
-  EXPECT_DOUBLE_EQ(idle.Add(call(30e-6, 5e-6), 0).expected, 30e-6 + 5e-6);
-  EXPECT_NEAR(idle.Add(call(30e-6, 5e-6), 0).expected, 30e-6, 1e-12);
+  CallQueue idle;
+  EXPECT_NEAR(idle.Add(call(5e-6, 1e-6), 1, 0).expected, 20e-6 + 15e-6, 1e-12);
+  EXPECT_NEAR(idle.Add(call(5e-6, 1e-6), 1, 0).expected, 15e-6, 1e-12);
+  EXPECT_NEAR(idle.Add(call(0, 1e-6), 1, 0).expected, 10e-6, 1e-12);
+  // A kernel that a loop calls four times is four calls.
+  CallQueue once, looped;
+  Expected four = call(4 * 5e-6, 4e-6);
+  four.calls = 40e-6;
+  double sum = 0;
+  for (int i = 0; i < 4; ++i) sum += once.Add(call(5e-6, 1e-6), 1, 0).expected;
+  EXPECT_NEAR(looped.Add(four, 4, 0).expected, sum, 1e-12);
   // Never faster than the bound.
-  EXPECT_GE(busy.Add(call(30e-6, 1e-6), 2e-3).low, 2e-3);
+  EXPECT_GE(busy.Add(call(5e-6, 1e-6), 1, 2e-3).low, 2e-3);
 }
 
 // Every term that others make up is what they combine to, and the first is the expected time.

@@ -44,7 +44,7 @@ TEST(TimingConstants, TheDocumentTellsEachOne) {
 TEST(TimingConstants, AFileOverridesTheDefault) {
   const TimingConstants constants({{"launch.graph", 5e-6}});
   EXPECT_EQ(constants[Constant::kLaunchGraph], 5e-6);
-  EXPECT_EQ(constants[Constant::kLaunchEager], Def(Constant::kLaunchEager).value);
+  EXPECT_EQ(constants[Constant::kLaunchHost], Def(Constant::kLaunchHost).value);
 }
 
 TEST(TimingConstants, AnUnknownNameIsAnErrorWithTheNearestOne) {
