@@ -5,6 +5,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/profiles/json_events.h"
+#include "estimator/profiles/module_spans.h"
 #include "estimator/profiles/number.h"
 #include "estimator/profiles/readers.h"
 #include "estimator/profiles/text.h"
@@ -85,6 +86,7 @@ class ChromeReader {
 
   void Finish() {
     PairMarks();
+    modules_.Nest();
     std::sort(ops_.begin(), ops_.end());
     if (const std::int64_t ties = FindParents(spans_, kSlack); ties > 0) {
       out_.notes.push_back(fmt::format(
@@ -124,6 +126,10 @@ class ChromeReader {
 
   void Complete(const JsonEvent& event) {
     const Role role = RoleOf(event);
+    if (ModuleSpans::IsModule(event.name)) {
+      modules_.Add(Track(event.pid, event.tid), *event.start,
+                   *event.start + event.duration.value_or(0), event.name);
+    }
     if (role == Role::kSkip) return;
     Span span;
     span.start = *event.start;
@@ -167,8 +173,13 @@ class ChromeReader {
     extra.copy = role == Role::kCopy || event.name.starts_with("Mem");
     CounterSet counters;
     for (const auto& [key, value] : event.args) {
-      if (const auto number = FindCounterRule(key) ? ParseNumber(value) : std::nullopt) {
+      const bool counter = FindCounterRule(key) != nullptr;
+      const auto number = counter || role == Role::kCounters ? ParseNumber(value) : std::nullopt;
+      if (!number) continue;
+      if (counter) {
         counters.Add(key, number->value);
+      } else if (Contains(key, "__")) {  // CUPTI's; the rest is about the range
+        out_.AddUnknownCounter(key);
       }
     }
     extra.counters = counters.Normalize();
@@ -224,6 +235,7 @@ class ChromeReader {
     MeasuredKernel kernel;
     kernel.name = names_.Name(span.name);
     kernel.start = Seconds(static_cast<double>(span.start) * 1e-9);
+    kernel.start_ns = span.start;
     kernel.duration = Seconds(static_cast<double>(span.end - span.start) * 1e-9);
     if (span.correlation > 0) kernel.correlation = span.correlation;
     std::vector<std::int64_t> chain = Ancestors(spans_, static_cast<std::int64_t>(index));
@@ -234,6 +246,10 @@ class ChromeReader {
         chain = Ancestors(spans_, static_cast<std::int64_t>(op->second));
         chain.push_back(static_cast<std::int64_t>(op->second));
       }
+    }
+    if (!chain.empty()) {  // the module that was running when the host called
+      const Span& call = spans_[static_cast<std::size_t>(chain.back())];
+      kernel.module = modules_.At(call.track, call.start);
     }
     for (const std::int64_t i : chain) {
       const Span& outer = spans_[static_cast<std::size_t>(i)];
@@ -272,6 +288,7 @@ class ChromeReader {
 
   Measurement& out_;
   NamePool names_;
+  ModuleSpans modules_;
   std::vector<Span> spans_;
   std::vector<Extra> extras_;                              // in the order of their spans
   std::vector<std::pair<std::int64_t, std::size_t>> ops_;  // PyTorch's external id, span

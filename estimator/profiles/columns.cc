@@ -62,13 +62,18 @@ std::optional<double> Columns::NumberAt(const CsvRow& row, std::size_t column,
   return unit ? number->value * unit->scale : number->value;
 }
 
-double RequiredNumber(const CsvReader& csv, const Columns& columns, const CsvRow& row,
+double RequiredNumber(const RowReader& csv, const Columns& columns, const CsvRow& row,
                       std::initializer_list<std::string_view> names, bool binary_units) {
   if (const auto number = columns.Number(row, names, binary_units)) return *number;
   const auto column = columns.Find(names);
   if (!column) throw Error("{}: the table has no column '{}'", csv.Where(row), *names.begin());
   throw Error("{}: '{}' in column '{}' is not a number", csv.Where(row),
               Printable(columns.Text(row, names), 40), Printable(columns.written(*column), 40));
+}
+
+void AddCounter(CounterSet& counters, Measurement& measurement, std::string_view raw,
+                double value) {
+  if (!counters.Add(raw, value)) measurement.AddUnknownCounter(raw);
 }
 
 bool HasLineWith(std::string_view head, std::initializer_list<std::string_view> parts) {

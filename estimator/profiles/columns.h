@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "estimator/profiles/csv.h"
+#include "estimator/profiles/measurement.h"
 #include "estimator/profiles/number.h"
 
 namespace dlcost {
@@ -44,8 +45,11 @@ class Columns {
 };
 
 // The number in the first column of these names; throws, with file and line, where there is none.
-double RequiredNumber(const CsvReader& csv, const Columns& columns, const CsvRow& row,
+double RequiredNumber(const RowReader& csv, const Columns& columns, const CsvRow& row,
                       std::initializer_list<std::string_view> names, bool binary_units = false);
+
+// Adds a raw counter to its kernel's, or its name to those that have no meaning here.
+void AddCounter(CounterSet& counters, Measurement& measurement, std::string_view raw, double value);
 
 // Whether a line among the first ones of `head` holds all of `parts`: how tables are recognized.
 bool HasLineWith(std::string_view head, std::initializer_list<std::string_view> parts);

@@ -48,6 +48,34 @@ std::string_view Name(Metric metric) {
       return "cycles";
     case Metric::kDuration:
       return "duration_s";
+    case Metric::kIpc:
+      return "ipc";
+    case Metric::kComputeUtilization:
+      return "compute_utilization";
+    case Metric::kDramUtilization:
+      return "dram_utilization";
+    case Metric::kMemoryUtilization:
+      return "memory_utilization";
+    case Metric::kFlopEfficiencyF16:
+      return "flop_efficiency_f16";
+    case Metric::kFlopEfficiencyF32:
+      return "flop_efficiency_f32";
+    case Metric::kFlopEfficiencyF64:
+      return "flop_efficiency_f64";
+    case Metric::kSmEfficiency:
+      return "sm_efficiency";
+    case Metric::kWarpEfficiency:
+      return "warp_efficiency";
+    case Metric::kLoadEfficiency:
+      return "load_efficiency";
+    case Metric::kStoreEfficiency:
+      return "store_efficiency";
+    case Metric::kDramReadRate:
+      return "dram_read_bytes_per_s";
+    case Metric::kDramWriteRate:
+      return "dram_write_bytes_per_s";
+    case Metric::kDramRate:
+      return "dram_bytes_per_s";
   }
   return "";
 }
@@ -59,9 +87,13 @@ const CounterRule* FindCounterRule(std::string_view raw) {
     return rules;
   }();
   raw = Trim(raw);
-  // VTune puts a group in front: "Hardware Event Count:INST_RETIRED.ANY".
-  constexpr std::string_view kVTuneGroup = "Hardware Event Count:";
-  if (raw.starts_with(kVTuneGroup)) raw.remove_prefix(kVTuneGroup.size());
+  // VTune puts a group in front: "Hardware Event Count:INST_RETIRED.ANY"; and the unit behind that
+  // counted, "Uncore Event Count:UNC_M_CAS_COUNT.RD[UNIT0]".
+  for (const std::string_view group : {"Hardware Event Count:", "Uncore Event Count:"}) {
+    if (!raw.starts_with(group)) continue;
+    raw.remove_prefix(group.size());
+    raw = raw.substr(0, raw.find("[UNIT"));
+  }
   const auto found = kByName.find(raw);
   return found == kByName.end() ? nullptr : found->second;
 }
@@ -92,7 +124,12 @@ std::vector<Counter> CounterSet::Normalize() const {
     } else if (total) {
       continue;
     }
-    counters.back().value += raw->value * rule.factor;
+    const double value = raw->value * rule.factor;
+    if (rule.kind == CounterRule::kLargest && !counters.back().sources.empty()) {
+      counters.back().value = std::max(counters.back().value, value);
+    } else {
+      counters.back().value += value;
+    }
     counters.back().sources.push_back(raw->name);
   }
   return counters;

@@ -29,6 +29,21 @@ enum class Metric {
   kInstructions,
   kCycles,
   kDuration,  // seconds
+  kIpc,       // instructions of a warp that an SM executes per cycle in which it is active
+  // Fractions, 0 to 1. Shares of peak are of the peak at the clock that the kernel ran at.
+  kComputeUtilization,  // of the busiest pipe, share of its peak
+  kDramUtilization,     // of device memory's bandwidth, share of peak
+  kMemoryUtilization,   // of the busiest level of memory, share of its peak
+  kFlopEfficiencyF16,   // achieved FLOP/s, share of the type's peak
+  kFlopEfficiencyF32,
+  kFlopEfficiencyF64,
+  kSmEfficiency,     // of the time, an SM has a warp
+  kWarpEfficiency,   // threads that are active in an executed instruction of a warp, of 32
+  kLoadEfficiency,   // bytes that threads asked for, of those that loads moved
+  kStoreEfficiency,  // the same of stores
+  kDramReadRate,     // bytes per second
+  kDramWriteRate,
+  kDramRate,
 };
 std::string_view Name(Metric metric);  // "flops_f32", "dram_read_bytes", ...
 
@@ -40,12 +55,12 @@ struct Counter {
 };
 
 // How a raw counter becomes a normalized one. Totals win over parts, which add up; where several
-// totals are present, the first in the table counts.
+// totals are present, the first in the table counts. Of kLargest the largest value counts.
 struct CounterRule {
   std::string_view raw;
   Metric metric;
   double factor;
-  enum Kind { kTotal, kPart } kind;
+  enum Kind { kTotal, kPart, kLargest } kind;
 };
 // The whole table, for documentation and tests.
 std::span<const CounterRule> CounterRules();

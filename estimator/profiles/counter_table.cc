@@ -12,6 +12,9 @@ constexpr double kWave = 64;  // lanes of a wave on AMD CDNA; rocprof counts ins
 using enum Metric;
 constexpr auto kTotal = CounterRule::kTotal;
 constexpr auto kPart = CounterRule::kPart;
+constexpr auto kLargest = CounterRule::kLargest;
+constexpr double kLevel = 0.1;      // nvprof tells a utilization as a level from 0 to 10
+constexpr double kLane = 1.0 / 32;  // threads of a warp
 
 // Sources: NVIDIA profiler user's guide (metrics reference), Nsight Compute documentation (metrics
 // guide, nvprof comparison), AMD ROCm MI200 performance counters, Intel performance monitoring
@@ -40,6 +43,26 @@ constexpr CounterRule kRules[] = {
     {"gst_transactions", kGlobalStores, 1, kTotal},
     {"achieved_occupancy", kOccupancy, 1, kTotal},
     {"inst_executed", kInstructions, 1, kTotal},
+    {"ipc", kIpc, 1, kTotal},
+    {"single_precision_fu_utilization", kComputeUtilization, kLevel, kLargest},
+    {"double_precision_fu_utilization", kComputeUtilization, kLevel, kLargest},
+    {"half_precision_fu_utilization", kComputeUtilization, kLevel, kLargest},
+    {"tensor_precision_fu_utilization", kComputeUtilization, kLevel, kLargest},
+    {"special_fu_utilization", kComputeUtilization, kLevel, kLargest},
+    {"alu_fu_utilization", kComputeUtilization, kLevel, kLargest},
+    {"dram_utilization", kDramUtilization, kLevel, kTotal},
+    {"l2_utilization", kMemoryUtilization, kLevel, kLargest},
+    {"tex_utilization", kMemoryUtilization, kLevel, kLargest},
+    {"shared_utilization", kMemoryUtilization, kLevel, kLargest},
+    {"flop_hp_efficiency", kFlopEfficiencyF16, 1, kTotal},
+    {"flop_sp_efficiency", kFlopEfficiencyF32, 1, kTotal},
+    {"flop_dp_efficiency", kFlopEfficiencyF64, 1, kTotal},
+    {"sm_efficiency", kSmEfficiency, 1, kTotal},
+    {"warp_execution_efficiency", kWarpEfficiency, 1, kTotal},
+    {"gld_efficiency", kLoadEfficiency, 1, kTotal},
+    {"gst_efficiency", kStoreEfficiency, 1, kTotal},
+    {"dram_read_throughput", kDramReadRate, 1, kTotal},
+    {"dram_write_throughput", kDramWriteRate, 1, kTotal},
 
     // Nsight Compute: predicated-on thread instructions, so one per lane.
     {"smsp__sass_thread_inst_executed_op_hadd_pred_on.sum", kFlopsF16, 1, kPart},
@@ -100,6 +123,34 @@ constexpr CounterRule kRules[] = {
     {"gpu__time_duration.avg", kDuration, 1, kTotal},
     {"gpu__time_active.sum", kDuration, 1, kTotal},
     {"Duration", kDuration, 1, kTotal},
+    {"sm__inst_executed.avg.per_cycle_active", kIpc, 1, kTotal},
+    {"Executed Ipc Active", kIpc, 1, kTotal},
+    // "Speed of light": the names of the details page changed with versions. Its "Memory
+    // Throughput" is two metrics, told apart by their units (ncu.cc).
+    {"sm__throughput.avg.pct_of_peak_sustained_elapsed", kComputeUtilization, 1, kLargest},
+    {"Compute (SM) Throughput", kComputeUtilization, 1, kLargest},
+    {"SOL SM", kComputeUtilization, 1, kLargest},
+    {"dram__throughput.avg.pct_of_peak_sustained_elapsed", kDramUtilization, 1, kTotal},
+    {"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", kDramUtilization, 1, kTotal},
+    {"DRAM Throughput", kDramUtilization, 1, kTotal},
+    {"SOL DRAM", kDramUtilization, 1, kTotal},
+    {"gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", kMemoryUtilization, 1,
+     kLargest},
+    {"Memory Throughput [%]", kMemoryUtilization, 1, kLargest},
+    {"SOL Memory", kMemoryUtilization, 1, kLargest},
+    {"smsp__sass_thread_inst_executed_ops_fadd_fmul_ffma_pred_on.avg.pct_of_peak_sustained_elapsed",
+     kFlopEfficiencyF32, 1, kTotal},
+    {"smsp__sass_thread_inst_executed_ops_dadd_dmul_dfma_pred_on.avg.pct_of_peak_sustained_elapsed",
+     kFlopEfficiencyF64, 1, kTotal},
+    {"smsp__cycles_active.avg.pct_of_peak_sustained_elapsed", kSmEfficiency, 1, kTotal},
+    {"smsp__thread_inst_executed_per_inst_executed.ratio", kWarpEfficiency, kLane, kTotal},
+    {"Avg. Active Threads Per Warp", kWarpEfficiency, kLane, kTotal},
+    {"smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct", kLoadEfficiency, 1, kTotal},
+    {"smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct", kStoreEfficiency, 1, kTotal},
+    {"dram__bytes_read.sum.per_second", kDramReadRate, 1, kTotal},
+    {"dram__bytes_write.sum.per_second", kDramWriteRate, 1, kTotal},
+    {"dram__bytes.sum.per_second", kDramRate, 1, kTotal},
+    {"Memory Throughput [byte/s]", kDramRate, 1, kTotal},
 
     // CUPTI range counters under their short names.
     {"flops_hp", kFlopsF16, 1, kTotal},
@@ -147,8 +198,9 @@ constexpr CounterRule kRules[] = {
     {"FP_ARITH_INST_RETIRED.128B_PACKED_DOUBLE", kFlopsF64, 2, kPart},
     {"FP_ARITH_INST_RETIRED.256B_PACKED_DOUBLE", kFlopsF64, 4, kPart},
     {"FP_ARITH_INST_RETIRED.512B_PACKED_DOUBLE", kFlopsF64, 8, kPart},
-    {"UNC_M_CAS_COUNT.RD", kDramRead, 64, kTotal},
-    {"UNC_M_CAS_COUNT.WR", kDramWrite, 64, kTotal},
+    // A line of 64 bytes each; memory controllers may stand in columns of their own.
+    {"UNC_M_CAS_COUNT.RD", kDramRead, 64, kPart},
+    {"UNC_M_CAS_COUNT.WR", kDramWrite, 64, kPart},
     {"INST_RETIRED.ANY", kInstructions, 1, kTotal},
     {"CPU_CLK_UNHALTED.THREAD", kCycles, 1, kTotal},
 

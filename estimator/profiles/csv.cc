@@ -84,11 +84,11 @@ bool CsvReader::Next(CsvRow& row) {
   return true;
 }
 
-std::string CsvReader::Where(const CsvRow& row) const {
+std::string RowReader::Where(const CsvRow& row) const {
   return fmt::format("{}:{}", name(), row.line);
 }
 
-void CsvReader::Expect(const CsvRow& row, std::size_t columns) const {
+void RowReader::Expect(const CsvRow& row, std::size_t columns) const {
   if (row.fields.size() == columns) return;
   throw Error(
       "{}: the row has {} columns, its header {}; the file looks cut off or mixed up with "

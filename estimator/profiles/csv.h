@@ -15,24 +15,32 @@ struct CsvRow {
   bool banner = false;    // a line such as "==1234== NVPROF is ..."; fields[0] holds all of it
 };
 
-// Rows of a comma separated file, one after the other, in bounded memory (libcsv). Quoted fields
-// may hold commas and line ends. Lines that start with "==" are the profilers' banners and are
-// handed over whole. Empty lines are skipped. Errors name the file and the line.
-class CsvReader {
+// Rows of a table, one after the other.
+class RowReader {
  public:
-  explicit CsvReader(Input& input, char delimiter = ',');
-  CsvReader(const CsvReader&) = delete;
-  CsvReader& operator=(const CsvReader&) = delete;
-  ~CsvReader();
-
+  virtual ~RowReader() = default;
   // The next row; false at the end.
-  bool Next(CsvRow& row);
-  const std::string& name() const { return lines_.name(); }
+  virtual bool Next(CsvRow& row) = 0;
+  virtual const std::string& name() const = 0;  // of the file
 
   // "file:line: " for messages about a row.
   std::string Where(const CsvRow& row) const;
   // Throws unless the row has as many fields as its header; says that the file looks cut off.
   void Expect(const CsvRow& row, std::size_t columns) const;
+};
+
+// Rows of a comma separated file, one after the other, in bounded memory (libcsv). Quoted fields
+// may hold commas and line ends. Lines that start with "==" are the profilers' banners and are
+// handed over whole. Empty lines are skipped. Errors name the file and the line.
+class CsvReader : public RowReader {
+ public:
+  explicit CsvReader(Input& input, char delimiter = ',');
+  CsvReader(const CsvReader&) = delete;
+  CsvReader& operator=(const CsvReader&) = delete;
+  ~CsvReader() override;
+
+  bool Next(CsvRow& row) override;
+  const std::string& name() const override { return lines_.name(); }
 
  private:
   struct Parser;

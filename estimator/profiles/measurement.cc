@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
+#include "estimator/core/error.h"
+#include "estimator/core/integer.h"
+#include "estimator/profiles/text.h"
+
 namespace dlcost {
 namespace {
 
@@ -20,6 +26,11 @@ const Counter* MeasuredKernel::Find(Metric metric) const {
     if (counter.metric == metric) return &counter;
   }
   return nullptr;
+}
+
+std::optional<std::int64_t> MeasuredKernel::StartNs() const {
+  if (start_ns || !start) return start_ns;
+  return TryTruncate(std::round(start->value() * 1e9));
 }
 
 std::optional<double> MeasuredKernel::VectorFlops() const {
@@ -49,6 +60,13 @@ void MergeCounters(MeasuredKernel& into, const MeasuredKernel& kernel) {
 
 }  // namespace
 
+void Measurement::AddUnknownCounter(std::string_view raw) {
+  constexpr std::size_t kMost = 10'000;  // no profiler has as many
+  const std::string name = Printable(std::string(Trim(raw)), 200);
+  if (name.empty() || unknown_counters.size() >= kMost || !unknown_.insert(name).second) return;
+  unknown_counters.push_back(name);
+}
+
 void Measurement::Add(MeasuredKernel kernel) {
   if (folded_.empty() && kernels.size() < kMaxRows) {
     kernels.push_back(std::move(kernel));
@@ -68,7 +86,17 @@ void Measurement::Fold(MeasuredKernel kernel) {
   const std::string key = fmt::format("{}\n{}\n{}\n{}", kernel.name, kernel.op, kernel.device,
                                       static_cast<int>(kernel.kind));
   const auto [at, added] = folded_.emplace(key, kernels.size());
+  const bool on_device = kernel.kind == MeasuredKind::kKernel || kernel.kind == MeasuredKind::kCopy;
+  const auto start = kernel.StartNs();
+  if (on_device && start && kernel.duration && kernel.launches == 1) {
+    const auto length = TryTruncate(std::round(kernel.duration->value() * 1e9));
+    std::int64_t end = 0;
+    if (length && *length >= 0 && !__builtin_add_overflow(*start, *length, &end)) {
+      folded_launches.push_back({*start, end, static_cast<std::uint32_t>(at->second)});
+    }
+  }
   kernel.start.reset();
+  kernel.start_ns.reset();
   kernel.correlation.reset();
   kernel.call = -1;
   if (added) {

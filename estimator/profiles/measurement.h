@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "estimator/core/units.h"
@@ -15,7 +17,7 @@ namespace dlcost {
 // What a measured row is.
 enum class MeasuredKind {
   kKernel,  // work on the device: a GPU kernel, a primitive of a CPU library, a function
-  kCopy,    // a copy or fill of memory
+  kCopy,    // a copy, fill or migration of memory
   kOp,      // a framework's operator, on the host, with everything that runs inside it
   kApi,     // a call of the driver or the runtime
 };
@@ -27,12 +29,16 @@ struct MeasuredKernel {
   std::string device;  // "" when the file does not say
   MeasuredKind kind = MeasuredKind::kKernel;
   std::int64_t launches = 1;
-  std::optional<Seconds> start;     // since an origin that the profiler chose
+  std::optional<Seconds> start;  // since an origin that the profiler chose
+  // The same in nanoseconds where the file tells them: seconds since 1970 in a double are a quarter
+  // of a microsecond apart.
+  std::optional<std::int64_t> start_ns;
   std::optional<Seconds> duration;  // of one launch
   std::string op;                   // the framework's operator or annotated range that launched it
   std::string op_type;              // "Conv", "aten::conv2d": its type, where the file says
   std::int64_t call = -1;           // equal for kernels of the same call of `op`; -1: not told
   std::vector<std::string> scope;   // ranges around `op`, outermost first
+  std::string module;               // "ResNet_0/Conv2d_3": the model's module, where the file says
   std::string stream;
   std::optional<std::int64_t> process, correlation;
   std::optional<std::array<std::int64_t, 3>> grid, block;
@@ -41,10 +47,18 @@ struct MeasuredKernel {
   std::int64_t line = 0;       // of the file, or number of the event in it
 
   const Counter* Find(Metric metric) const;
+  // Nanoseconds since the profiler's origin, of the launch that the row is.
+  std::optional<std::int64_t> StartNs() const;
   // FLOPs of the vector pipes over all types; nothing when no such counter was taken.
   std::optional<double> VectorFlops() const;
   // DRAM bytes read and written; nothing unless both (or their sum) were counted.
   std::optional<double> DramBytes() const;
+};
+
+// When one launch ran on a device, in nanoseconds; end >= start.
+struct LaunchTime {
+  std::int64_t start = 0, end = 0;
+  std::uint32_t row = 0;  // the row of Measurement::kernels that it was folded into
 };
 
 struct Measurement {
@@ -53,15 +67,26 @@ struct Measurement {
   std::vector<MeasuredKernel> kernels;
   std::int64_t runs = 0;           // how often the model ran in it; 0 when the file does not say
   std::vector<std::string> notes;  // what was left out, and why
+  // Counters that the file carries and that have no meaning here (counter.h), each once, in the
+  // order in which they first occur.
+  std::vector<std::string> unknown_counters;
+  void AddUnknownCounter(std::string_view raw);
+  // A sampling profiler's: rows are sums over the run and all threads, `launches` counts nothing,
+  // and times of several threads add up.
+  bool sampled = false;
+  // Once rows were folded: the launches that had a start, in the order of the file. Empty before,
+  // when the rows themselves tell.
+  std::vector<LaunchTime> folded_launches;
 
   // Rows up to here are kept one by one. Beyond, launches of equal name, operator and device fold
-  // into their mean, so that memory is bounded by the names in the file, not by its length.
+  // into their mean, so that a launch takes the 24 bytes of its LaunchTime.
   static constexpr std::size_t kMaxRows = 200'000;
   void Add(MeasuredKernel kernel);
 
  private:
   void Fold(MeasuredKernel kernel);
   std::unordered_map<std::string, std::size_t> folded_;  // index into kernels, once folding began
+  std::unordered_set<std::string> unknown_;
 };
 
 }  // namespace dlcost

@@ -4,6 +4,7 @@
 #include "estimator/core/error.h"
 #include "estimator/profiles/columns.h"
 #include "estimator/profiles/readers.h"
+#include "estimator/profiles/summary_rows.h"
 #include "estimator/profiles/text.h"
 
 // Nsight Compute --csv. The details page and the long format have one row per metric ("Metric
@@ -26,6 +27,16 @@ std::optional<std::array<std::int64_t, 3>> ParseTriple(std::string_view text) {
   return triple;
 }
 
+// Whether a column of the raw page holds a counter: their names have two underscores. Those of the
+// device and of the launch were no counters, but known before the kernel ran.
+bool IsCounter(std::string_view column) {
+  if (FindCounterRule(column)) return true;
+  for (const std::string_view fact : {"device__attribute_", "launch__", "numa__", "profiler__"}) {
+    if (column.starts_with(fact)) return false;
+  }
+  return Contains(column, "__");
+}
+
 class NcuReader {
  public:
   NcuReader(Input& input, Measurement& measurement) : csv_(input), out_(measurement) {}
@@ -42,6 +53,7 @@ class NcuReader {
       }
     }
     Finish();
+    NoteSummaryRows(out_, summaries_);
   }
 
  private:
@@ -59,6 +71,10 @@ class NcuReader {
       return;
     }
     if (!id) {
+      if (IsSummaryRow(row)) {
+        ++summaries_;
+        return;
+      }
       // Text without an ID in front is the program's own output.
       if (row.fields.size() == columns_.size()) {
         throw Error("{}: '{}' is not a kernel's ID", csv_.Where(row), Printable(row.fields[0], 40));
@@ -71,9 +87,9 @@ class NcuReader {
       ReadMetric(row);
     } else {
       for (std::size_t i = 0; i < columns_.size(); ++i) {
-        if (!FindCounterRule(columns_.written(i))) continue;
+        if (!IsCounter(columns_.written(i))) continue;
         if (const auto value = columns_.NumberAt(row, i))
-          counters_.Add(columns_.written(i), *value);
+          AddCounter(counters_, out_, columns_.written(i), *value);
       }
     }
   }
@@ -105,16 +121,25 @@ class NcuReader {
   }
 
   void ReadMetric(const CsvRow& row) {
-    const std::string& metric = columns_.Text(row, {"metric name"});
-    if (!FindCounterRule(metric)) return;  // rules of the details page have no metric at all
+    std::string metric = columns_.Text(row, {"metric name"});
+    const std::string& unit = columns_.Text(row, {"metric unit"});
+    const auto scale = ParseUnit(unit);
+    // Two metrics of the details page share this name: a share of peak and a rate.
+    if (metric == "Memory Throughput" && scale) {
+      metric += scale->dimension == CounterDimension::kFraction ? " [%]" : " [byte/s]";
+    }
     const auto number = ParseNumber(columns_.Text(row, {"metric value"}));
+    if (!FindCounterRule(metric)) {
+      // Rules of the details page have no metric at all.
+      if (number && columns_.Text(row, {"section name"}) != "Launch Statistics")
+        out_.AddUnknownCounter(metric);
+      return;
+    }
     if (!number) {
       // "n/a" is how Nsight Compute says that a GPU has no such counter.
       if (columns_.Text(row, {"metric value"}) == "n/a") return;
       RequiredNumber(csv_, columns_, row, {"metric value"});
     }
-    const std::string& unit = columns_.Text(row, {"metric unit"});
-    const auto scale = ParseUnit(unit);
     if (!scale) {
       throw Error("{}: unknown unit '{}' of {}", csv_.Where(row), Printable(unit, 40), metric);
     }
@@ -136,6 +161,7 @@ class NcuReader {
   Measurement& out_;
   Columns columns_;
   bool units_due_ = false, open_ = false;
+  std::int64_t summaries_ = 0;
   std::tuple<std::string, std::string, std::string> key_;
   MeasuredKernel kernel_;
   CounterSet counters_;

@@ -1,11 +1,9 @@
-#include <sqlite3.h>
-
 #include <algorithm>
-#include <memory>
 #include <string>
 
 #include "estimator/core/error.h"
 #include "estimator/profiles/readers.h"
+#include "estimator/profiles/sqlite_database.h"
 #include "estimator/profiles/trace.h"
 
 // The SQLite export of Nsight Systems: kernels and copies (CUPTI_ACTIVITY_KIND_*), the runtime
@@ -15,69 +13,10 @@ namespace {
 
 constexpr int kPushPopRange = 59, kStartEndRange = 60;  // ENUM_NSYS_EVENT_TYPE
 
-class Database {
- public:
-  explicit Database(Input& input) : name_(input.name()) {
-    const std::string uri = input.path().empty() ? ":memory:" : input.path();
-    const int result = sqlite3_open_v2(uri.c_str(), &db_, SQLITE_OPEN_READONLY, nullptr);
-    Check(result);
-    if (input.path().empty()) {
-      // SQLite promises not to write to a read-only database, but takes a pointer to mutable bytes.
-      bytes_.assign(input.memory().begin(), input.memory().end());
-      Check(sqlite3_deserialize(db_, "main", reinterpret_cast<unsigned char*>(bytes_.data()),
-                                static_cast<sqlite3_int64>(bytes_.size()),
-                                static_cast<sqlite3_int64>(bytes_.size()),
-                                SQLITE_DESERIALIZE_READONLY));
-    }
-    // An untrusted file must not run code: no extensions, no views or triggers with side effects.
-    sqlite3_db_config(db_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-    sqlite3_db_config(db_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-    sqlite3_db_config(db_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
-    sqlite3_limit(db_, SQLITE_LIMIT_VDBE_OP, 100'000);
-  }
-  Database(const Database&) = delete;
-  Database& operator=(const Database&) = delete;
-  ~Database() { sqlite3_close(db_); }
-
-  bool Has(const std::string& table, const std::string& column) {
-    bool found = false;
-    // Names are ours, never the file's.
-    ForEach("SELECT 1 FROM pragma_table_info('" + table + "') WHERE name = '" + column + "'",
-            [&](sqlite3_stmt*) { found = true; });
-    return found;
-  }
-
-  template <typename Handle>
-  void ForEach(const std::string& sql, Handle handle) {
-    sqlite3_stmt* raw = nullptr;
-    Check(sqlite3_prepare_v2(db_, sql.c_str(), -1, &raw, nullptr));
-    const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(raw, sqlite3_finalize);
-    int result = 0;
-    while ((result = sqlite3_step(raw)) == SQLITE_ROW) handle(raw);
-    if (result != SQLITE_DONE) Check(result);
-  }
-
-  void Check(int result) {
-    if (result == SQLITE_OK) return;
-    throw Error("{}: SQLite cannot read it ({}); export it again with 'nsys export --type sqlite'",
-                name_, db_ ? sqlite3_errmsg(db_) : sqlite3_errstr(result));
-  }
-
- private:
-  std::string name_;
-  sqlite3* db_ = nullptr;
-  std::string bytes_;
-};
-
-std::string_view Text(sqlite3_stmt* row, int column) {
-  const unsigned char* text = sqlite3_column_text(row, column);
-  return text ? reinterpret_cast<const char*>(text) : "";
-}
-
 class SqliteReader {
  public:
-  SqliteReader(Input& input, Measurement& measurement)
-      : database_(input), name_(input.name()), out_(measurement) {}
+  SqliteReader(SqliteDatabase& database, const Input& input, Measurement& measurement)
+      : database_(database), name_(input.name()), out_(measurement) {}
 
   void Read() {
     ReadRanges();
@@ -105,8 +44,8 @@ class SqliteReader {
         throw Error("{}: an event ends before it begins ({} to {} ns)", name_, span.start,
                     span.end);
       }
-      span.name = names_.Id(Text(row, 2));
-      span.track = names_.Id(Text(row, 3));
+      span.name = names_.Id(SqliteText(row, 2));
+      span.track = names_.Id(SqliteText(row, 3));
       span.correlation = sqlite3_column_int64(row, 4);
       span.level = level;
       span.asynchronous = asynchronous;
@@ -168,6 +107,7 @@ class SqliteReader {
     kernel.stream = names_.Name(span.track);
     if (kernel.name.starts_with("[CUDA mem")) kernel.kind = MeasuredKind::kCopy;
     kernel.start = Seconds(static_cast<double>(span.start) * 1e-9);
+    kernel.start_ns = span.start;
     kernel.duration = Seconds(static_cast<double>(span.end - span.start) * 1e-9);
     kernel.correlation = span.correlation;
     kernel.line = static_cast<std::int64_t>(index) + 1;
@@ -184,7 +124,7 @@ class SqliteReader {
     out_.Add(std::move(kernel));
   }
 
-  Database database_;
+  SqliteDatabase& database_;
   std::string name_;
   Measurement& out_;
   NamePool names_;
@@ -200,7 +140,12 @@ bool IsSqlite(std::string_view head) {
 }
 
 void ReadNsysSqlite(Input& input, Measurement& measurement) {
-  SqliteReader(input, measurement).Read();
+  SqliteDatabase database(input);
+  if (database.Has("StringTable", "_id_")) {  // the name was beyond the head that IsNvvp looks at
+    measurement.format = "nvvp";
+    return ReadNvvp(input, measurement);
+  }
+  SqliteReader(database, input, measurement).Read();
 }
 
 }  // namespace dlcost

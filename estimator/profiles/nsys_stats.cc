@@ -3,6 +3,7 @@
 #include "estimator/core/error.h"
 #include "estimator/profiles/columns.h"
 #include "estimator/profiles/readers.h"
+#include "estimator/profiles/summary_rows.h"
 #include "estimator/profiles/text.h"
 
 // `nsys stats --format csv`: reports of kernels, copies, API calls and NVTX ranges. 2020 named the
@@ -98,6 +99,7 @@ void ReadNsysStats(Input& input, Measurement& measurement) {
   CsvReader csv(input);
   CsvRow row;
   Columns columns;
+  std::int64_t summaries = 0;
   while (csv.Next(row)) {
     if (row.banner) continue;
     Columns header(row.fields);
@@ -110,10 +112,15 @@ void ReadNsysStats(Input& input, Measurement& measurement) {
         columns = Columns();
         continue;
       }
+      if (IsSummaryRow(row)) {
+        ++summaries;
+        continue;
+      }
       csv.Expect(row, columns.size());
       measurement.Add(ReadRow(csv, columns, row));
     }
   }
+  NoteSummaryRows(measurement, summaries);
 }
 
 }  // namespace dlcost

@@ -86,7 +86,8 @@ std::optional<std::int64_t> ParseInteger(std::string_view text) {
 }
 
 std::optional<std::int64_t> ParseMicroseconds(std::string_view text) {
-  constexpr std::int64_t kMost = 9'000'000'000'000'000;  // microseconds, so that nanoseconds fit
+  // Microseconds, so that the nanoseconds of two of them add up within 64 bits.
+  constexpr std::int64_t kMost = 4'000'000'000'000'000;
   text = Trim(text);
   const std::size_t point = text.find('.');
   const auto whole = ParseInteger(text.substr(0, point));

@@ -20,7 +20,7 @@ std::optional<WrittenNumber> ParseNumber(std::string_view text);
 std::optional<std::int64_t> ParseInteger(std::string_view text);
 
 // Microseconds, as text, to whole nanoseconds: exact, where a double would round the microseconds
-// since 1970 to a quarter of one. Nothing for text and for times beyond 285 years.
+// since 1970 to a quarter of one. Nothing for text and for times beyond 126 years.
 std::optional<std::int64_t> ParseMicroseconds(std::string_view text);
 
 enum class CounterDimension { kNone, kSeconds, kBytes, kBytesPerSecond, kFraction, kHertz };

@@ -1,23 +1,33 @@
+#include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
 #include "estimator/profiles/columns.h"
+#include "estimator/profiles/nvprof_text.h"
 #include "estimator/profiles/readers.h"
+#include "estimator/profiles/summary_rows.h"
 #include "estimator/profiles/text.h"
 
 // nvprof prints a banner ("==1234== Profiling result:"), a header, for times a row of units, and
-// the rows; then perhaps the next table, or the same of another process.
+// the rows; then perhaps the next table, or the same of another process. Without --csv the same
+// tables are aligned with blanks (nvprof_text.h).
 namespace dlcost {
 namespace {
 
-enum class Table { kNone, kSummary, kTrace, kMetrics, kMetricTrace };
+enum class Table { kNone, kSummary, kTrace, kMetrics, kMetricTrace, kMigration };
 
 Table TableOf(const Columns& columns) {
   if (columns.Has({"metric name"}) && columns.Has({"kernel"})) return Table::kMetrics;
   if (columns.Has({"event name"}) && columns.Has({"kernel"})) return Table::kMetrics;
-  if (columns.Has({"kernel"}) && columns.Has({"correlation_id"})) return Table::kMetricTrace;
+  if (columns.Has({"kernel"}) && columns.Has({"correlation_id", "stream"})) {
+    return Table::kMetricTrace;
+  }
+  if (columns.Has({"count"}) && columns.Has({"total size"}) && columns.Has({"name"})) {
+    return Table::kMigration;
+  }
   if (columns.Has({"calls"}) && columns.Has({"avg"}) && columns.Has({"name"}))
     return Table::kSummary;
   if (columns.Has({"start"}) && columns.Has({"duration"}) && columns.Has({"name"})) {
@@ -38,7 +48,7 @@ bool IsUnitRow(const CsvRow& row) {
 
 class NvprofReader {
  public:
-  NvprofReader(Input& input, Measurement& measurement) : csv_(input), out_(measurement) {}
+  NvprofReader(RowReader& rows, Measurement& measurement) : csv_(rows), out_(measurement) {}
 
   void Read() {
     CsvRow row;
@@ -50,12 +60,18 @@ class NvprofReader {
       }
     }
     FinishKernel();
+    NoteSummaryRows(out_, summaries_);
+    if (untimed_ > 0) {
+      out_.notes.push_back(
+          fmt::format("{} rows of unified memory have no duration in the file", untimed_));
+    }
   }
 
  private:
   void ReadBanner(std::string_view line) {
     FinishKernel();
     table_ = Table::kNone;
+    api_ = line.ends_with("API calls:");  // before CUDA 9 a table of its own
     line.remove_prefix(2);
     if (const auto process = ParseInteger(TakeUntil(line, '='))) process_ = process;
   }
@@ -67,7 +83,7 @@ class NvprofReader {
       FinishKernel();
       table_ = table;
       columns_ = std::move(columns);
-      units_due_ = table == Table::kSummary || table == Table::kTrace;
+      units_due_ = table == Table::kSummary || table == Table::kTrace || table == Table::kMigration;
       return true;
     }
     if (units_due_ && IsUnitRow(row)) {
@@ -81,6 +97,10 @@ class NvprofReader {
 
   void ReadRow(const CsvRow& row) {
     if (table_ == Table::kNone) return;  // what the program itself printed
+    if (IsSummaryRow(row)) {
+      ++summaries_;
+      return;
+    }
     csv_.Expect(row, columns_.size());
     switch (table_) {
       case Table::kSummary:
@@ -91,6 +111,8 @@ class NvprofReader {
         return ReadMetric(row);
       case Table::kMetricTrace:
         return ReadMetricTrace(row);
+      case Table::kMigration:
+        return ReadMigration(row);
       case Table::kNone:
         return;
     }
@@ -102,6 +124,9 @@ class NvprofReader {
     kernel.process = process_;
     kernel.device = columns_.Text(row, {"device"});
     kernel.stream = columns_.Text(row, {"stream"});
+    for (std::string* const text : {&kernel.device, &kernel.stream}) {
+      if (*text == "-") text->clear();  // how the text log says that there is none
+    }
     name = Trim(name);
     if (name.ends_with(']') && Contains(name, " [")) {
       const std::size_t open = name.rfind(" [");
@@ -111,7 +136,9 @@ class NvprofReader {
       }
     }
     kernel.name = name;
-    if (name.starts_with("[CUDA mem")) kernel.kind = MeasuredKind::kCopy;
+    if (name.starts_with("[CUDA mem") || name.starts_with("[Unified Memory")) {
+      kernel.kind = MeasuredKind::kCopy;
+    }
     return kernel;
   }
 
@@ -119,21 +146,58 @@ class NvprofReader {
     MeasuredKernel kernel = Kernel(row, columns_.Text(row, {"name"}));
     kernel.launches = Launches(row, "calls");
     kernel.duration = Seconds(RequiredNumber(csv_, columns_, row, {"avg"}));
-    if (columns_.Text(row, {"type"}) == "API calls") kernel.kind = MeasuredKind::kApi;
+    if (api_ || columns_.Text(row, {"type"}) == "API calls") kernel.kind = MeasuredKind::kApi;
+    out_.Add(std::move(kernel));
+  }
+
+  // Pages that moved, one row per direction and kind of fault.
+  void ReadMigration(const CsvRow& row) {
+    MeasuredKernel kernel =
+        Kernel(row, fmt::format("[Unified Memory {}]", Trim(columns_.Text(row, {"name"}))));
+    kernel.launches = Launches(row, "count");
+    if (const auto time = columns_.Number(row, {"total time"})) {
+      kernel.duration = Seconds(*time / static_cast<double>(kernel.launches));
+    }
     out_.Add(std::move(kernel));
   }
 
   void ReadTrace(const CsvRow& row) {
     MeasuredKernel kernel = Kernel(row, columns_.Text(row, {"name"}));
     kernel.start = Seconds(RequiredNumber(csv_, columns_, row, {"start"}));
-    kernel.duration = Seconds(RequiredNumber(csv_, columns_, row, {"duration"}));
+    // Page faults on the host have no duration.
+    const std::string_view duration = Trim(columns_.Text(row, {"duration"}));
+    if (kernel.kind == MeasuredKind::kCopy && (duration.empty() || duration == "-")) {
+      ++untimed_;
+    } else {
+      kernel.duration = Seconds(RequiredNumber(csv_, columns_, row, {"duration"}));
+    }
     if (!columns_.Has({"device"})) kernel.kind = MeasuredKind::kApi;
-    if (const auto x = columns_.Number(row, {"grid x"})) {
+    if (const auto id = ParseInteger(columns_.Text(row, {"correlation_id"}))) {
+      kernel.correlation = id;
+    }
+    if (columns_.Has({"grid size"})) {
+      kernel.grid = TextTriple(columns_.Text(row, {"grid size"}));
+      kernel.block = TextTriple(columns_.Text(row, {"block size"}));
+    } else if (const auto x = columns_.Number(row, {"grid x"})) {
       kernel.grid = Triple(row, *x, "grid y", "grid z");
       kernel.block =
           Triple(row, columns_.Number(row, {"block x"}).value_or(1), "block y", "block z");
     }
     out_.Add(std::move(kernel));
+  }
+
+  // "(20 10 1)"; nothing for "-".
+  static std::optional<std::array<std::int64_t, 3>> TextTriple(std::string_view text) {
+    text = Trim(text);
+    if (!text.starts_with('(') || !text.ends_with(')')) return std::nullopt;
+    text = text.substr(1, text.size() - 2);
+    std::array<std::int64_t, 3> triple{};
+    for (std::int64_t& value : triple) {
+      const auto number = ParseInteger(TakeUntil(text, ' '));
+      if (!number || *number < 0) return std::nullopt;
+      value = *number;
+    }
+    return triple;
   }
 
   std::array<std::int64_t, 3> Triple(const CsvRow& row, double x, std::string_view y,
@@ -166,7 +230,7 @@ class NvprofReader {
     }
     seen_.insert(metric);
     if (const auto value = columns_.Number(row, {"avg"}, /*binary_units=*/true)) {
-      counters_.Add(metric, *value);
+      AddCounter(counters_, out_, metric, *value);
     } else if (FindCounterRule(metric)) {
       RequiredNumber(csv_, columns_, row, {"avg"});  // throws with the place
     }
@@ -189,18 +253,22 @@ class NvprofReader {
       kernel.correlation = id;
     CounterSet counters;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
+      static constexpr std::array<std::string_view, 6> kFacts = {
+          "device", "context", "stream", "kernel", "correlation_id", "invocations"};
+      if (std::find(kFacts.begin(), kFacts.end(), columns_.name(i)) != kFacts.end()) continue;
       if (const auto value = columns_.NumberAt(row, i, true))
-        counters.Add(columns_.written(i), *value);
+        AddCounter(counters, out_, columns_.written(i), *value);
     }
     kernel.counters = counters.Normalize();
     out_.Add(std::move(kernel));
   }
 
-  CsvReader csv_;
+  RowReader& csv_;
   Measurement& out_;
   Table table_ = Table::kNone;
   Columns columns_;
-  bool units_due_ = false;
+  bool units_due_ = false, api_ = false;
+  std::int64_t untimed_ = 0, summaries_ = 0;
   std::optional<std::int64_t> process_;
   MeasuredKernel kernel_;  // whose metrics are being collected
   bool open_ = false;
@@ -210,6 +278,15 @@ class NvprofReader {
 
 }  // namespace
 
+bool IsNvprofText(std::string_view head) {
+  return HasLineWith(head, {"==", "==", "Profil"}) && HasNvprofTextTable(head);
+}
+
+void ReadNvprofText(Input& input, Measurement& measurement) {
+  NvprofTextReader rows(input);
+  NvprofReader(rows, measurement).Read();
+}
+
 bool IsNvprof(std::string_view head) {
   return HasLineWith(head, {"==", "NVPROF"}) ||
          HasLineWith(head, {"Kernel", "Metric Name", "Metric Description"}) ||
@@ -218,6 +295,9 @@ bool IsNvprof(std::string_view head) {
          HasLineWith(head, {"Time(%)", "Calls", "Avg", "Name"});
 }
 
-void ReadNvprof(Input& input, Measurement& measurement) { NvprofReader(input, measurement).Read(); }
+void ReadNvprof(Input& input, Measurement& measurement) {
+  CsvReader rows(input);
+  NvprofReader(rows, measurement).Read();
+}
 
 }  // namespace dlcost

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <string>
 
 #include "estimator/core/error.h"
@@ -5,6 +7,7 @@
 #include "estimator/core/spelling.h"
 #include "estimator/profiles/columns.h"
 #include "estimator/profiles/readers.h"
+#include "estimator/profiles/summary_rows.h"
 #include "estimator/profiles/text.h"
 
 // Any other table: a header, a column with names and columns of metrics (docs/measuring.md).
@@ -33,6 +36,18 @@ std::optional<TimeColumn> FindTime(const Columns& columns) {
     if (columns.Has({time.name})) return time;
   }
   return std::nullopt;
+}
+
+// Whether a column is read elsewhere, or is no counter.
+bool IsFact(std::string_view column) {
+  for (const TimeColumn& time : kTimes) {
+    if (column == time.name) return true;
+  }
+  static constexpr std::array<std::string_view, 18> kFacts = {
+      "name",     "kernel", "kernel name", "layer", "node",     "op",
+      "operator", "label",  "idx",         "type",  "op_type",  "device",
+      "launches", "calls",  "count",       "ts_us", "start_us", "index"};
+  return std::find(kFacts.begin(), kFacts.end(), column) != kFacts.end();
 }
 
 std::string_view FirstLine(std::string_view head) {
@@ -76,6 +91,7 @@ void ReadPlainCsv(Input& input, Measurement& measurement) {
   CsvRow row;
   Columns columns;
   std::optional<TimeColumn> time;
+  std::int64_t summaries = 0;
   while (csv.Next(row)) {
     if (row.banner || (!row.fields.empty() && row.fields[0].starts_with('#'))) continue;
     if (columns.size() == 0) {
@@ -85,6 +101,10 @@ void ReadPlainCsv(Input& input, Measurement& measurement) {
                     csv.Where(row));
       }
       time = FindTime(columns);
+      continue;
+    }
+    if (IsSureSummaryRow(row)) {
+      ++summaries;
       continue;
     }
     csv.Expect(row, columns.size());
@@ -106,12 +126,19 @@ void ReadPlainCsv(Input& input, Measurement& measurement) {
       kernel.start = Seconds(*start * 1e-6);
     CounterSet counters;
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (!FindCounterRule(columns.written(i)) || row.fields[i].empty()) continue;
+      if (row.fields[i].empty()) continue;
+      if (!FindCounterRule(columns.written(i))) {
+        if (!IsFact(columns.name(i)) && ParseNumber(row.fields[i])) {
+          measurement.AddUnknownCounter(columns.written(i));
+        }
+        continue;
+      }
       counters.Add(columns.written(i), RequiredNumber(csv, columns, row, {columns.name(i)}));
     }
     kernel.counters = counters.Normalize();
     measurement.Add(std::move(kernel));
   }
+  NoteSummaryRows(measurement, summaries);
   DropRangeStamps(measurement);
 }
 

@@ -7,23 +7,27 @@
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
 #include "estimator/profiles/readers.h"
+#include "estimator/profiles/summary_rows.h"
 #include "estimator/profiles/text.h"
 
 namespace dlcost {
 namespace {
 
 constexpr Reader kReaders[] = {
+    {"nvvp", "nvprof --export-profile, the Visual Profiler's database", IsNvvp, ReadNvvp},
     {"nsys-sqlite", "Nsight Systems: 'nsys export --type sqlite'", IsSqlite, ReadNsysSqlite},
     {"onnxruntime", "ONNX Runtime profile (JSON)", IsOnnxRuntime, ReadOnnxRuntime},
     {"chrome-trace", "PyTorch and TensorFlow traces (chrome JSON)", IsChromeTrace, ReadChromeTrace},
     {"onednn", "oneDNN verbose (dnnl_verbose and onednn_verbose, v0 and v1)", IsOneDnn, ReadOneDnn},
-    {"nvprof", "nvprof --csv: summary, GPU trace, API trace, metrics", IsNvprof, ReadNvprof},
-    {"ncu", "Nsight Compute --csv: details, raw page, long format", IsNcu, ReadNcu},
-    {"rocprof", "rocprof and rocprofv3 CSV", IsRocprof, ReadRocprof},
-    {"dlprof", "DLProf CSV reports", IsDlprof, ReadDlprof},
-    {"vtune", "VTune CSV: hotspots, hw-events", IsVTune, ReadVTune},
-    {"nsys-stats", "Nsight Systems: 'nsys stats --format csv'", IsNsysStats, ReadNsysStats},
-    {"csv", "any CSV table with a name column and columns of metrics", IsPlainCsv, ReadPlainCsv},
+    {"nvprof-text", "nvprof without --csv: the same tables", IsNvprofText, ReadNvprofText, true},
+    {"nvprof", "nvprof --csv: summary, GPU trace, API trace, metrics", IsNvprof, ReadNvprof, true},
+    {"ncu", "Nsight Compute --csv: details, raw page, long format", IsNcu, ReadNcu, true},
+    {"rocprof", "rocprof and rocprofv3 CSV", IsRocprof, ReadRocprof, true},
+    {"dlprof", "DLProf CSV reports", IsDlprof, ReadDlprof, true},
+    {"vtune", "VTune CSV: hotspots, hw-events", IsVTune, ReadVTune, true},
+    {"nsys-stats", "Nsight Systems: 'nsys stats --format csv'", IsNsysStats, ReadNsysStats, true},
+    {"csv", "any CSV table with a name column and columns of metrics", IsPlainCsv, ReadPlainCsv,
+     true},
 };
 
 const Reader& FindReader(const Input& input, const std::string& format) {
@@ -59,6 +63,7 @@ Measurement ReadMeasurement(Input input, const ReadOptions& options) {
   measurement.format = reader.id;
   if (options.progress) input.OnProgress(options.progress);
   reader.read(input, measurement);
+  if (reader.table) DropSummaryRows(measurement);
   if (measurement.kernels.empty()) {
     throw Error("{}: read as {}, but there is no measured kernel in it", input.name(), reader.id);
   }

@@ -16,6 +16,7 @@ struct Reader {
   std::string_view description;  // "nvprof --csv: summary, GPU trace, API trace, metrics"
   bool (*recognizes)(std::string_view head);
   void (*read)(Input& input, Measurement& measurement);
+  bool table = false;  // rows of totals may stand under it (summary_rows.h)
 };
 
 // All formats, the most specific first.

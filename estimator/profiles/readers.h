@@ -10,6 +10,9 @@ namespace dlcost {
 bool IsSqlite(std::string_view head);
 void ReadNsysSqlite(Input& input, Measurement& measurement);
 
+bool IsNvvp(std::string_view head);
+void ReadNvvp(Input& input, Measurement& measurement);
+
 bool IsOnnxRuntime(std::string_view head);
 void ReadOnnxRuntime(Input& input, Measurement& measurement);
 
@@ -18,6 +21,9 @@ void ReadChromeTrace(Input& input, Measurement& measurement);
 
 bool IsOneDnn(std::string_view head);
 void ReadOneDnn(Input& input, Measurement& measurement);
+
+bool IsNvprofText(std::string_view head);
+void ReadNvprofText(Input& input, Measurement& measurement);
 
 bool IsNvprof(std::string_view head);
 void ReadNvprof(Input& input, Measurement& measurement);

@@ -1,4 +1,5 @@
-#include <map>
+#include <algorithm>
+#include <array>
 #include <string>
 
 #include "estimator/core/error.h"
@@ -28,6 +29,72 @@ MeasuredKernel ReadStatistics(const CsvReader& csv, const Columns& columns, cons
   kernel.duration = Seconds(RequiredNumber(csv, columns, row, {"totaldurationns"}) * kNanosecond /
                             static_cast<double>(*calls));
   return kernel;
+}
+
+// Columns that are no counters, in all versions.
+bool IsFact(std::string_view column) {
+  static constexpr std::array<std::string_view, 60> kFacts = {"index",
+                                                              "kernelname",
+                                                              "kernel_name",
+                                                              "name",
+                                                              "gpu-id",
+                                                              "gpu_id",
+                                                              "queue-id",
+                                                              "queue_id",
+                                                              "queue-index",
+                                                              "queue_index",
+                                                              "pid",
+                                                              "tid",
+                                                              "grd",
+                                                              "wgr",
+                                                              "lds",
+                                                              "scr",
+                                                              "arch_vgpr",
+                                                              "accum_vgpr",
+                                                              "vgpr",
+                                                              "sgpr",
+                                                              "wave_size",
+                                                              "sig",
+                                                              "obj",
+                                                              "fbar",
+                                                              "dispatchns",
+                                                              "beginns",
+                                                              "endns",
+                                                              "completens",
+                                                              "durationns",
+                                                              "totaldurationns",
+                                                              "averagens",
+                                                              "percentage",
+                                                              "calls",
+                                                              "minns",
+                                                              "maxns",
+                                                              "stddev",
+                                                              "kind",
+                                                              "agent_id",
+                                                              "process_id",
+                                                              "thread_id",
+                                                              "stream_id",
+                                                              "kernel_id",
+                                                              "dispatch_id",
+                                                              "correlation_id",
+                                                              "start_timestamp",
+                                                              "end_timestamp",
+                                                              "lds_block_size",
+                                                              "scratch_size",
+                                                              "vgpr_count",
+                                                              "accum_vgpr_count",
+                                                              "sgpr_count",
+                                                              "private_segment_size",
+                                                              "group_segment_size",
+                                                              "workgroup_size",
+                                                              "grid_size",
+                                                              "grid_size_x",
+                                                              "counter_name",
+                                                              "counter_value",
+                                                              "average",
+                                                              "operation"};
+  return std::find(kFacts.begin(), kFacts.end(), column) != kFacts.end() ||
+         column.starts_with("workgroup_size_") || column.starts_with("grid_size_");
 }
 
 MeasuredKernel ReadDispatch(const CsvReader& csv, const Columns& columns, const CsvRow& row) {
@@ -99,14 +166,15 @@ void ReadRocprof(Input& input, Measurement& measurement) {
     }
     if (long_format) {
       const std::string& counter = columns.Text(row, {"counter_name"});
-      if (FindCounterRule(counter)) {
-        counters.Add(counter, RequiredNumber(csv, columns, row, {"counter_value"}));
-      }
+      AddCounter(counters, measurement, counter,
+                 RequiredNumber(csv, columns, row, {"counter_value"}));
       continue;
     }
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (!FindCounterRule(columns.written(i))) continue;
-      if (const auto value = columns.NumberAt(row, i)) counters.Add(columns.written(i), *value);
+      if (IsFact(columns.name(i))) continue;
+      if (const auto value = columns.NumberAt(row, i)) {
+        AddCounter(counters, measurement, columns.written(i), *value);
+      }
     }
   }
   finish();

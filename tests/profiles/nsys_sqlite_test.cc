@@ -1,10 +1,9 @@
-#include <sqlite3.h>
-
 #include <cstdio>
 #include <fstream>
 
 #include "estimator/core/error.h"
 #include "tests/profiles/fixture.h"
+#include "tests/profiles/sqlite_text.h"
 
 namespace dlcost {
 namespace {
@@ -25,21 +24,8 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId IN
 INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1500, 1600, 0, 7, 42);
 )";
 
-std::string Export(const std::string& sql) {
-  sqlite3* db = nullptr;
-  sqlite3_open(":memory:", &db);
-  char* message = nullptr;
-  EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, &message), SQLITE_OK) << message;
-  sqlite3_int64 size = 0;
-  unsigned char* bytes = sqlite3_serialize(db, "main", &size, 0);
-  std::string text(reinterpret_cast<char*>(bytes), static_cast<std::size_t>(size));
-  sqlite3_free(bytes);
-  sqlite3_close(db);
-  return text;
-}
-
 TEST(NsysSqlite, KernelsBelongToTheRangeThatLaunchedThem) {
-  const Measurement m = ReadText(Export(kExport));
+  const Measurement m = ReadText(SqliteBytes(kExport));
   EXPECT_EQ(m.format, "nsys-sqlite");
   ASSERT_EQ(m.kernels.size(), 2u);
   EXPECT_EQ(m.kernels[0].name, "conv_kernel(float*)");
@@ -52,16 +38,16 @@ TEST(NsysSqlite, KernelsBelongToTheRangeThatLaunchedThem) {
 
 TEST(NsysSqlite, FromAFile) {
   const std::string path = testing::TempDir() + "/dlcost_export.sqlite";
-  std::ofstream(path, std::ios::binary) << Export(kExport);
+  std::ofstream(path, std::ios::binary) << SqliteBytes(kExport);
   EXPECT_EQ(ReadMeasurementFile(path).kernels.size(), 2u);
   std::remove(path.c_str());
 }
 
 TEST(NsysSqlite, DamagedAndForeignDatabases) {
-  std::string text = Export(kExport);
+  std::string text = SqliteBytes(kExport);
   EXPECT_NE(ErrorOf(text.substr(0, 5000)), "");
   EXPECT_NE(ErrorOf(std::string("SQLite format 3\0", 16)), "");
-  EXPECT_EQ(ErrorOf(Export("CREATE TABLE t (a);")),
+  EXPECT_EQ(ErrorOf(SqliteBytes("CREATE TABLE t (a);")),
             "profile: read as nsys-sqlite, but there is no measured kernel in it");
 }
 
