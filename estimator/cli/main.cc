@@ -71,6 +71,7 @@ int Main(int argc, char** argv) {
   AddReportCommand(commands);
   AddExplainCommand(commands);
   AddCompareCommand(commands);
+  AddMeasuredCommand(commands);
   AddFitCommand(commands);
   AddDiffCommand(commands);
   AddCheckCommand(commands);

@@ -31,7 +31,8 @@ std::optional<std::array<std::int64_t, 3>> ParseTriple(std::string_view text) {
 // device and of the launch were no counters, but known before the kernel ran.
 bool IsCounter(std::string_view column) {
   if (FindCounterRule(column)) return true;
-  for (const std::string_view fact : {"device__attribute_", "launch__", "numa__", "profiler__"}) {
+  for (const std::string_view fact :
+       {"device__attribute_", "launch__", "numa__", "profiler__", "nvlink__", "c2clink__"}) {
     if (column.starts_with(fact)) return false;
   }
   return Contains(column, "__");

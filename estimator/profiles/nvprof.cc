@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <set>
 #include <string>
+#include <unordered_map>
 
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
@@ -82,6 +84,7 @@ class NvprofReader {
     if (table != Table::kNone) {
       FinishKernel();
       table_ = table;
+      in_events_ = columns.Has({"event name"});
       columns_ = std::move(columns);
       units_due_ = table == Table::kSummary || table == Table::kTrace || table == Table::kMigration;
       return true;
@@ -152,6 +155,7 @@ class NvprofReader {
 
   // Pages that moved, one row per direction and kind of fault.
   void ReadMigration(const CsvRow& row) {
+    if (traced_migration_) return;  // sums of what the trace has row by row
     MeasuredKernel kernel =
         Kernel(row, fmt::format("[Unified Memory {}]", Trim(columns_.Text(row, {"name"}))));
     kernel.launches = Launches(row, "count");
@@ -166,6 +170,7 @@ class NvprofReader {
     kernel.start = Seconds(RequiredNumber(csv_, columns_, row, {"start"}));
     // Page faults on the host have no duration.
     const std::string_view duration = Trim(columns_.Text(row, {"duration"}));
+    traced_migration_ = traced_migration_ || kernel.name.starts_with("[Unified Memory");
     if (kernel.kind == MeasuredKind::kCopy && (duration.empty() || duration == "-")) {
       ++untimed_;
     } else {
@@ -236,10 +241,23 @@ class NvprofReader {
     }
   }
 
+  // A kernel whose events were taken too stands in a table of events and in one of metrics.
   void FinishKernel() {
     if (open_) {
       kernel_.counters = counters_.Normalize();
-      out_.Add(std::move(kernel_));
+      const std::string key = fmt::format("{}\n{}\n{}\n{}", kernel_.name, kernel_.device,
+                                          kernel_.process.value_or(-1), kernel_.launches);
+      std::deque<std::size_t>& events = of_events_[key];
+      if (in_events_) {
+        events.push_back(out_.kernels.size());
+        out_.Add(std::move(kernel_));
+      } else if (!events.empty() && events.front() < out_.kernels.size()) {
+        auto& counters = out_.kernels[events.front()].counters;
+        counters.insert(counters.end(), kernel_.counters.begin(), kernel_.counters.end());
+        events.pop_front();
+      } else {
+        out_.Add(std::move(kernel_));
+      }
     }
     open_ = false;
     counters_ = CounterSet();
@@ -267,7 +285,9 @@ class NvprofReader {
   Measurement& out_;
   Table table_ = Table::kNone;
   Columns columns_;
-  bool units_due_ = false, api_ = false;
+  bool units_due_ = false, api_ = false, in_events_ = false, traced_migration_ = false;
+  // Rows that came from tables of events, by kernel.
+  std::unordered_map<std::string, std::deque<std::size_t>> of_events_;
   std::int64_t untimed_ = 0, summaries_ = 0;
   std::optional<std::int64_t> process_;
   MeasuredKernel kernel_;  // whose metrics are being collected

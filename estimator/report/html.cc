@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "estimator/report/certainty_text.h"
-#include "estimator/report/page_assets.h"
+#include "estimator/report/page_json.h"
 #include "estimator/report/timeline.h"
 
 namespace dlcost {
@@ -42,7 +42,7 @@ class PageReport {
     return {{"title", Title()},          {"subtitle", Subtitle()},
             {"notes", report_.notes},    {"certainty", CertaintyJson()},
             {"totals", Totals()},        {"marks", Marks()},
-            {"roofs", Roofs()},          {"device", DeviceFactsJson()},
+            {"roofs", Roofs()},          {"device", DeviceFactsJson(page_.device)},
             {"kernel_table", Kernels()}, {"memory", Memory()},
             {"unknown", Unknown()}};
   }
@@ -107,50 +107,12 @@ class PageReport {
   }
 
   Json Roofs() const {
-    Json compute = Json::array(), memory = Json::array();
-    if (page_.device == nullptr) return {{"compute", compute}, {"memory", memory}};
-    const auto is_used = [&](const std::string& name) {
+    return DeviceRoofsJson(page_.device, [&](const std::string& name) {
       if (!report_.device) return false;
       const auto& roofs = report_.device->roofs;
       return std::any_of(roofs.begin(), roofs.end(),
                          [&](const auto& roof) { return roof.name == name; });
-    };
-    for (const Rate& rate : page_.device->rates) {
-      const std::string unit(Name(rate.unit));
-      std::string name(Name(rate.input));
-      const bool used = is_used(unit + " " + name);
-      // fp16 products that add up in fp16 are another roof than those that add up in fp32.
-      if (page_.device->FindRate(rate.unit, rate.input) != &rate) {
-        name += fmt::format(" ({} sums)", Name(rate.accumulate));
-      }
-      compute.push_back({{"pipe", unit},
-                         {"name", name},
-                         {"used", used},
-                         {"peak", rate.peak.value()},
-                         {"unit", IsInteger(rate.input) ? "OP/s" : "FLOP/s"}});
-    }
-    const auto add = [&](const MemoryLevel& level, bool cache) {
-      if (!level.bandwidth) return;
-      memory.push_back(
-          {{"name", level.name}, {"rate", level.bandwidth->value()}, {"cache", cache}});
-    };
-    add(page_.device->memory, false);
-    for (const MemoryLevel& level : page_.device->caches) add(level, true);
-    return {{"compute", compute}, {"memory", memory}};
-  }
-
-  Json DeviceFactsJson() const {
-    Json facts = Json::array();
-    if (page_.device == nullptr) return {{"name", ""}, {"facts", facts}};
-    for (const Fact& fact : page_.device->facts) {
-      facts.push_back({{"path", fact.path},
-                       {"text", fact.text},
-                       {"source", fact.source},
-                       {"elsewhere", fact.elsewhere},
-                       {"note", fact.note},
-                       {"differs", fact.differs}});
-    }
-    return {{"name", page_.device->name}, {"facts", facts}};
+    });
   }
 
   // "Conv+Add+Relu"; a long chain is cut.
@@ -232,67 +194,12 @@ class PageReport {
   std::unordered_map<std::string, const NodeRow*> nodes_;
 };
 
-std::string EscapeHtml(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
-// JSON inside a <script>: a name such as "</script>" must not end it. '<' occurs in strings only.
-std::string ScriptJson(const Json& json) {
-  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  std::string safe;
-  safe.reserve(text.size());
-  for (const char c : text) {
-    if (c == '<') {
-      safe += "\\u003c";
-    } else {
-      safe += c;
-    }
-  }
-  return safe;
-}
-
-// Fills in the place marks of the page; what is filled in is not searched again.
-std::string Fill(const std::string& page,
-                 const std::vector<std::pair<std::string, std::string>>& parts) {
-  std::string filled;
-  std::size_t from = 0;
-  for (const auto& [mark, text] : parts) {
-    const std::size_t at = page.find(mark, from);
-    filled += page.substr(from, at - from) + text;
-    from = at + mark.size();
-  }
-  return filled + page.substr(from);
-}
-
 }  // namespace
 
 std::string RenderHtml(const std::vector<HtmlReport>& reports, const std::string& title) {
   Json data = {{"title", title}, {"reports", Json::array()}};
   for (const HtmlReport& report : reports) data["reports"].push_back(PageReport(report).Run());
-  // In the order of the marks in page.html.
-  return Fill(kPageHtml, {{"@TITLE@", EscapeHtml(title)},
-                          {"@STYLE@", kPageStyle},
-                          {"@DATA@", ScriptJson(data)},
-                          {"@SCRIPT@", kPageScript}});
+  return RenderPage(title, data);
 }
 
 }  // namespace dlcost

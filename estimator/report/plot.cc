@@ -21,21 +21,20 @@ double TimeOf(const KernelRow& kernel) {
   return kernel.sums.expected.value_or(kernel.sums.bound).value();
 }
 
-std::vector<Point> PointsOf(const Report& report) {
+std::vector<Point> PointsOf(const RooflineChart& chart) {
   std::vector<Point> points;
-  for (const KernelRow& kernel : report.kernels) {
-    const double flops = kernel.least.AsDouble(), bytes = kernel.sums.bytes().AsDouble();
-    const double time = TimeOf(kernel);
-    if (flops <= 0 || bytes <= 0 || time <= 0) continue;
-    points.push_back({std::log10(flops / bytes), std::log10(flops / time), time});
+  for (const RooflinePoint& point : chart.points) {
+    if (point.flops <= 0 || point.bytes <= 0 || point.time <= 0) continue;
+    points.push_back(
+        {std::log10(point.flops / point.bytes), std::log10(point.flops / point.time), point.time});
   }
   return points;
 }
 
 class Plot {
  public:
-  Plot(const Report& report, const PlotOptions& options, std::vector<Point> points)
-      : report_(report),
+  Plot(const RooflineChart& chart, const PlotOptions& options, std::vector<Point> points)
+      : chart_(chart),
         columns_(std::max<std::size_t>(options.width, 40) - kMargin),
         lines_(std::max<std::size_t>(options.height, 8)),
         points_(std::move(points)),
@@ -45,7 +44,7 @@ class Plot {
 
   std::string Run() {
     DrawMemory();
-    for (const auto& roof : report_.device->roofs) DrawCompute(roof);
+    for (const auto& roof : chart_.roofs) DrawCompute(roof);
     DrawPoints();
     return Text();
   }
@@ -63,7 +62,7 @@ class Plot {
       include(point.x, low_x, high_x);
       include(point.y, low_y, high_y);
     }
-    for (const auto& roof : report_.device->roofs) {
+    for (const auto& roof : chart_.roofs) {
       include(std::log10(roof.peak.value()), low_y, high_y);
       if (roof.ridge) include(std::log10(roof.ridge->value()), low_x, high_x);
     }
@@ -89,15 +88,15 @@ class Plot {
 
   double HighestRoof() const {
     double highest = y0_;
-    for (const auto& roof : report_.device->roofs) {
+    for (const auto& roof : chart_.roofs) {
       highest = std::max(highest, std::log10(roof.peak.value()));
     }
     return highest;
   }
 
   void DrawMemory() {
-    if (!report_.device->bandwidth) return;
-    const double bandwidth = std::log10(report_.device->bandwidth->value());
+    if (!chart_.bandwidth || chart_.roofs.empty()) return;
+    const double bandwidth = std::log10(chart_.bandwidth->value());
     const double top = HighestRoof();
     for (std::size_t column = 0; column < columns_; ++column) {
       const double y = bandwidth + XAt(column);
@@ -120,15 +119,13 @@ class Plot {
   }
 
   void DrawPoints() {
-    double total = 0;
-    for (const KernelRow& kernel : report_.kernels) total += TimeOf(kernel);
     std::vector<std::vector<double>> times(lines_, std::vector<double>(columns_, 0));
     for (const Point& point : points_) {
       if (const auto line = LineAt(point.y)) times[*line][ColumnAt(point.x)] += point.time;
     }
     for (std::size_t line = 0; line < lines_; ++line) {
       for (std::size_t column = 0; column < columns_; ++column) {
-        const double share = times[line][column] / total;
+        const double share = times[line][column] / chart_.total_time;
         if (share <= 0) continue;
         cells_[line][column] = share < 0.01 ? '.' : share < 0.05 ? 'o' : share < 0.2 ? 'O' : '@';
       }
@@ -166,7 +163,7 @@ class Plot {
     return text;
   }
 
-  const Report& report_;
+  const RooflineChart& chart_;
   std::size_t columns_, lines_;
   std::vector<Point> points_;
   std::vector<std::string> cells_;
@@ -175,11 +172,24 @@ class Plot {
 
 }  // namespace
 
+std::string RenderPlot(const RooflineChart& chart, const PlotOptions& options) {
+  std::vector<Point> points = PointsOf(chart);
+  if (points.empty()) return "";
+  return Plot(chart, options, std::move(points)).Run();
+}
+
 std::string RenderPlot(const Report& report, const PlotOptions& options) {
   if (!report.device) return "";
-  std::vector<Point> points = PointsOf(report);
-  if (points.empty()) return "";
-  return Plot(report, options, std::move(points)).Run();
+  RooflineChart chart{.points = {},
+                      .total_time = 0,
+                      .roofs = report.device->roofs,
+                      .bandwidth = report.device->bandwidth};
+  for (const KernelRow& kernel : report.kernels) {
+    chart.points.push_back(
+        {kernel.least.AsDouble(), kernel.sums.bytes().AsDouble(), TimeOf(kernel)});
+    chart.total_time += TimeOf(kernel);
+  }
+  return RenderPlot(chart, options);
 }
 
 }  // namespace dlcost

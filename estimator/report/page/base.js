@@ -75,6 +75,7 @@ function showTip(event, title, rows) {
 function hideTip() { tip.style.visibility = 'hidden'; }
 
 function kernelRows(kernel, total) {
+  if (kernel.launches !== undefined) return profileRows(kernel, total);
   return [
     ['operators', kernel.ops], kernel.algorithm && ['algorithm', kernel.algorithm],
     ['limited by', kernel.limiter || '–'],
@@ -87,11 +88,11 @@ function kernelRows(kernel, total) {
     ['share of time', percent(timeOf(kernel), total)],
   ];
 }
-// The best statement of a kernel's time that the report has.
-const timeOf = kernel => kernel.expected ?? kernel.bound ?? 0;
+// The best statement of a kernel's time that the report has; `time` is that of a profile.
+const timeOf = kernel => kernel.time ?? kernel.expected ?? kernel.bound ?? 0;
 
 // What `timeOf` is in a report, for its texts.
-const timeName = report => report.kernels.some(k => k.expected !== null) ? 'expected time' : 'bound';
+const timeName = report => report.profile ? 'measured time' : report.kernels.some(k => k.expected !== null) ? 'expected time' : 'bound';
 
 // Which kernel is picked, in every chart at once.
 const picked = {

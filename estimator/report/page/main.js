@@ -11,6 +11,7 @@ function unpack(report) {
     kernel.intensity = kernel.bytes > 0 ? kernel.flops / kernel.bytes : null;
     return kernel;
   });
+  if (report.profile) return report;
   const at = report.memory.names;
   report.memory.label = i => report.memory.strings[at[i]];
   return report;
@@ -54,6 +55,10 @@ function start() {
     hideTip();
     tabs.forEach((tab, j) => tab.setAttribute('aria-pressed', String(i === j)));
     const report = reports[i];
+    if (report.profile) {
+      place.replaceChildren(...drawProfile(report).filter(part => part));
+      return;
+    }
     place.replaceChildren(...[drawCertainty(report), drawTiles(report), drawRoofline(report), drawIcicle(report), drawMemory(report),
       drawTable(report), drawUnknown(report), drawFacts(report)].filter(part => part));
   }
@@ -63,8 +68,9 @@ function start() {
     root.dataset.theme = dark ? 'light' : 'dark';
   }}, 'light / dark');
   document.body.append(html('main', {}, html('header', {}, html('h1', {}, data.title), theme),
-      reports.length > 1 ? drawComparison(reports) : '',
-      reports.length > 1 ? html('div', {class: 'tabs'}, tabs) : '', place, html('footer', {}, 'Written by dlcost. Bound: no kernel can be faster. Expected: what a good kernel takes.')), tip);
+      reports.length > 1 && !reports[0].profile ? drawComparison(reports) : '',
+      reports.length > 1 ? html('div', {class: 'tabs'}, tabs) : '', place, html('footer', {}, reports[0].profile ? 'Written by dlcost from what a profiler measured.'
+          : 'Written by dlcost. Bound: no kernel can be faster. Expected: what a good kernel takes.')), tip);
   show(0);
 }
 start();

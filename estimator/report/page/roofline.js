@@ -8,8 +8,10 @@ function drawRoofline(report) {
   const hidden = report.kernels.length - shown.length;
   const total = report.kernels.reduce((sum, k) => sum + timeOf(k), 0);
   const section = html('section', {id: 'roofline'}, html('h2', {}, 'Roofline'));
-  if (!report.roofs.compute.length || !report.roofs.memory.length || !shown.length) {
-    section.append(html('p', {class: 'hint'}, 'No kernel with arithmetic and a known roof.'));
+  const roofless = !report.roofs.compute.length || !report.roofs.memory.length;
+  if ((roofless && !report.profile) || !shown.length) {
+    section.append(html('p', {class: 'hint'}, report.profile ? 'No kernel whose FLOPs, bytes and time were all counted.'
+        : 'No kernel with arithmetic and a known roof.'));
     return section;
   }
   const hiddenTime = total - shown.reduce((sum, k) => sum + timeOf(k), 0);
@@ -17,7 +19,7 @@ function drawRoofline(report) {
       `Work over ${timeName(report)} against intensity; area is time. ` +
       (timeName(report) === 'bound' ? '' : 'A thin line leads from a kernel up to its bound' +
           (shown.some(k => k.measured > 0) ? ', and to what was measured.' : '.')) +
-      (report.roofs.compute.some(c => !c.used) ? ' Grey roofs are of types that the model does not compute in.' : '') +
+      (report.roofs.compute.some(c => !c.used) ? ` Grey roofs are of types that the ${report.profile ? 'file did not count' : 'model does not compute in'}.` : '') +
       reducedText(shown) +
       (hidden ? ` Not drawn: ${integer(hidden)} ${hidden === 1 ? 'kernel' : 'kernels'} without arithmetic, ${percent(hiddenTime, total)} of the time.` : '')));
   section.append(limiterLegend(report, shown));
@@ -26,7 +28,7 @@ function drawRoofline(report) {
   const rate = (k, time) => k.least / time;
   const slopes = report.roofs.memory.map(m => m.rate);
   const peaks = report.roofs.compute.map(c => c.peak);
-  const xs = shown.map(k => k.least / k.bytes).concat(Math.max(...peaks) / Math.min(...slopes));
+  const xs = shown.map(k => k.least / k.bytes).concat(roofless ? [] : Math.max(...peaks) / Math.min(...slopes));
   const ys = shown.map(k => rate(k, Math.max(timeOf(k), k.measured ?? 0))).concat(peaks);
   const decade = (values, pick, round) => round(Math.log10(values.reduce((a, b) => pick(a, b))) + (pick === Math.min ? -0.05 : 0.05));
   const x0 = decade(xs, Math.min, Math.floor), x1 = decade(xs, Math.max, Math.ceil);
