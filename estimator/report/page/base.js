@@ -88,8 +88,8 @@ function kernelRows(kernel, total) {
     ['share of time', percent(timeOf(kernel), total)],
   ];
 }
-// The best statement of a kernel's time that the report has; `time` is that of a profile.
-const timeOf = kernel => kernel.time ?? kernel.expected ?? kernel.bound ?? 0;
+// The best statement of a kernel's time that the report has. A profile's is what it measured or nothing.
+const timeOf = kernel => (kernel.launches !== undefined ? kernel.time : kernel.expected ?? kernel.bound) ?? 0;
 
 // What `timeOf` is in a report, for its texts.
 const timeName = report => report.profile ? 'measured time' : report.kernels.some(k => k.expected !== null) ? 'expected time' : 'bound';

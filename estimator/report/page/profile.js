@@ -20,7 +20,7 @@ function drawProfileTable(table) {
   const head = html('tr', {}, table.head.map((name, i) => html('th', {class: `plain ${align(i)}`}, name)));
   const rows = table.rows.map(row => html('tr', {}, row.map((text, i) => html('td', {class: align(i)}, text))));
   return html('section', {id: table.key}, html('h2', {}, table.title),
-      html('div', {class: 'scroll'}, html('table', {class: 'grid'}, html('thead', {}, head), html('tbody', {}, rows))),
+      html('div', {class: 'scroll'}, html('table', {class: 'grid sums'}, html('thead', {}, head), html('tbody', {}, rows))),
       table.left_out ? html('p', {class: 'hint'}, `${integer(table.left_out)} more rows are not shown.`) : '');
 }
 
