@@ -83,8 +83,9 @@ void Measurement::Add(MeasuredKernel kernel) {
 }
 
 void Measurement::Fold(MeasuredKernel kernel) {
-  const std::string key = fmt::format("{}\n{}\n{}\n{}", kernel.name, kernel.op, kernel.device,
-                                      static_cast<int>(kernel.kind));
+  const std::string key =
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}", kernel.name, kernel.op, kernel.module, kernel.device,
+                  kernel.process.value_or(-1), static_cast<int>(kernel.kind));
   const auto [at, added] = folded_.emplace(key, kernels.size());
   const bool on_device = kernel.kind == MeasuredKind::kKernel || kernel.kind == MeasuredKind::kCopy;
   const auto start = kernel.StartNs();
@@ -111,6 +112,11 @@ void Measurement::Fold(MeasuredKernel kernel) {
     into.duration.reset();
   }
   MergeCounters(into, kernel);
+  // What launches differ in, the row does not tell.
+  if (into.grid != kernel.grid) into.grid.reset();
+  if (into.block != kernel.block) into.block.reset();
+  if (into.scope != kernel.scope) into.scope.clear();
+  if (into.stream != kernel.stream) into.stream.clear();
   into.launches += kernel.launches;
 }
 

@@ -78,8 +78,8 @@ struct Measurement {
   // when the rows themselves tell.
   std::vector<LaunchTime> folded_launches;
 
-  // Rows up to here are kept one by one. Beyond, launches of equal name, operator and device fold
-  // into their mean, so that a launch takes the 24 bytes of its LaunchTime.
+  // Rows up to here are kept one by one. Beyond, launches of equal name, operator, module and
+  // device fold into their mean, so that a launch takes the 24 bytes of its LaunchTime.
   static constexpr std::size_t kMaxRows = 200'000;
   void Add(MeasuredKernel kernel);
 

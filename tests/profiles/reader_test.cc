@@ -189,6 +189,19 @@ TEST(Reader, LongFilesFoldByName) {
   EXPECT_THAT(m.notes.at(0), HasSubstr("folded to their mean"));
 }
 
+TEST(Reader, FoldedLaunchesKeepTheirTimes) {
+  std::string text = "name,start_us,time_us\n";
+  const std::size_t rows = Measurement::kMaxRows + 10;
+  for (std::size_t i = 0; i < rows; ++i) text += fmt::format("{},{},2\n", "ab"[i % 2], 3 * i);
+  const Measurement m = ReadText(text);
+  ASSERT_EQ(m.kernels.size(), 2u);
+  ASSERT_EQ(m.folded_launches.size(), rows);
+  const LaunchTime& last = m.folded_launches.back();
+  EXPECT_EQ(last.start, static_cast<std::int64_t>(3 * (rows - 1)) * 1000);
+  EXPECT_EQ(last.end, last.start + 2000);
+  EXPECT_EQ(last.row, 1u);
+}
+
 TEST(Reader, DamagedFilesNameFileAndRow) {
   EXPECT_EQ(ErrorOf(""), "profile: the file is empty");
   EXPECT_EQ(ErrorOf(" \n\n"), "profile: the file is empty");
