@@ -205,9 +205,9 @@ class Builder {
     }
     if (at_least > 0) {
       out_.notes.push_back(
-          fmt::format("{} launches ran on the matrix pipe, whose FLOPs no counter in the file "
-                      "tells: theirs are a lower bound, and they have no rate",
-                      at_least));
+          fmt::format("{} launch{} on the matrix pipe, whose FLOPs no counter in the file tells: a "
+                      "lower bound, without a rate",
+                      at_least, at_least == 1 ? "" : "es"));
     }
     const auto flops = total.Flops();
     if (options_.device && flops && total.FlopRate() && !total.ComputeShare() && at_least == 0) {

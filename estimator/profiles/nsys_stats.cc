@@ -15,6 +15,11 @@ namespace {
 
 bool IsHeader(const Columns& columns) {
   const bool named = columns.Has({"name", "range", "operation", "kernel name", "kernel"});
+  // Tables of sizes (cuda_gpu_mem_size_sum) have sums of bytes under the same names.
+  if (const auto total = columns.Find({"total"})) {
+    const auto unit = ParseUnit(columns.unit(*total));
+    if (!unit || unit->dimension != CounterDimension::kSeconds) return false;
+  }
   return named && (columns.Has({"total time", "duration", "dur", "total"}) ||
                    columns.Has({"kernel dur", "kduration"}));
 }
@@ -107,8 +112,9 @@ void ReadNsysStats(Input& input, Measurement& measurement) {
       columns = std::move(header);
       AssumeNanoseconds(columns);
     } else if (columns.size() > 0) {
-      // A report's name, or a message such as "SKIPPED: ... does not contain ...", ends the table.
-      if (row.fields.size() == 1) {
+      // A report's name, or a message such as "SKIPPED: ... does not contain ...", or the header of
+      // a table that is not read, ends the table.
+      if (row.fields.size() == 1 || header.Has({"name", "operation"})) {
         columns = Columns();
         continue;
       }

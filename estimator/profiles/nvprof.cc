@@ -64,8 +64,8 @@ class NvprofReader {
     FinishKernel();
     NoteSummaryRows(out_, summaries_);
     if (untimed_ > 0) {
-      out_.notes.push_back(
-          fmt::format("{} rows of unified memory have no duration in the file", untimed_));
+      out_.notes.push_back(fmt::format("{} row{} of unified memory without a duration in the file",
+                                       untimed_, untimed_ == 1 ? "" : "s"));
     }
   }
 

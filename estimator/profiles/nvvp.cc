@@ -39,7 +39,8 @@ class NvvpReader {
         out_.kernels.begin(), out_.kernels.end(),
         [](const MeasuredKernel& a, const MeasuredKernel& b) { return a.start < b.start; });
     if (unfinished_ > 0) {
-      out_.notes.push_back(fmt::format("{} records have no end; left out", unfinished_));
+      out_.notes.push_back(fmt::format("{} record{} without an end left out", unfinished_,
+                                       unfinished_ == 1 ? "" : "s"));
     }
   }
 

@@ -50,7 +50,7 @@ TEST(NvprofText, TraceWithRowsThatHaveNoDuration) {
   EXPECT_THAT(m.kernels[3].block.value(), ElementsAre(32, 32, 1));
   EXPECT_DOUBLE_EQ(m.kernels[3].duration->value(), 252.5e-6);
   EXPECT_DOUBLE_EQ(m.kernels[4].start->value(), 1.24341);
-  EXPECT_THAT(m.notes, ElementsAre("1 rows of unified memory have no duration in the file"));
+  EXPECT_THAT(m.notes, ElementsAre("1 row of unified memory without a duration in the file"));
 }
 
 TEST(NvprofText, MetricsAndEventsBelongToTheKernelAbove) {

@@ -47,7 +47,7 @@ TEST(Nvvp, KernelsBelongToTheMarkersThatLaunchedThem) {
   EXPECT_EQ(m.kernels[0].stream, "7");
   EXPECT_EQ(m.kernels[1].kind, MeasuredKind::kCopy);
   EXPECT_EQ(m.kernels[1].op, "step");
-  EXPECT_THAT(m.notes, ElementsAre("1 records have no end; left out"));
+  EXPECT_THAT(m.notes, ElementsAre("1 record without an end left out"));
 }
 
 TEST(Nvvp, CountersWithoutNamesAreSaid) {

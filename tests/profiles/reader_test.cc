@@ -89,6 +89,15 @@ TEST(NsysStats, EveryVersion) {
   EXPECT_DOUBLE_EQ(nvtx.kernels[0].duration->value(), 100e-6);
 }
 
+TEST(NsysStats, SizesAreNoTimes) {
+  const Measurement m = ReadText(
+      "Time (%),Total Time (ns),Instances,Avg (ns),Name\n100.0,900,3,300.0,gemm\n\n"
+      "Total (MB),Count,Avg (MB),Med (MB),Min (MB),Max (MB),StdDev (MB),Operation\n"
+      "12.5,2,6.25,6.25,1,2,0.1,[CUDA memcpy Host-to-Device]\n");
+  ASSERT_EQ(m.kernels.size(), 1u);
+  EXPECT_DOUBLE_EQ(m.kernels[0].duration->value(), 300e-9);
+}
+
 TEST(Rocprof, ResultsStatisticsAndCounters) {
   const Measurement results = ReadFixture("rocprof_results.csv");
   EXPECT_EQ(results.format, "rocprof");
