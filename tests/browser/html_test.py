@@ -136,6 +136,26 @@ SCROLL = """(async () => {
 })()"""
 
 
+def look_at_profile(browser, path):
+    browser.open(path)
+    expect(browser.run("document.querySelectorAll('#roofline .dot').length") == 2, "a dot per kernel with a time")
+    expect("A100" in browser.run("document.getElementById('summary').textContent"), "device of a profile")
+    expect(browser.run("document.querySelectorAll('#by_name tbody tr').length") == 3, "kernels by name")
+    browser.hover("#roofline .dot:last-of-type")
+    expect("reached" in tip(browser), f"tooltip of a measured kernel: '{tip(browser)}'")
+    quiet(browser, "profile")
+
+
+def profile(name):
+    """Two kernels with FLOPs, bytes and times, and one whose FLOPs were not counted."""
+    table = os.path.join(FOLDER, name + ".csv")
+    with open(table, "w", encoding="utf-8") as file:
+        file.write("name,time_us,flops_f32,dram_bytes\ngemm,500,8000000000,120000000\nrelu,80,10000000,140000000\ncopy,4,,2000000\n")
+    path = os.path.join(FOLDER, name + ".html")
+    subprocess.run([DLCOST, "measured", table, "--gpu", "a100", "--format", "html", "-o", path], check=True)
+    return path
+
+
 def look_at_large(browser, path):
     size = os.path.getsize(path)
     expect(size < 5_000_000, f"5,000 kernels in {size} bytes")
@@ -172,13 +192,15 @@ def main():
     one = page("one", resnet, "--gpu", "a100")
     several = page("several", resnet, network("mobilenet-v2"), "--gpu", "a100", "--gpu", "h100")
     large = page("large", network("bert-base", "layers=560"), "--gpu", "a100", "--dim", "sequence=128")
+    measured = profile("measured")
     with Chromium() as browser:
         look_at_one(browser, one)
         look_at_themes(browser, one)
         look_at_several(browser, several, 4)
         look_at_large(browser, large)
+        look_at_profile(browser, measured)
         if "--pictures" in sys.argv:
-            take_pictures(browser, [one, several, large])
+            take_pictures(browser, [one, several, large, measured])
     print("failed" if failures else "passed")
     sys.exit(1 if failures else 0)
 

@@ -262,7 +262,7 @@ class Schema(Repository):
         return json.loads(text)["schema"][len("dlcost."):-len("/1")]
 
     def test_every_command(self):
-        fixtures = os.path.join(SOURCE, "tests", "measured", "fixtures")
+        fixtures = os.path.join(SOURCE, "tests", "profiles", "fixtures")
         alexnet = os.path.join(SOURCE, "models", "networks", "alexnet.onnx")
         self.update()
         seen = {

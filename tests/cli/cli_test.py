@@ -210,7 +210,7 @@ class Devices(unittest.TestCase):
 class Measured(unittest.TestCase):
     """compare and fit on the published measurements that the unit tests hold."""
 
-    FIXTURES = os.path.join(SOURCE, "tests", "measured", "fixtures")
+    FIXTURES = os.path.join(SOURCE, "tests", "profiles", "fixtures")
     NVPROF = os.path.join(FIXTURES, "alexnet_p4_nvprof_metrics.csv")
     COMPARE = ("compare", ALEXNET, "--gpu", "p4", "--batch", "1", "--measured", NVPROF)
 

@@ -28,5 +28,6 @@ function drawProfile(report) {
   const lines = report.profile.lines.map(([label, text]) => html('tr', {}, html('td', {}, html('b', {}, label)), html('td', {}, text)));
   const summary = html('section', {id: 'summary'},
       html('div', {class: 'scroll'}, html('table', {class: 'grid'}, html('tbody', {}, lines))));
-  return [summary, drawRoofline(report), ...report.profile.tables.map(drawProfileTable), drawFacts(report)];
+  return [summary, drawRoofline(report), ...report.profile.tables.map(drawProfileTable),
+    report.device.facts.length ? drawFacts(report) : ''];
 }

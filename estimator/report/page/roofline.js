@@ -17,7 +17,7 @@ function drawRoofline(report) {
   const hiddenTime = total - shown.reduce((sum, k) => sum + timeOf(k), 0);
   section.append(html('p', {class: 'hint'},
       `Work over ${timeName(report)} against intensity; area is time. ` +
-      (timeName(report) === 'bound' ? '' : 'A thin line leads from a kernel up to its bound' +
+      (timeName(report) === 'bound' || !shown.some(k => k.bound > 0) ? '' : 'A thin line leads from a kernel up to its bound' +
           (shown.some(k => k.measured > 0) ? ', and to what was measured.' : '.')) +
       (report.roofs.compute.some(c => !c.used) ? ` Grey roofs are of types that the ${report.profile ? 'file did not count' : 'model does not compute in'}.` : '') +
       reducedText(shown) +
@@ -137,7 +137,7 @@ function limiterLegend(report, kernels) {
   for (const k of report.kernels) times.set(k.limiter || 'unknown', (times.get(k.limiter || 'unknown') || 0) + timeOf(k));
   const items = [...times].filter(([, time]) => time > 0).sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
       .map(([limiter, time]) => html('span', {}, html('i', {style: `background:${limiterColor(limiter)}`}),
-          `limited by ${limiter}: ${percent(time, total)} of the time`));
+          `${report.profile && limiter === 'unknown' ? 'no counter tells the limit' : 'limited by ' + limiter}: ${percent(time, total)} of the time`));
   if (kernels.some(k => k.measured > 0)) items.push(html('span', {}, html('i', {class: 'ring'}), 'measured'));
   return html('div', {class: 'legend'}, items);
 }
