@@ -28,12 +28,16 @@ bool OnDevice(const MeasuredKernel& row) {
 std::vector<Timeline> TimelinesOf(const Measurement& measurement) {
   std::vector<Timeline> timelines;
   std::map<std::pair<std::int64_t, std::string>, std::size_t> at;
+  // False for times beyond 70 years from the profiler's origin, whose differences may not fit.
   const auto add = [&](std::size_t row, std::int64_t start, std::int64_t end) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 61;
+    if (start < -kMost || end > kMost) return false;
     const MeasuredKernel& kernel = measurement.kernels[row];
     const auto [found, fresh] =
         at.emplace(std::pair(kernel.process.value_or(-1), kernel.device), timelines.size());
     if (fresh) timelines.push_back({kernel.device, kernel.process, {}});
     timelines[found->second].launches.push_back({start, end, row});
+    return true;
   };
   if (!measurement.folded_launches.empty()) {
     std::int64_t launches = 0;
@@ -43,7 +47,7 @@ std::vector<Timeline> TimelinesOf(const Measurement& measurement) {
     std::int64_t placed = 0;
     for (const LaunchTime& launch : measurement.folded_launches) {
       placed += measurement.kernels[launch.row].kind == MeasuredKind::kKernel;
-      add(launch.row, launch.start, launch.end);
+      if (!add(launch.row, launch.start, launch.end)) return {};
     }
     return placed == launches ? timelines : std::vector<Timeline>();
   }
@@ -61,7 +65,7 @@ std::vector<Timeline> TimelinesOf(const Measurement& measurement) {
     if (!nanoseconds || *nanoseconds < 0 || __builtin_add_overflow(*start, *nanoseconds, &end)) {
       return {};
     }
-    add(r, *start, end);
+    if (!add(r, *start, end)) return {};
   }
   return timelines;
 }

@@ -89,21 +89,6 @@ void AddActivity(Lines& lines, const DeviceActivity& activity, bool several) {
   lines.emplace_back("launching", text);
 }
 
-void AddCounters(Lines& lines, const ProfileReport& report) {
-  constexpr std::size_t kMost = 12;  // JSON has all of them
-  const auto& unknown = report.unknown_counters;
-  if (unknown.empty()) return;
-  std::vector<std::string> shown;
-  for (std::size_t i = 0; i < unknown.size() && i < kMost; ++i) {
-    shown.push_back(Printable(unknown[i], 60));
-  }
-  if (unknown.size() > kMost) shown.push_back(fmt::format("{} more", unknown.size() - kMost));
-  lines.emplace_back("not read",
-                     fmt::format("{} without a meaning here: {}",
-                                 Plural(static_cast<std::int64_t>(unknown.size()), "counter"),
-                                 fmt::join(shown, ", ")));
-}
-
 }  // namespace
 
 Lines SummaryLines(const ProfileReport& report, const ProfileReportOptions& options) {
@@ -137,7 +122,9 @@ Lines SummaryLines(const ProfileReport& report, const ProfileReportOptions& opti
                                    tail.launches, tail.of_launches, SecondsText(tail.threshold),
                                    tail.threshold_from, SecondsText(tail.time), Percent(share)));
   }
-  AddCounters(lines, report);
+  if (const std::string unknown = UnknownCountersText(report.unknown_counters); !unknown.empty()) {
+    lines.emplace_back("not read", unknown);
+  }
   for (const std::string& note : report.notes) lines.emplace_back("note", note);
   return lines;
 }

@@ -1,9 +1,12 @@
 #include "estimator/profiles/counter.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <unordered_map>
 
+#include "estimator/core/error.h"
 #include "estimator/profiles/text.h"
 
 namespace dlcost {
@@ -96,6 +99,17 @@ const CounterRule* FindCounterRule(std::string_view raw) {
   }
   const auto found = kByName.find(raw);
   return found == kByName.end() ? nullptr : found->second;
+}
+
+std::string UnknownCountersText(std::span<const std::string> names, std::size_t most) {
+  if (names.empty()) return "";
+  std::string text = fmt::format("{} counter{} without a meaning here: ", names.size(),
+                                 names.size() == 1 ? "" : "s");
+  for (std::size_t i = 0; i < names.size() && i < most; ++i) {
+    text += (i == 0 ? "" : ", ") + Printable(names[i], 60);
+  }
+  if (names.size() > most) text += fmt::format(", {} more", names.size() - most);
+  return text;
 }
 
 bool CounterSet::Add(std::string_view raw, double value) {

@@ -67,6 +67,10 @@ std::span<const CounterRule> CounterRules();
 // The rule for a raw name in any profiler's spelling; nullptr when its meaning is not known.
 const CounterRule* FindCounterRule(std::string_view raw);
 
+// "14 counters without a meaning here: ipc, inst_per_warp, 12 more": what a reader of people's
+// output is told of Measurement::unknown_counters. At most `most` names; "" for none.
+std::string UnknownCountersText(std::span<const std::string> names, std::size_t most = 12);
+
 // Collects the raw counters of one kernel.
 class CounterSet {
  public:

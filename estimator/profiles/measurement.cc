@@ -68,6 +68,14 @@ void Measurement::AddUnknownCounter(std::string_view raw) {
 }
 
 void Measurement::Add(MeasuredKernel kernel) {
+  if (kernel.duration && kernel.duration->value() < 0) {
+    throw Error("{}: row {}: a time of {:g} s is less than none", Printable(path), kernel.line,
+                kernel.duration->value());
+  }
+  if (kernel.launches < 0 || __builtin_add_overflow(launches_, kernel.launches, &launches_)) {
+    throw Error("{}: row {}: {} launches are more than any run has", Printable(path), kernel.line,
+                kernel.launches);
+  }
   if (folded_.empty() && kernels.size() < kMaxRows) {
     kernels.push_back(std::move(kernel));
     return;

@@ -84,6 +84,7 @@ struct Measurement {
   void Add(MeasuredKernel kernel);
 
  private:
+  std::int64_t launches_ = 0;  // of all rows
   void Fold(MeasuredKernel kernel);
   std::unordered_map<std::string, std::size_t> folded_;  // index into kernels, once folding began
   std::unordered_set<std::string> unknown_;

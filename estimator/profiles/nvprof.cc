@@ -149,7 +149,9 @@ class NvprofReader {
     MeasuredKernel kernel = Kernel(row, columns_.Text(row, {"name"}));
     kernel.launches = Launches(row, "calls");
     kernel.duration = Seconds(RequiredNumber(csv_, columns_, row, {"avg"}));
-    if (api_ || columns_.Text(row, {"type"}) == "API calls") kernel.kind = MeasuredKind::kApi;
+    // "API calls", "OpenACC (excl)"; before CUDA 9 there was no type.
+    const std::string& type = columns_.Text(row, {"type"});
+    if (api_ || (!type.empty() && type != "GPU activities")) kernel.kind = MeasuredKind::kApi;
     out_.Add(std::move(kernel));
   }
 

@@ -225,6 +225,8 @@ TEST(Reader, DamagedFilesNameFileAndRow) {
   EXPECT_THAT(ErrorOf("[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2},{\"ph\":"),
               HasSubstr("profile: the JSON breaks off or is damaged after event 2"));
   EXPECT_THAT(ErrorOf("{\"a\": 1}"), HasSubstr("no list of events"));
+  EXPECT_EQ(ErrorOf("name,time_us\na,-5\n"),
+            "profile: row 2: a time of -5e-06 s is less than none");
   EXPECT_THAT(ErrorOf("[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1e300,\"dur\":2}]"),
               HasSubstr("profile: event 1: \"ts\" is 1e300, no time"));
   EXPECT_THAT(ErrorOf("onednn_verbose,exec,cpu,matmul,ref\n"),
