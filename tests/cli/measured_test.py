@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -400,6 +401,56 @@ class Modules(unittest.TestCase):
             report = measured(file.name)
         self.assertEqual([(g["name"], round(g["time_s"] * 1e6)) for g in report["by_module"]], [("Net_0/Conv2d_1", 9), ("Net_0/Conv2d_0", 7)])
         self.assertEqual([(g["name"], g["launches"]) for g in report["by_op_type"]], [("aten::conv2d", 2)])
+
+
+class Databases(unittest.TestCase):
+    """Exports of Nsight Systems and of nvprof, made here: kernels in ranges of layers."""
+
+    KERNELS = [("gemm", 100, 400, 1), ("relu", 450, 470, 2), ("gemm", 500, 900, 3)]  # name, start and end in ns, launch
+    RANGES = [("step", 0, 90), ("layer1", 5, 40), ("layer2", 50, 80)]
+    CALLS = [(10, 12, 1), (20, 22, 2), (60, 62, 3)]
+
+    def check(self, statements, form):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "profile")
+            database = sqlite3.connect(path)
+            for statement, rows_ in statements:
+                database.executemany(statement, rows_) if rows_ else database.execute(statement)
+            database.commit()
+            database.close()
+            report = measured(path)
+        self.assertEqual(report["format"], form)
+        self.assertEqual({g["name"]: (g["launches"], round(g["time_s"] * 1e9)) for g in report["by_name"]}, {"gemm": (2, 700), "relu": (1, 20)})
+        self.assertEqual({g["name"]: round(g["time_s"] * 1e9) for g in report["by_op"]}, {"layer1": 320, "layer2": 400})
+        self.assertEqual({g["name"]: g["launches"] for g in report["by_module"]}, {"step": 3})
+        activity = report["activity"][0]
+        self.assertEqual([round(activity[key] * 1e9) for key in ("span_s", "busy_s", "idle_s")], [800, 720, 80])
+
+    def test_nsight_systems(self):
+        self.check([("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)", None),
+                    ("INSERT INTO StringIds VALUES (?, ?)", [(1, "gemm"), (2, "relu"), (3, "launch")]),
+                    ("CREATE TABLE NVTX_EVENTS (start INT, end INT, eventType INT, text TEXT, globalTid INT)", None),
+                    ("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, ?, 7)", [(s, e, n) for n, s, e in self.RANGES]),
+                    ("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, correlationId INT, nameId INT)", None),
+                    ("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 7, ?, 3)", self.CALLS),
+                    ("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, streamId INT, correlationId INT,"
+                     " demangledName INT, gridX INT, gridY INT, gridZ INT, blockX INT, blockY INT, blockZ INT)", None),
+                    ("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 7, ?, ?, 1, 1, 1, 32, 1, 1)",
+                     [(s, e, c, 1 if n == "gemm" else 2) for n, s, e, c in self.KERNELS])], "nsys-sqlite")
+
+    def test_nvprof(self):
+        names = {"step": 1, "layer1": 2, "layer2": 3, "gemm": 4, "relu": 5}
+        marks = [mark for i, (n, s, e) in enumerate(self.RANGES) for mark in ((s, i + 1, names[n]), (e, i + 1, 0))]
+        self.check([("CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY, value TEXT)", None),
+                    ("INSERT INTO StringTable VALUES (?, ?)", [(i, n) for n, i in names.items()]),
+                    ("CREATE TABLE CUPTI_ACTIVITY_KIND_MARKER (timestamp INT, id INT, name INT, objectId BLOB)", None),
+                    ("INSERT INTO CUPTI_ACTIVITY_KIND_MARKER VALUES (?, ?, ?, x'0500000009000000')", marks),
+                    ("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, threadId INT, correlationId INT)", None),
+                    ("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 9, ?)", self.CALLS),
+                    ("CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (start INT, end INT, deviceId INT, streamId INT, correlationId INT,"
+                     " name INT, gridX INT, gridY INT, gridZ INT, blockX INT, blockY INT, blockZ INT)", None),
+                    ("INSERT INTO CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL VALUES (?, ?, 0, 7, ?, ?, 1, 1, 1, 32, 1, 1)",
+                     [(s, e, c, names[n]) for n, s, e, c in self.KERNELS])], "nvvp")
 
 
 NCU = ('"ID","Process ID","Kernel Name","gpu__time_duration.sum","dram__bytes_read.sum","dram__bytes_write.sum",'

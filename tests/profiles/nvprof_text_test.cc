@@ -68,12 +68,42 @@ TEST(NvprofText, MetricsAndEventsBelongToTheKernelAbove) {
   EXPECT_THAT(m.unknown_counters, ElementsAre("warps_launched", "inst_per_warp"));
 }
 
+TEST(NvprofText, ColumnsOfMetricsPerLaunch) {
+  const Measurement m = ReadText(
+      "==6740== NVPROF is profiling process 6740, command: ./mm\n"
+      "==6740== Profiling result:\n"
+      "         Device         Context          Stream              Kernel  flop_count_sp  "
+      "local_load\n"
+      "GeForce GTX TIT               1               7  void mm<i(float*)            1000          "
+      " 0\n"
+      "GeForce GTX TIT               1               7  void mm<i(float*)            2000          "
+      " 0\n");
+  ASSERT_EQ(m.kernels.size(), 2u);
+  EXPECT_EQ(m.kernels[1].name, "void mm<i(float*)");
+  EXPECT_EQ(CounterOf(m.kernels[1], Metric::kFlopsF32), 2000);
+  EXPECT_THAT(m.unknown_counters, ElementsAre("local_load"));
+}
+
 TEST(NvprofText, RowsThatWereCutOffNameFileAndLine) {
   const std::string text =
       "==1== Profiling result:\n"
       "            Type  Time(%)      Time     Calls       Avg       Min       Max  Name\n"
       " GPU activities:   75.00%  1.2000ms         8  150.00us\n";
   EXPECT_THAT(ErrorOf(text), HasSubstr("profile:3: the row has 4 columns, its header 7"));
+}
+
+// CUDA 5 to 8 wrote no types and no quotes around headers, and API calls as a table of their own.
+TEST(Nvprof, OldSummariesHaveTwoTables) {
+  const Measurement m = ReadText(
+      "==9== NVPROF is profiling process 9, command: ./a\n==9== Profiling result:\n"
+      "Time(%),Time,Calls,Avg,Min,Max,Name\n%,ms,,us,us,us,\n"
+      "80.00,1.6,4,400.0,390,410,\"gemm(float*)\"\n20.00,0.4,2,200.0,190,210,\"[CUDA memset]\"\n\n"
+      "==9== API calls:\nTime(%),Time,Calls,Avg,Min,Max,Name\n%,ms,,us,us,us,\n"
+      "100.00,6,6,1000.0,1,2,\"cudaLaunch\"\n");
+  ASSERT_EQ(m.kernels.size(), 3u);
+  EXPECT_DOUBLE_EQ(m.kernels[0].duration->value(), 400e-6);
+  EXPECT_EQ(m.kernels[1].kind, MeasuredKind::kCopy);
+  EXPECT_EQ(m.kernels[2].kind, MeasuredKind::kApi);
 }
 
 TEST(Nvprof, UnifiedMemoryIsNoKernel) {
