@@ -38,7 +38,8 @@ std::string RenderProfileText(const ProfileReport& report, const ProfileReportOp
     const ProfileCells cells = CellsOf(table, report.sampled, text.top);
     Table rows(cells.head, cells.left);
     for (const auto& row : cells.rows) rows.Add(row);
-    rows.MayDrop({"stores used", "loads used", "lanes busy", "SMs busy", "IPC", "mean"});
+    rows.MayDrop({"stores used", "loads used", "lanes busy", "SMs busy", "IPC", "instr.", "cycles",
+                  "mean", "tensor pipe", "FLOP/B", "occupancy", "bytes", "FLOPs", "family"});
     out += fmt::format("\n{}\n\n{}", table.title, rows.Render(text.width));
     if (cells.left_out > 0) out += fmt::format("{} more (--top 0 shows all)\n", cells.left_out);
   }

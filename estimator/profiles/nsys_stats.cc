@@ -1,3 +1,6 @@
+#include <fmt/ranges.h>
+
+#include <map>
 #include <string>
 
 #include "estimator/core/error.h"
@@ -104,13 +107,19 @@ void ReadNsysStats(Input& input, Measurement& measurement) {
   CsvReader csv(input);
   CsvRow row;
   Columns columns;
-  std::int64_t summaries = 0;
+  std::string table;  // its header
+  // Reports of one file tell the same kernels again (a trace, its sums, sums by range): of each
+  // kind of rows, the table that tells it first counts. Several processes have tables of one
+  // header.
+  std::map<MeasuredKind, std::string> first;
+  std::int64_t summaries = 0, repeated = 0;
   while (csv.Next(row)) {
     if (row.banner) continue;
     Columns header(row.fields);
     if (IsHeader(header)) {
       columns = std::move(header);
       AssumeNanoseconds(columns);
+      table = fmt::format("{}", fmt::join(row.fields, ","));
     } else if (columns.size() > 0) {
       // A report's name, or a message such as "SKIPPED: ... does not contain ...", or the header of
       // a table that is not read, ends the table.
@@ -123,10 +132,19 @@ void ReadNsysStats(Input& input, Measurement& measurement) {
         continue;
       }
       csv.Expect(row, columns.size());
-      measurement.Add(ReadRow(csv, columns, row));
+      MeasuredKernel kernel = ReadRow(csv, columns, row);
+      if (first.emplace(kernel.kind, table).first->second == table) {
+        measurement.Add(std::move(kernel));
+      } else {
+        ++repeated;
+      }
     }
   }
   NoteSummaryRows(measurement, summaries);
+  if (repeated > 0) {
+    measurement.notes.push_back(fmt::format("{} row{} of further reports on the same left out",
+                                            repeated, repeated == 1 ? "" : "s"));
+  }
 }
 
 }  // namespace dlcost

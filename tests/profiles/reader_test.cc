@@ -98,6 +98,17 @@ TEST(NsysStats, SizesAreNoTimes) {
   EXPECT_DOUBLE_EQ(m.kernels[0].duration->value(), 300e-9);
 }
 
+TEST(NsysStats, ReportsOnTheSameKernelsCountOnce) {
+  const std::string sums =
+      "Time (%),Total Time (ns),Instances,Avg (ns),Name\n100.0,900,3,300.0,gemm\n\n";
+  const std::string trace =
+      "Start (ns),Duration (ns),CorrId,Device,Strm,Name\n10,300,1,A100,7,gemm\n\n";
+  const Measurement m = ReadText(sums + trace + sums);
+  ASSERT_EQ(m.kernels.size(), 2u);  // the sums of two processes
+  EXPECT_EQ(m.kernels[1].launches, 3);
+  EXPECT_THAT(m.notes, ElementsAre("1 row of further reports on the same left out"));
+}
+
 TEST(Rocprof, ResultsStatisticsAndCounters) {
   const Measurement results = ReadFixture("rocprof_results.csv");
   EXPECT_EQ(results.format, "rocprof");
