@@ -1,13 +1,11 @@
 #include <algorithm>
 #include <array>
-#include <deque>
-#include <set>
 #include <string>
-#include <unordered_map>
 
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
 #include "estimator/profiles/columns.h"
+#include "estimator/profiles/nvprof_metrics.h"
 #include "estimator/profiles/nvprof_text.h"
 #include "estimator/profiles/readers.h"
 #include "estimator/profiles/summary_rows.h"
@@ -50,7 +48,8 @@ bool IsUnitRow(const CsvRow& row) {
 
 class NvprofReader {
  public:
-  NvprofReader(RowReader& rows, Measurement& measurement) : csv_(rows), out_(measurement) {}
+  NvprofReader(RowReader& rows, Measurement& measurement)
+      : csv_(rows), out_(measurement), metrics_(measurement) {}
 
   void Read() {
     CsvRow row;
@@ -61,7 +60,7 @@ class NvprofReader {
         ReadRow(row);
       }
     }
-    FinishKernel();
+    metrics_.Finish();
     NoteSummaryRows(out_, summaries_);
     if (untimed_ > 0) {
       out_.notes.push_back(fmt::format("{} row{} of unified memory without a duration in the file",
@@ -71,7 +70,7 @@ class NvprofReader {
 
  private:
   void ReadBanner(std::string_view line) {
-    FinishKernel();
+    metrics_.Finish();
     table_ = Table::kNone;
     api_ = line.ends_with("API calls:");  // before CUDA 9 a table of its own
     line.remove_prefix(2);
@@ -82,9 +81,9 @@ class NvprofReader {
     Columns columns(row.fields);
     const Table table = TableOf(columns);
     if (table != Table::kNone) {
-      FinishKernel();
+      metrics_.Finish();
       table_ = table;
-      in_events_ = columns.Has({"event name"});
+      metrics_.SetEvents(columns.Has({"event name"}));
       columns_ = std::move(columns);
       units_due_ = table == Table::kSummary || table == Table::kTrace || table == Table::kMigration;
       return true;
@@ -228,42 +227,12 @@ class NvprofReader {
     const std::string& metric = columns_.Text(row, {"metric name", "event name"});
     MeasuredKernel kernel = Kernel(row, columns_.Text(row, {"kernel"}));
     kernel.launches = Launches(row, "invocations");
-    const bool same = open_ && kernel.name == kernel_.name && kernel.device == kernel_.device &&
-                      kernel.launches == kernel_.launches && !seen_.contains(metric);
-    if (!same) {
-      FinishKernel();
-      kernel_ = std::move(kernel);
-      open_ = true;
-    }
-    seen_.insert(metric);
+    CounterSet& counters = metrics_.Of(std::move(kernel), metric);
     if (const auto value = columns_.Number(row, {"avg"}, /*binary_units=*/true)) {
-      AddCounter(counters_, out_, metric, *value);
+      AddCounter(counters, out_, metric, *value);
     } else if (FindCounterRule(metric)) {
       RequiredNumber(csv_, columns_, row, {"avg"});  // throws with the place
     }
-  }
-
-  // A kernel whose events were taken too stands in a table of events and in one of metrics.
-  void FinishKernel() {
-    if (open_) {
-      kernel_.counters = counters_.Normalize();
-      const std::string key = fmt::format("{}\n{}\n{}\n{}", kernel_.name, kernel_.device,
-                                          kernel_.process.value_or(-1), kernel_.launches);
-      std::deque<std::size_t>& events = of_events_[key];
-      if (in_events_) {
-        events.push_back(out_.kernels.size());
-        out_.Add(std::move(kernel_));
-      } else if (!events.empty() && events.front() < out_.kernels.size()) {
-        auto& counters = out_.kernels[events.front()].counters;
-        counters.insert(counters.end(), kernel_.counters.begin(), kernel_.counters.end());
-        events.pop_front();
-      } else {
-        out_.Add(std::move(kernel_));
-      }
-    }
-    open_ = false;
-    counters_ = CounterSet();
-    seen_.clear();
   }
 
   // One row per launch, one column per metric.
@@ -287,15 +256,10 @@ class NvprofReader {
   Measurement& out_;
   Table table_ = Table::kNone;
   Columns columns_;
-  bool units_due_ = false, api_ = false, in_events_ = false, traced_migration_ = false;
-  // Rows that came from tables of events, by kernel.
-  std::unordered_map<std::string, std::deque<std::size_t>> of_events_;
+  bool units_due_ = false, api_ = false, traced_migration_ = false;
   std::int64_t untimed_ = 0, summaries_ = 0;
   std::optional<std::int64_t> process_;
-  MeasuredKernel kernel_;  // whose metrics are being collected
-  bool open_ = false;
-  CounterSet counters_;
-  std::set<std::string> seen_;
+  NvprofMetrics metrics_;
 };
 
 }  // namespace
