@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "estimator/core/error.h"
+#include "estimator/profile_report/device_name.h"
 #include "estimator/profiles/kernel_name.h"
 
 namespace dlcost {
@@ -52,7 +54,8 @@ std::string ModuleOf(const MeasuredKernel& row) {
   if (!row.module.empty()) return row.module;
   std::string path;
   for (const std::string& range : row.scope) {
-    if (range == row.op) break;  // and what the framework called for it
+    if (range == row.op) break;                        // and what the framework called for it
+    if (range.starts_with("ProfilerStep#")) continue;  // PyTorch's own, one per iteration
     path += (path.empty() ? "" : "/") + range;
   }
   return path.empty() ? Folder(row.op) : path;
@@ -100,6 +103,7 @@ class Builder {
     out_.calls = std::move(calls_).Sorted();
     out_.activity = ActivityOf(measurement_);
     FindTail(has_kernels);
+    NoteDevice();
     NoteFlops(has_kernels ? out_.kernels_total : out_.ops_total);
     return std::move(out_);
   }
@@ -196,6 +200,17 @@ class Builder {
       tail.time += Seconds(time->value);
     }
     out_.tail = tail;
+  }
+
+  // Shares of another device's peaks are wrong numbers that look right.
+  void NoteDevice() {
+    if (!options_.device) return;
+    for (const ProfileGroup& kernel : out_.kernels) {
+      if (MayBe(kernel.device, *options_.device)) continue;
+      out_.notes.push_back(fmt::format("measured on '{}', held against {}: --gpu names the device",
+                                       Printable(kernel.device, 60), options_.device->name));
+      return;
+    }
   }
 
   void NoteFlops(const ProfileGroup& total) {

@@ -143,7 +143,7 @@ std::vector<ProfileTable> TablesOf(const ProfileReport& report) {
       {"by_family", "By family", "family", &report.by_family, {}, total},
       {"by_op_type", "By type of operator", "type", &report.by_op_type, {}, total},
       {"by_op", "By operator", "operator", &report.by_op, {kOpType}, total},
-      {"by_module", "By module", "module", &report.by_module, {}, total},
+      {"by_module", "By module or range", "module", &report.by_module, {}, total},
       {"copies", "Copies and fills of memory", "copy", &report.copies, {}, &report.copies_total},
       {"calls", "Calls of the host", "call", &report.calls, {}, &report.calls_total}};
   std::vector<ProfileTable> tables;

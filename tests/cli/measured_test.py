@@ -203,6 +203,11 @@ class AgainstADevice(unittest.TestCase):
             self.assertNotIn(key, kernel)
         self.assertIn("matrix pipe", report["notes"][0])
 
+    def test_a_profile_of_another_device_is_told(self):
+        table = os.path.join(FIXTURES, "alexnet_p4_nvprof_metrics.csv")
+        self.assertEqual(measured(table, "--gpu", "p4")["notes"], [])
+        self.assertIn("measured on 'Tesla P4 (0)', held against NVIDIA A100", measured(table, "--gpu", "a100")["notes"][0])
+
     def test_without_a_device_there_are_no_shares(self):
         kernel = self.report('"0","7","gemm","100","10","10","1000","0"\n')["kernels"][0]
         self.assertEqual([key for key in kernel if "share" in key], [])

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string_view>
+
+#include "estimator/hardware/device.h"
+
+namespace dlcost {
+
+// Whether a profile's name of a device ("Tesla P4 (0)", "NVIDIA A100-SXM4-80GB (0)") may be that of
+// `device`: they share a model ("p4", "a100"), or the name tells none ("0", "GeForce GTX TIT").
+bool MayBe(std::string_view name, const Device& device);
+
+}  // namespace dlcost
