@@ -213,6 +213,33 @@ class AgainstADevice(unittest.TestCase):
         self.assertEqual([key for key in kernel if "share" in key], [])
 
 
+class WhatLimits(unittest.TestCase):
+    """Only where counters say so; a share below which nothing is busy is 60 % (Nsight Compute's guide)."""
+
+    def limit(self, counters):
+        with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+            file.write('"Device","Kernel","Invocations","Metric Name","Metric Description","Min","Max","Avg"\n')
+            for name, value in counters.items():
+                file.write(f'"Tesla P4 (0)","gemm(float*)",1,"{name}","",{value},{value},{value}\n')
+            file.flush()
+            kernel = measured(file.name)["kernels"][0]
+        return kernel.get("limited_by")
+
+    def test_by_levels_of_nvprof(self):
+        pipes = {"single_precision_fu_utilization": "Low (2)", "double_precision_fu_utilization": "Idle (0)", "special_fu_utilization": "Low (1)"}
+        memory = {"dram_utilization": "Low (3)", "l2_utilization": "Low (2)"}
+        self.assertEqual(self.limit({**pipes, **memory}), "latency")
+        self.assertEqual(self.limit({**pipes, **memory, "dram_utilization": "High (9)"}), "memory")
+        self.assertEqual(self.limit({**pipes, **memory, "l2_utilization": "Max (10)"}), "memory")
+        self.assertEqual(self.limit({**pipes, **memory, "single_precision_fu_utilization": "High (8)"}), "compute")
+
+    def test_what_was_not_watched_may_be_busy(self):
+        self.assertIsNone(self.limit({"single_precision_fu_utilization": "Low (2)", "dram_utilization": "Low (3)", "l2_utilization": "Low (2)"}))
+        self.assertIsNone(self.limit({"flop_sp_efficiency": "2.5%", "dram_utilization": "Low (3)"}))
+        self.assertIsNone(self.limit({"dram_utilization": "High (9)"}))
+        self.assertEqual(self.limit({"flop_sp_efficiency": "2.5%", "dram_utilization": "High (9)"}), "memory")
+
+
 class EveryFormat(unittest.TestCase):
     FILE = os.path.join(FIXTURES, "ncu_details.csv")
 
