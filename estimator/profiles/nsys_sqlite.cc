@@ -20,7 +20,7 @@ class SqliteReader {
 
   void Read() {
     ReadRanges();
-    ReadCalls();
+    if (!spans_.empty()) ReadCalls();  // they only lead from kernels to ranges
     ReadKernels();
     ReadCopies("CUPTI_ACTIVITY_KIND_MEMCPY", "[CUDA memcpy]");
     ReadCopies("CUPTI_ACTIVITY_KIND_MEMSET", "[CUDA memset]");
@@ -34,6 +34,15 @@ class SqliteReader {
   }
 
  private:
+  // Makes room, so that growing takes no memory twice.
+  void Reserve(const std::string& table) {
+    database_.ForEach("SELECT count(*) FROM " + table, [&](sqlite3_stmt* row) {
+      constexpr std::int64_t kMost = 1 << 24;  // a damaged file may tell anything
+      const std::int64_t count = std::clamp<std::int64_t>(sqlite3_column_int64(row, 0), 0, kMost);
+      spans_.reserve(spans_.size() + static_cast<std::size_t>(count));
+    });
+  }
+
   // Spans with (start, end, name, track, correlation) in the first columns of `sql`.
   void AddSpans(const std::string& sql, int level, bool asynchronous) {
     database_.ForEach(sql, [&](sqlite3_stmt* row) {
@@ -68,6 +77,7 @@ class SqliteReader {
 
   void ReadCalls() {
     if (!database_.Has("CUPTI_ACTIVITY_KIND_RUNTIME", "correlationId")) return;
+    Reserve("CUPTI_ACTIVITY_KIND_RUNTIME");
     AddSpans(
         "SELECT r.start, r.end, s.value, 't' || r.globalTid, r.correlationId "
         "FROM CUPTI_ACTIVITY_KIND_RUNTIME r LEFT JOIN StringIds s ON s.id = r.nameId",
@@ -76,6 +86,7 @@ class SqliteReader {
 
   void ReadKernels() {
     if (!database_.Has("CUPTI_ACTIVITY_KIND_KERNEL", "correlationId")) return;
+    Reserve("CUPTI_ACTIVITY_KIND_KERNEL");
     AddSpans(
         "SELECT k.start, k.end, s.value, 'd' || k.deviceId || ' stream ' || k.streamId, "
         "k.correlationId FROM CUPTI_ACTIVITY_KIND_KERNEL k LEFT JOIN StringIds s ON s.id = "
@@ -84,9 +95,9 @@ class SqliteReader {
     database_.ForEach(
         "SELECT gridX, gridY, gridZ, blockX, blockY, blockZ FROM CUPTI_ACTIVITY_KIND_KERNEL",
         [&](sqlite3_stmt* row) {
-          std::array<std::int64_t, 6> size{};
+          std::array<std::int32_t, 6> size{};
           for (int i = 0; i < 6; ++i)
-            size[static_cast<std::size_t>(i)] = sqlite3_column_int64(row, i);
+            size[static_cast<std::size_t>(i)] = sqlite3_column_int(row, i);
           sizes_.push_back(size);
         });
     first_kernel_ = spans_.size() - sizes_.size();
@@ -129,7 +140,7 @@ class SqliteReader {
   Measurement& out_;
   NamePool names_;
   std::vector<Span> spans_;
-  std::vector<std::array<std::int64_t, 6>> sizes_;  // of the kernels, in order
+  std::vector<std::array<std::int32_t, 6>> sizes_;  // of the kernels, in order
   std::size_t first_kernel_ = 0;
 };
 

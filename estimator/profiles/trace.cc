@@ -24,6 +24,11 @@ class Nesting {
       spans_[i].parent = Enclosing(spans_[i]);
       if (!spans_[i].asynchronous) Open(i);
     }
+    std::sort(launches_.begin(), launches_.end(), [this](std::size_t a, std::size_t b) {
+      const Span &x = spans_[a], &y = spans_[b];
+      if (x.correlation != y.correlation) return x.correlation < y.correlation;
+      return Before(a, b);
+    });
     for (Span& span : spans_) {
       if (span.asynchronous && span.correlation != 0) span.parent = Launcher(span);
     }
@@ -35,16 +40,19 @@ class Nesting {
   std::vector<std::size_t> InOrder() {
     std::vector<std::size_t> order(spans_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      const Span &x = spans_[a], &y = spans_[b];
-      return std::tuple(x.start, -x.end, x.level) < std::tuple(y.start, -y.end, y.level);
-    });
+    std::sort(order.begin(), order.end(),
+              [this](std::size_t a, std::size_t b) { return Before(a, b); });
     return order;
+  }
+
+  bool Before(std::size_t a, std::size_t b) const {
+    const Span &x = spans_[a], &y = spans_[b];
+    return std::tuple(x.start, -x.end, x.level, a) < std::tuple(y.start, -y.end, y.level, b);
   }
 
   void Open(std::size_t index) {
     const Span& span = spans_[index];
-    if (span.correlation != 0) launches_.emplace(span.correlation, index);
+    if (span.correlation != 0) launches_.push_back(index);
     auto& open = open_[span.level];
     std::erase_if(open, [&](std::size_t i) { return spans_[i].end < span.start; });
     open.push_back(index);
@@ -88,9 +96,11 @@ class Nesting {
   }
 
   std::int64_t Launcher(const Span& span) const {
-    const auto found = launches_.find(span.correlation);
-    if (found == launches_.end()) return -1;
-    auto launcher = static_cast<std::int64_t>(found->second);
+    const auto found = std::lower_bound(
+        launches_.begin(), launches_.end(), span.correlation,
+        [this](std::size_t at, std::int64_t id) { return spans_[at].correlation < id; });
+    if (found == launches_.end() || spans_[*found].correlation != span.correlation) return -1;
+    auto launcher = static_cast<std::int64_t>(*found);
     while (launcher >= 0 && spans_[At(launcher)].level >= span.level)
       launcher = spans_[At(launcher)].parent;
     return launcher;
@@ -101,7 +111,8 @@ class Nesting {
   std::vector<Span>& spans_;
   const std::int64_t slack_;
   std::map<int, std::vector<std::size_t>> open_;  // by level; spans that have not ended yet
-  std::unordered_map<std::int64_t, std::size_t> launches_;
+  std::vector<std::size_t>
+      launches_;  // spans with a correlation, by it; the first of equals counts
   std::int64_t ambiguous_ = 0;
 };
 
