@@ -109,7 +109,14 @@ Lines SummaryLines(const ProfileReport& report, const ProfileReportOptions& opti
   AddTotal(lines, "operators", report.ops_total, report.sampled);
   AddTotal(lines, "copies", report.copies_total, false);
   AddTotal(lines, "calls", report.calls_total, false);
-  if (report.runs > 0) lines.emplace_back("runs", std::to_string(report.runs));
+  if (report.runs > 0) {
+    std::string text = std::to_string(report.runs);
+    if (const auto time = MainTotal(report).Time()) {
+      const double each = time->value / static_cast<double>(report.runs);
+      text += fmt::format(" of the model, {} each", CellText({each, time->whole}, F::kSeconds));
+    }
+    lines.emplace_back("runs", text);
+  }
   AddWork(lines, MainTotal(report));
   for (const DeviceActivity& activity : report.activity) {
     AddActivity(lines, activity, report.activity.size() > 1);
