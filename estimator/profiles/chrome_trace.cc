@@ -247,8 +247,9 @@ class ChromeReader {
         chain.push_back(static_cast<std::int64_t>(op->second));
       }
     }
-    if (!chain.empty()) {  // the module that was running when the host called
-      const Span& call = spans_[static_cast<std::size_t>(chain.back())];
+    // The module that was running when the host called, or when it ran the operator itself.
+    if (!chain.empty() || !span.asynchronous) {
+      const Span& call = chain.empty() ? span : spans_[static_cast<std::size_t>(chain.back())];
       kernel.module = modules_.At(call.track, call.start);
     }
     for (const std::int64_t i : chain) {

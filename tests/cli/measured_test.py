@@ -121,6 +121,19 @@ class Modules(unittest.TestCase):
         self.assertEqual([(g["name"], g["launches"]) for g in report["by_op_type"]], [("aten::conv2d", 2)])
 
 
+    def test_modules_of_operators_on_the_host(self):
+        def event(name, cat, ts, dur):
+            return {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur, "args": {}}
+
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump([event("nn.Module: Net_0", "python_function", 0, 100), event("nn.Module: Linear_0", "python_function", 10, 20),
+                       event("aten::linear", "cpu_op", 12, 10), event("aten::addmm", "cpu_op", 13, 8), event("aten::relu", "cpu_op", 50, 5)], file)
+            file.flush()
+            report = measured(file.name)
+        self.assertEqual({g["name"]: round(g["time_s"] * 1e6) for g in report["by_module"]}, {"Net_0/Linear_0": 10, "Net_0": 5})
+        self.assertEqual(report["totals"]["operators"]["launches"], 2)
+
+
 class Databases(unittest.TestCase):
     """Exports of Nsight Systems and of nvprof, made here: kernels in ranges of layers."""
 
