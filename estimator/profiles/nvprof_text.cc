@@ -30,7 +30,7 @@ bool Has(const std::vector<std::string>& cells, std::string_view name) {
 }
 
 bool IsHeader(const std::vector<std::string>& cells) {
-  if (cells.size() < 4) return false;
+  if (cells.size() < 3) return false;
   const std::string& first = cells.front();
   const bool named = cells.back() == "Name";
   return ((first == "Type" || first == "Time(%)") && named && Has(cells, "Calls")) ||

@@ -68,6 +68,17 @@ TEST(NvprofText, MetricsAndEventsBelongToTheKernelAbove) {
   EXPECT_THAT(m.unknown_counters, ElementsAre("warps_launched", "inst_per_warp"));
 }
 
+TEST(NvprofText, CallsOfTheHost) {
+  const Measurement m = ReadText(
+      "==3== NVPROF is profiling process 3, command: ./mm\n==3== Profiling result:\n"
+      "   Start  Duration  Name\n"
+      "108.38ms  6.2130us  cuDeviceGetCount\n"
+      "241.49ms  68.521ms  cudaLaunch (void mm<int=32>(float*) [94])\n");
+  ASSERT_EQ(m.kernels.size(), 2u);
+  EXPECT_EQ(m.kernels[0].kind, MeasuredKind::kApi);
+  EXPECT_DOUBLE_EQ(m.kernels[1].duration->value(), 68.521e-3);
+}
+
 TEST(NvprofText, ColumnsOfMetricsPerLaunch) {
   const Measurement m = ReadText(
       "==6740== NVPROF is profiling process 6740, command: ./mm\n"
