@@ -22,6 +22,8 @@ struct Options {
   std::string measured_format, ratio, output;
   std::string format = "text";
   std::size_t top = 0;
+  std::int64_t runs = 0;  // 0: inferred
+  bool force = false;
 };
 
 constexpr const char* kExamples =
@@ -80,7 +82,10 @@ int Run(const Options& options) {
   const std::optional<Device> device = FindDevice(options.device);
   const InferredModel model = InferModel(options.model);
   const Report report = BuildReport(model, device, report_options);
-  const Comparison comparison = Compare(report, measured, traces, device);
+  CompareOptions compare_options;
+  if (options.runs > 0) compare_options.runs = options.runs;
+  const Comparison comparison = Compare(report, measured, traces, device, compare_options);
+  if (!options.force) RequireBelief(comparison);
   WriteOutput(options.output, Render(comparison, options));
   if (!ratio) return 0;
   const std::vector<std::size_t> outside = RowsOutside(comparison, ratio->first, ratio->second);
@@ -109,6 +114,12 @@ void AddCompareCommand(Commands& commands) {
       ->type_name("FILE");
   app->add_option("--measured-format", options->measured_format, "read --measured as this format")
       ->type_name("FORMAT");
+  app->add_option("--runs", options->runs,
+                  "how often the model ran in the files; inferred without")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
+  app->add_flag("--force", options->force,
+                "compare also with a file that does not look like this model");
   app->add_option("--ratio", options->ratio,
                   "exit with 1 when a row's measured/predicted is outside")
       ->type_name("LOW:HIGH");

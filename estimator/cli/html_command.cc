@@ -70,6 +70,7 @@ std::vector<std::optional<Seconds>> MeasuredTimes(const Options& options, const 
     return measurements;
   };
   const auto comparison = Compare(report, read(options.measured), read(options.traces), device);
+  RequireBelief(comparison);
   std::unordered_map<std::string, Seconds> times;
   for (const CompareRow& row : comparison.rows) {
     if (row.measured.time) times[row.kernel] = *row.measured.time;

@@ -3,91 +3,23 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimator/compare/op_family.h"
+#include "estimator/compare/reorder.h"
 #include "estimator/core/error.h"
-#include "estimator/core/integer.h"
-#include "estimator/profiles/text.h"
 
 namespace dlcost {
 namespace {
 
-using enum KernelFamily;
-
-constexpr int kImpossible = -1'000'000'000;
 constexpr std::size_t kMaxCells = std::size_t{1} << 26;
-
-bool IsProduct(KernelFamily family) {
-  return family == kConvolution || family == kGemm || family == kAttention || family == kRecurrent;
-}
-
-// Scores are tenths of what a certain match of a convolution with a convolution is worth.
-int FlopScore(const Slot& slot, const Item& item) {
-  if (item.tensor || !slot.flops || !item.flops || *slot.flops <= 0 || *item.flops <= 0) return 0;
-  const double distance = std::abs(std::log2(*item.flops / *slot.flops));
-  return distance > 2 ? -30 : RoundToInteger<int>(40 * (1 - distance));
-}
-
-// Pooling by maximum is not pooling by average.
-bool SameKindOfPool(const Slot& slot, const Item& item) {
-  const std::string name = Lower(item.name);
-  const bool item_average = Contains(name, "average") || Contains(name, "avg");
-  const bool item_max = Contains(name, "max");
-  const std::string op = Lower(slot.op);
-  if (Contains(op, "max")) return !item_average;
-  if (Contains(op, "average")) return !item_max || item_average;
-  return true;
-}
-
-int MainScore(const Slot& slot, const Item& item) {
-  if (item.family == slot.family) {
-    if (item.family == kPooling && !SameKindOfPool(slot, item)) return kImpossible;
-    return (IsProduct(item.family) ? 100 : 80) + FlopScore(slot, item);
-  }
-  // A 1x1 convolution is a matrix product, and libraries run it as one; recurrent cells are built
-  // of products; fused attention may come as its products.
-  if (IsProduct(item.family) && IsProduct(slot.family)) return 50 + FlopScore(slot, item);
-  if (item.family == kUnknown) return 5 + FlopScore(slot, item);
-  // Normalization at inference, casts and the like run as plain elementwise kernels or reductions.
-  const bool simple = slot.family == kNormalization || slot.family == kQuantize ||
-                      slot.family == kLayout || slot.family == kReduction ||
-                      slot.family == kSoftmax || slot.family == kEmbedding;
-  if (simple &&
-      (item.family == kElementwise || item.family == kReduction || item.family == kLayout))
-    return 20;
-  return kImpossible;
-}
-
-int HelperScore(const Slot& slot, const Item& item, bool main_seen) {
-  if (!IsProduct(slot.family)) return kImpossible;
-  switch (item.family) {
-    case kTransform:
-    case kLayout:
-      return 30;
-    case kEpilogue:
-      return main_seen ? 40 : kImpossible;
-    case kElementwise:
-      return main_seen && slot.follows ? 30 : kImpossible;
-    case kReduction:
-      return main_seen ? 5 : kImpossible;
-    default:
-      return kImpossible;
-  }
-}
-
-int SkipItemScore(const Item& item) {
-  if (IsProduct(item.family)) return -60;
-  const bool foreign = item.family == kRandom || item.family == kFill || item.family == kDropout;
-  return foreign ? 0 : -10;
-}
-
-int SkipSlotScore(const Slot& slot) { return IsProduct(slot.family) ? -80 : -20; }
 
 enum Step : unsigned char { kNone, kAdvance, kAdvanceUnseen, kSkip, kMain, kHelper };
 
 // best[i][seen] before item j: slot i - 1 is the current one (0: none yet), `seen` its main item.
 class Aligner {
  public:
-  Aligner(const std::vector<Slot>& slots, const std::vector<Item>& items)
-      : slots_(slots), items_(items), width_(2 * (slots.size() + 1)) {
+  Aligner(const std::vector<Slot>& slots, const std::vector<Item>& items,
+          std::optional<double> pace)
+      : slots_(slots), items_(items), pace_(pace), width_(2 * (slots.size() + 1)) {
     if (width_ * (items.size() + 1) > kMaxCells) {
       throw Error(
           "{} kernels against {} operators are too many to join by order; profile one run, or "
@@ -109,6 +41,19 @@ class Aligner {
   }
 
  private:
+  // What an annotation names is settled: nothing else takes the item.
+  int Main(std::size_t slot, std::size_t item) const {
+    const int named = items_[item].named;
+    const int score = MainScore(slots_[slot], items_[item], pace_);
+    if (named < 0) return score;
+    return named == static_cast<int>(slot) ? std::max(score, 0) + 200 : kImpossible;
+  }
+  int Helper(std::size_t slot, std::size_t item, bool seen) const {
+    const int named = items_[item].named;
+    if (named < 0) return HelperScore(slots_[slot], items_[item], seen);
+    return named == static_cast<int>(slot) ? 150 : kImpossible;
+  }
+
   Step& StepAt(std::size_t j, std::size_t state) { return steps_[j * width_ + state]; }
 
   void Advance(std::vector<int>& best, std::size_t j) {
@@ -138,10 +83,9 @@ class Aligner {
       if (best[state] <= kImpossible / 2) continue;
       offer(state, best[state] + SkipItemScore(items_[j]), kSkip);
       if (state < 2) continue;
-      const Slot& slot = slots_[state / 2 - 1];
       const bool seen = state % 2 == 1;
-      if (!seen) offer(state + 1, best[state] + MainScore(slot, items_[j]), kMain);
-      offer(state, best[state] + HelperScore(slot, items_[j], seen), kHelper);
+      if (!seen) offer(state + 1, best[state] + Main(state / 2 - 1, j), kMain);
+      offer(state, best[state] + Helper(state / 2 - 1, j, seen), kHelper);
     }
     return next;
   }
@@ -175,10 +119,10 @@ class Aligner {
         --j;
         const int slot = static_cast<int>(state / 2) - 1;
         if (step == kMain) {
-          result[j] = {slot, true, MainScore(slots_[state / 2 - 1], items_[j])};
+          result[j] = {slot, true, Main(state / 2 - 1, j)};
           --state;
         } else if (step == kHelper) {
-          result[j] = {slot, false, HelperScore(slots_[state / 2 - 1], items_[j], state % 2 == 1)};
+          result[j] = {slot, false, Helper(state / 2 - 1, j, state % 2 == 1)};
         }
       }
     }
@@ -187,15 +131,40 @@ class Aligner {
 
   const std::vector<Slot>& slots_;
   const std::vector<Item>& items_;
+  const std::optional<double> pace_;
   const std::size_t width_;
   std::vector<Step> steps_;
 };
+
+// log2 of how much slower the run is than expected: the median over products. None where too few
+// have a time.
+std::optional<double> PaceOf(const std::vector<Slot>& slots, const std::vector<Item>& items,
+                             const std::vector<Assignment>& assignments) {
+  constexpr std::size_t kEnough = 3;
+  std::vector<double> off;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!assignments[i].main) continue;
+    const Slot& slot = slots[static_cast<std::size_t>(assignments[i].slot)];
+    const Item& item = items[i];
+    if (!IsProduct(slot.family) || !slot.seconds || !item.seconds) continue;
+    if (*slot.seconds > 0 && *item.seconds > 0)
+      off.push_back(std::log2(*item.seconds / *slot.seconds));
+  }
+  if (off.size() < kEnough) return std::nullopt;
+  const auto middle = off.begin() + static_cast<std::ptrdiff_t>(off.size() / 2);
+  std::nth_element(off.begin(), middle, off.end());
+  return *middle;
+}
 
 }  // namespace
 
 std::vector<Assignment> Align(const std::vector<Slot>& slots, const std::vector<Item>& items) {
   if (slots.empty() || items.empty()) return std::vector<Assignment>(items.size());
-  return Aligner(slots, items).Run();
+  std::vector<Assignment> assignments = Aligner(slots, items, std::nullopt).Run();
+  const std::optional<double> pace = PaceOf(slots, items, assignments);
+  if (pace) assignments = Aligner(slots, items, pace).Run();
+  Reorder(slots, items, pace, assignments);
+  return assignments;
 }
 
 }  // namespace dlcost

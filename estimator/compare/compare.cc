@@ -1,11 +1,15 @@
 #include "estimator/compare/compare.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "estimator/compare/as_run.h"
 #include "estimator/compare/explain.h"
+#include "estimator/compare/tally.h"
+#include "estimator/core/error.h"
 #include "estimator/core/integer.h"
 #include "estimator/roofline/choose.h"
 
@@ -13,11 +17,6 @@ namespace dlcost {
 namespace {
 
 constexpr std::size_t kWorst = 5;
-
-template <typename T>
-void Sum(std::optional<T>& into, const std::optional<T>& what) {
-  if (what) into = into ? *into + *what : *what;
-}
 
 template <typename T>
 void Prefer(std::optional<T>& into, const std::optional<T>& what) {
@@ -34,6 +33,7 @@ void MergeInto(Measured& to, const Measured& from, bool times) {
   if (times) Prefer(to.time, from.time);
   if (!to.any() || from.names.size() > to.names.size()) {
     to.names = from.names;
+    to.parts = from.parts;
     to.main = from.main;
     to.launches = from.launches;
     to.joined_by = from.joined_by;
@@ -80,8 +80,8 @@ std::optional<RatioStatistics> StatisticsOf(const std::vector<std::pair<double, 
 
 class Comparer {
  public:
-  Comparer(const Report& report, const std::optional<Device>& device)
-      : report_(report), device_(device) {
+  Comparer(const Report& report, const std::optional<Device>& device, const CompareOptions& options)
+      : report_(report), device_(device), options_(options) {
     out_.model = report.model.path;
     if (report.device) out_.device = report.device->name;
     measured_.resize(report.kernels.size());
@@ -105,14 +105,17 @@ class Comparer {
 
  private:
   void AddFile(const Measurement& measurement, bool times) {
-    joined_.push_back(Join(report_, measurement));
+    joined_.push_back(Join(report_, measurement, device_, options_.runs));
     const Joined& joined = joined_.back();
+    out_.beliefs.push_back({measurement.path, Believe(report_, joined, device_)});
     out_.files.push_back(fmt::format("{} ({})", measurement.path, measurement.format));
     for (std::size_t k = 0; k < joined.kernels.size(); ++k)
       MergeInto(measured_[k], joined.kernels[k], times);
     for (const std::string& note : joined.notes)
       out_.notes.push_back(fmt::format("{}: {}", measurement.path, note));
     if (joined.idle) Prefer(out_.totals.idle, joined.idle);
+    if (joined.runs > out_.totals.runs || out_.totals.runs_from.empty())
+      out_.totals.runs_from = joined.runs_from;
     out_.totals.runs = std::max(out_.totals.runs, joined.runs);
   }
 
@@ -130,6 +133,12 @@ class Comparer {
     row.executed = kernel.executed;
     row.launched = kernel.launches > Count(0);
     row.predicted_bytes = kernel.sums.bytes();
+    if (const auto* reduce = std::get_if<ReduceNest>(&kernel.nest)) {
+      row.outputs = (reduce->outer * kernel.repeat).AsDouble();
+    } else if (const auto* pointwise = std::get_if<ElementwiseNest>(&kernel.nest)) {
+      row.outputs = (pointwise->elements * kernel.repeat).AsDouble();
+    }
+    if (device_ && device_->WarmCapacity() > Bytes(0)) row.cache = device_->WarmCapacity();
     if (report_.device) {
       row.bound = kernel.sums.bound;
       row.compute = kernel.sums.compute;
@@ -145,6 +154,7 @@ class Comparer {
     row.execution = ExecutionAsRun(kernel, row.measured.main, *device_);
     row.executed = row.execution->flops();
     row.executed_vector = row.execution->On(Pipe::kVector).flops();
+    row.stages = StagesOf(*row.execution, row.measured);
   }
 
   void Finish(CompareRow& row) {
@@ -193,17 +203,36 @@ class Comparer {
 
   void AddSharedRow(const Joined::Shared& group, std::vector<bool>& shared) {
     CompareRow row;
-    row.node = fmt::format("({} kernels: {})", group.kernels.size(), group.ops);
-    row.bound = report_.device ? std::optional(Seconds(0)) : std::nullopt;
-    row.compute = row.memory = row.bound;
+    row.node = fmt::format("({}{} kernels: {})", group.beside ? "beside " : "",
+                           group.kernels.size(), group.ops);
+    row.op = group.ops;
+    row.beside = group.beside;
+    row.kernels = group.kernels.size();
+    row.measured = group.measured;
+    if (device_ && device_->WarmCapacity() > Bytes(0)) row.cache = device_->WarmCapacity();
+    if (report_.device && !group.beside) row.bound = row.compute = row.memory = Seconds(0);
+    bool outputs = true;
+    double out = 0;
+    Flops executed_vector;
     for (const std::size_t k : group.kernels) {
-      shared[k] = true;
       const CompareRow one = Predicted(k);
       row.nodes.insert(row.nodes.end(), one.nodes.begin(), one.nodes.end());
-      row.op = row.op.empty() || row.op == one.op ? one.op : group.ops;
+      if (group.beside) continue;
+      shared[k] = true;
       row.algorithmic += one.algorithmic;
-      row.executed += one.executed;
       row.predicted_bytes += one.predicted_bytes;
+      outputs = outputs && one.outputs;
+      out += one.outputs.value_or(0);
+      // As its kernels' name tells; one name for all, so only where it is one.
+      const KernelRow& kernel = report_.kernels[k];
+      if (device_ && kernel.execution) {
+        const auto execution = ExecutionAsRun(kernel, group.measured.main, *device_);
+        row.executed += execution->flops();
+        executed_vector += execution->On(Pipe::kVector).flops();
+      } else {
+        row.executed += one.executed;
+        executed_vector += one.executed;
+      }
       if (row.bound) {
         *row.bound += *one.bound;
         *row.compute += *one.compute;
@@ -211,7 +240,8 @@ class Comparer {
       }
       Sum(row.expected, one.expected);
     }
-    row.measured = group.measured;
+    if (!group.beside) row.executed_vector = executed_vector;
+    if (outputs && out > 0) row.outputs = out;
     Finish(row);
     out_.rows.push_back(std::move(row));
   }
@@ -265,8 +295,8 @@ class Comparer {
       Sum(totals.measured_flops, row.measured_flops);
       Sum(totals.measured_bytes, row.measured.dram_bytes);
       Sum(totals.measured, row.measured.time);
-      if (row.measured_flops) flops.emplace_back(row.algorithmic.AsDouble(), *row.measured_flops);
-      if (row.measured.dram_bytes)
+      if (row.measured_flops && !row.beside) flops.emplace_back(row.algorithmic.AsDouble(), *row.measured_flops);
+      if (row.measured.dram_bytes && !row.beside)
         bytes.emplace_back(row.predicted_bytes.AsDouble(), *row.measured.dram_bytes);
       const auto predicted = row.expected ? row.expected : row.bound;
       if (row.measured.time && predicted)
@@ -315,6 +345,7 @@ class Comparer {
 
   const Report& report_;
   const std::optional<Device>& device_;
+  const CompareOptions& options_;
   std::vector<Measured> measured_;  // as Report::kernels
   std::vector<Joined> joined_;
   Comparison out_;
@@ -323,8 +354,17 @@ class Comparer {
 }  // namespace
 
 Comparison Compare(const Report& report, const std::vector<Measurement>& measurements,
-                   const std::vector<Measurement>& times, const std::optional<Device>& device) {
-  return Comparer(report, device).Run(measurements, times);
+                   const std::vector<Measurement>& times, const std::optional<Device>& device,
+                   const CompareOptions& options) {
+  return Comparer(report, device, options).Run(measurements, times);
+}
+
+void RequireBelief(const Comparison& comparison) {
+  for (const FileBelief& file : comparison.beliefs) {
+    if (file.belief.holds()) continue;
+    throw Error("{}: this file does not look like this model: {} (--force compares all the same)",
+                file.file, fmt::join(file.belief.Against(), "; "));
+  }
 }
 
 std::optional<double> JudgedRatio(const CompareRow& row) {

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "estimator/compare/belief.h"
 #include "estimator/compare/join.h"
+#include "estimator/compare/stages.h"
 #include "estimator/report/report.h"
 
 namespace dlcost {
@@ -27,6 +29,10 @@ struct CompareRow {
   std::shared_ptr<const Execution> execution;
   std::optional<Flops> executed_vector;
   bool launched = true;  // false: the plan needs no kernel for it (a view, a constant)
+  bool beside = false;   // Joined::Shared::beside: its predicted work stands in other rows
+  std::size_t kernels = 1;        // predicted ones that it sums up
+  std::optional<double> outputs;  // elements that operators without products make
+  std::optional<Bytes> cache;     // of the device: what may stay on the chip between kernels
   Bytes predicted_bytes;
   std::optional<Seconds> bound, expected;
   std::optional<Seconds> compute, memory;  // bounds of the units and of the memory, apart
@@ -38,7 +44,8 @@ struct CompareRow {
   std::optional<double> time_ratio;  // measured / expected, or / bound where nothing is expected
   std::optional<double> compute_fraction;  // of the roof: bound of the units / measured time
   std::optional<double> memory_fraction;
-  std::string why;  // what explains the difference; "" when nothing needs to
+  std::vector<StageRow> stages;    // where several kernels ran stages of one algorithm
+  std::string why;  // what explains the difference, or that nothing does; "" when nothing needs to
 };
 
 struct UnmatchedNode {
@@ -70,6 +77,17 @@ struct CompareTotals {
   std::optional<double> measured_bytes;
   std::optional<Seconds> bound, expected, measured, unmatched, idle;
   std::int64_t runs = 1;
+  std::string runs_from;  // how that is known; "" where it is one run
+};
+
+// Whether a file is of the model.
+struct FileBelief {
+  std::string file;
+  Belief belief;
+};
+
+struct CompareOptions {
+  std::optional<std::int64_t> runs;  // how often the model ran in the files; inferred without
 };
 
 struct Comparison {
@@ -83,13 +101,18 @@ struct Comparison {
   std::optional<RatioStatistics> flops, bytes, time;
   std::vector<std::size_t>
       worst;  // rows, by the time (or FLOPs) that the ratio is off; five at most
+  std::vector<FileBelief> beliefs;
   std::vector<std::string> notes;
 };
 
 // `counters` come from the first measurement that has them; times from the first of `times` (runs
 // that collected no counters) that has them, else from the first measurement that has them.
 Comparison Compare(const Report& report, const std::vector<Measurement>& measurements,
-                   const std::vector<Measurement>& times, const std::optional<Device>& device);
+                   const std::vector<Measurement>& times, const std::optional<Device>& device,
+                   const CompareOptions& options = {});
+
+// Throws Error, with the reasons, for the first file that does not look like the model.
+void RequireBelief(const Comparison& comparison);
 
 // The rows whose ratio of FLOPs (of time, where no FLOPs were measured) lies outside [low, high].
 std::vector<std::size_t> RowsOutside(const Comparison& comparison, double low, double high);

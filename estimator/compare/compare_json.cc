@@ -18,6 +18,35 @@ Json Number(const std::optional<double>& value) { return value ? Number(*value) 
 Json Real(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 Json Time(const std::optional<Seconds>& time) { return time ? Json(time->value()) : Json(); }
 
+Json StagesJson(const CompareRow& row) {
+  Json stages = Json::array();
+  for (const StageRow& stage : row.stages) {
+    stages.push_back({{"stage", stage.stage},
+                      {"executed_flops", stage.executed ? Json(stage.executed->value()) : Json()},
+                      {"launches", Number(stage.launches)},
+                      {"measured_flops", Number(stage.measured_flops)},
+                      {"ratio", Real(stage.ratio)},
+                      {"measured_s", Time(stage.time)},
+                      {"kernels", stage.kernels}});
+  }
+  return stages;
+}
+
+// The kernels behind a row, and where in the file they stand.
+Json PartsJson(const Measured& measured) {
+  Json parts = Json::array();
+  for (const MeasuredPart& part : measured.parts) {
+    parts.push_back({{"name", part.name},
+                     {"family", std::string(Name(part.told.family))},
+                     {"launches", Number(part.launches)},
+                     {"measured_flops", Number(part.vector_flops)},
+                     {"measured_bytes", Number(part.dram_bytes)},
+                     {"measured_s", Time(part.time)},
+                     {"lines", part.lines}});
+  }
+  return parts;
+}
+
 Json RowJson(const CompareRow& row) {
   return {{"node", row.node},
           {"op", row.op},
@@ -41,6 +70,9 @@ Json RowJson(const CompareRow& row) {
           {"tensor_instructions", Number(row.measured.tensor_instructions)},
           {"occupancy", Real(row.measured.occupancy)},
           {"measured_kernels", row.measured.names},
+          {"parts", PartsJson(row.measured)},
+          {"stages", StagesJson(row)},
+          {"beside", row.beside},
           {"joined_by", row.measured.joined_by},
           {"confidence", row.measured.confidence},
           {"why", row.why}};
@@ -67,7 +99,8 @@ Json TotalsJson(const CompareTotals& totals) {
           {"measured_s", Time(totals.measured)},
           {"unmatched_s", Time(totals.unmatched)},
           {"idle_s", Time(totals.idle)},
-          {"runs", totals.runs}};
+          {"runs", totals.runs},
+          {"runs_from", totals.runs_from}};
 }
 
 }  // namespace
@@ -101,10 +134,21 @@ std::string RenderCompareJson(const Comparison& comparison) {
   }
   Json worst = Json::array();
   for (const std::size_t r : comparison.worst) worst.push_back(comparison.rows[r].node);
+  Json beliefs = Json::array();
+  for (const FileBelief& file : comparison.beliefs) {
+    Json clues = Json::array();
+    for (const Clue& clue : file.belief.clues)
+      clues.push_back({{"bits", clue.bits}, {"clue", clue.text}});
+    beliefs.push_back({{"file", file.file},
+                       {"bits", file.belief.bits()},
+                       {"is_model", file.belief.holds()},
+                       {"clues", clues}});
+  }
   const Json json = {{"schema", std::string(kCompareSchema)},
                      {"model", comparison.model},
                      {"device", comparison.device.empty() ? Json() : Json(comparison.device)},
                      {"files", comparison.files},
+                     {"belief", beliefs},
                      {"rows", rows},
                      {"totals", TotalsJson(comparison.totals)},
                      {"by_op", by_op},

@@ -120,6 +120,10 @@ CompareCells CellsOf(const Comparison& comparison) {
 std::vector<std::pair<std::string, std::string>> SummaryLines(const Comparison& comparison) {
   std::vector<std::pair<std::string, std::string>> lines;
   const CompareTotals& totals = comparison.totals;
+  if (totals.runs > 1) {
+    lines.emplace_back("runs", fmt::format("{}: {}; everything above is of one run", totals.runs,
+                                           totals.runs_from));
+  }
   if (totals.measured_flops) {
     std::string text = fmt::format(
         "{} of {} predicted joined, {} measured (ratio {})",

@@ -67,6 +67,24 @@ std::string Unmatched(const Comparison& comparison, std::size_t top) {
   return out;
 }
 
+// Rows whose algorithm ran as several kernels, stage by stage.
+std::string Stages(const Comparison& comparison, std::size_t top) {
+  Table table({"stages of", "stage", "launches", "executed", "measured", "ratio", "time"},
+              {true, true});
+  std::size_t rows = 0;
+  for (const CompareRow& row : comparison.rows) {
+    for (std::size_t i = 0; i < row.stages.size(); ++i) {
+      const StageRow& stage = row.stages[i];
+      if (top > 0 && rows == top) break;
+      ++rows;
+      table.Add({i == 0 ? Printable(row.node, 48) : "", stage.stage, CountText(stage.launches),
+                 stage.executed ? CountText(stage.executed->AsDouble()) : "-",
+                 CountText(stage.measured_flops), RatioText(stage.ratio), TimeText(stage.time)});
+    }
+  }
+  return rows == 0 ? "" : "\n" + table.Render();
+}
+
 }  // namespace
 
 std::string RenderCompareText(const Comparison& comparison, std::size_t top) {
@@ -82,6 +100,7 @@ std::string RenderCompareText(const Comparison& comparison, std::size_t top) {
     out += fmt::format("... and {} more rows\n", comparison.rows.size() - shown);
   const bool timed = std::any_of(comparison.by_op.begin(), comparison.by_op.end(),
                                  [](const OpTotals& op) { return op.measured.has_value(); });
+  out += Stages(comparison, top);
   if (timed) out += "\n" + ByOperator(comparison);
   out += Unmatched(comparison, top);
   out += "\n";

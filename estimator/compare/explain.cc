@@ -5,7 +5,9 @@
 #include <cmath>
 #include <map>
 
+#include "estimator/core/integer.h"
 #include "estimator/profiles/text.h"
+#include "estimator/report/format.h"
 
 namespace dlcost {
 namespace {
@@ -13,6 +15,10 @@ namespace {
 // Differences below these need no explanation.
 constexpr double kSameFlops = 0.005;
 constexpr double kSameBytes = 0.3;
+// A reason explains a difference when what it computes comes this close to the measurement. For
+// Winograd and Fourier transforms, whose padding differs between libraries, within the second.
+constexpr double kExplained = 0.03;
+constexpr double kExplainedTransformed = 0.1;
 // Parts of the executed work below this share of it are not named.
 constexpr double kSmallPart = 0.0005;
 // A launch from a stream costs a few microseconds; kernels around that length measure it.
@@ -21,7 +27,7 @@ constexpr double kLowOccupancy = 0.3;
 // Good kernels stay within a small factor of their bound.
 constexpr double kFarFromBound = 5;
 
-std::string PercentOff(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
+bool Near(double ratio, double tolerance) { return std::abs(ratio - 1) <= tolerance; }
 
 // "padding +1.4 %, epilogue +0.4 %": what the execution issues on the vector pipe beside the
 // products that the mathematics needs, relative to these.
@@ -44,10 +50,29 @@ std::string PartsOf(const CompareRow& row) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-// The execution explains a difference when it comes clearly closer to the measurement.
-bool ExecutionExplains(const CompareRow& row) {
-  return row.executed_ratio &&
-         std::abs(*row.executed_ratio - 1) < std::abs(*row.flops_ratio - 1) / 2;
+// "measured 101.7 % of what winograd F(2x2,3x3) executes"
+std::string OfExecuted(const CompareRow& row) {
+  return fmt::format("measured {:.1f} % of what {} executes", 100 * *row.executed_ratio,
+                     row.execution ? row.execution->name : row.planned);
+}
+
+// As many whole operations per output as were counted; "" where they are no whole number.
+std::string PerOutput(const CompareRow& row) {
+  if (!row.outputs || *row.outputs <= 0 || !row.measured_flops) return "";
+  const double each = *row.measured_flops / *row.outputs;
+  const double whole = std::round(each);
+  if (whole < 1 || whole > 64 || !Near(each / whole, kExplained)) return "";
+  return whole == 1 ? "the counter sees one operation per output"
+                    : fmt::format("the counter sees {:.0f} operations per output", whole);
+}
+
+// Counts of a whole number of runs, where the file or the user says that it holds fewer.
+std::string Repeated(const CompareRow& row) {
+  const double ratio = row.executed_ratio ? *row.executed_ratio : *row.flops_ratio;
+  const double whole = std::round(ratio);
+  if (whole < 2 || whole > 1e6 || !Near(ratio / whole, kExplained)) return "";
+  return fmt::format("{:.0f} times the work of one run: --runs {:.0f} if the model ran so often",
+                     whole, whole);
 }
 
 std::string ExplainFlops(const CompareRow& row) {
@@ -59,44 +84,66 @@ std::string ExplainFlops(const CompareRow& row) {
     return "matrix pipe: its products are in no FLOP counter, only the vector pipe's are";
   }
   if (std::abs(ratio - 1) < kSameFlops) return "";
-  const std::string parts = PartsOf(row);
-  const std::string executed = ExecutionExplains(row)
-                                   ? fmt::format("; measured {} of what {} executes",
-                                                 fmt::format("{:.1f} %", 100 * *row.executed_ratio),
-                                                 row.execution ? row.execution->name : row.planned)
-                                   : "";
-  if (Contains(main.algorithm, "Winograd")) {
-    return fmt::format("{}: fewer products, more additions{}", main.algorithm, executed);
-  }
-  if (Contains(main.algorithm, "FFT")) {
-    return "FFT: products of frequencies replace the window" + executed;
-  }
-  if (row.op == "Relu" || row.op == "Clip" || Contains(row.op, "MaxPool")) {
-    return "comparisons: FLOP counters do not see them";
-  }
-  if (ratio > 1) {
-    if (!parts.empty() && ExecutionExplains(row)) return parts + executed;
-    if (row.op == "Conv" || row.op == "Gemm" || row.op == "MatMul") {
-      const std::string what = main.algorithm == "matrix times vector"
-                                   ? "reduction across threads and epilogue"
-                                   : "tiles padded to whole blocks, and epilogue";
-      return fmt::format("{}, {}", what, PercentOff(ratio));
+  const bool winograd = Contains(main.algorithm, "Winograd");
+  const bool fourier = Contains(main.algorithm, "FFT");
+  const double tolerance = winograd || fourier ? kExplainedTransformed : kExplained;
+  if (row.executed_ratio && Near(*row.executed_ratio, tolerance)) {
+    if (winograd) {
+      return fmt::format("{}: fewer products, more additions; {}", main.algorithm, OfExecuted(row));
     }
-    return fmt::format(
-        "instructions beyond the formula, {}: indices, special functions, conversions",
-        PercentOff(ratio));
+    if (fourier) return "FFT: products of frequencies replace the window; " + OfExecuted(row);
+    const std::string parts = PartsOf(row);
+    if (!parts.empty()) return parts + "; " + OfExecuted(row);
+    if (row.execution || row.executed != row.algorithmic) return OfExecuted(row);
   }
-  if (ratio < 0.05) return "the counter sees next to none: moves or another pipe do the work";
-  if (ExecutionExplains(row)) return "the algorithm needs fewer" + executed;
-  return "fewer than the formula: another algorithm, or part of it in kernels that were not joined";
+  if (const std::string counted = PerOutput(row); !counted.empty()) return counted;
+  if (*row.measured_flops == 0) return "the counter sees none: comparisons and moves are no FLOPs";
+  if (const std::string repeated = Repeated(row); !repeated.empty()) return repeated;
+  // Something is known, and not all.
+  if (row.executed_ratio && row.execution &&
+      std::abs(*row.executed_ratio - 1) < std::abs(ratio - 1) / 2) {
+    return fmt::format("{}{}, the rest unexplained",
+                       fourier ? "FFT: products of frequencies replace the window; " : "",
+                       OfExecuted(row));
+  }
+  return "FLOPs unexplained";
+}
+
+// What a cache of the device may keep of the operands of so many kernels.
+double Kept(const CompareRow& row) {
+  return row.cache ? row.cache->AsDouble() * static_cast<double>(std::max<std::size_t>(
+                                                 1, row.kernels))
+                   : 0;
 }
 
 std::string ExplainBytes(const CompareRow& row) {
   if (!row.bytes_ratio || std::abs(*row.bytes_ratio - 1) < kSameBytes) return "";
-  if (*row.bytes_ratio < 1) return "cache reuse: part of the operands was still in L2";
-  return fmt::format(
-      "operands cross the memory interface {:.1f} times: the cache does not hold them",
-      *row.bytes_ratio);
+  const double predicted = row.predicted_bytes.AsDouble();
+  const double measured = *row.measured.dram_bytes;
+  if (measured < predicted) {
+    // What one kernel left, and what this one leaves for the next.
+    if (predicted - measured <= 2 * Kept(row))
+      return "cache reuse: what is missing fits into the last cache";
+    if (!row.cache) return "bytes unexplained: fewer than predicted";
+    return fmt::format("bytes unexplained: {} fewer than predicted, and the caches hold {}",
+                       ReadableBytes(Bytes(RoundToInteger(predicted - measured))),
+                       ReadableBytes(*row.cache));
+  }
+  if (row.execution) {
+    const Bytes extra = row.execution->ExtraRead() + row.execution->ExtraWritten();
+    const double with = predicted + extra.AsDouble();
+    if (extra > Bytes(0) && Near(measured / with, kSameBytes)) {
+      return fmt::format("{} moves {} more than its operands", row.execution->name,
+                         ReadableBytes(extra));
+    }
+    // Tiles walk an operand once per tile of the other side: possible only beyond the cache.
+    if (row.cache && predicted > row.cache->AsDouble()) {
+      return fmt::format(
+          "operands cross the memory interface {:.1f} times: the cache does not hold them",
+          *row.bytes_ratio);
+    }
+  }
+  return fmt::format("bytes unexplained: {:.1f} times the predicted", *row.bytes_ratio);
 }
 
 std::string ExplainTime(const CompareRow& row) {
@@ -109,18 +156,21 @@ std::string ExplainTime(const CompareRow& row) {
       return "";  // said above
     if (main.tensor && main.type == "tf32") return "ran in TF32: bound it with --math tf32";
     const bool by_memory = row.memory && row.compute && *row.memory >= *row.compute;
-    return by_memory ? "faster than its memory bound: inputs were still in a cache (--cache warm)"
-                     : "faster than its compute bound: another algorithm, another math mode or a "
-                       "higher clock";
+    if (!by_memory) return "time unexplained: faster than its compute bound";
+    const double missing = row.predicted_bytes.AsDouble() * (1 - measured / row.memory->value());
+    return missing <= Kept(row)
+               ? "faster than its memory bound: inputs were still in a cache (--cache warm)"
+               : "time unexplained: faster than its memory bound by more than the caches hold";
   }
   const double per_launch = measured / std::max(1.0, row.measured.launches);
   if (per_launch < kLaunchBound && measured > 2 * bound)
     return "launch overhead: the work is too short to show";
-  if (row.measured.occupancy && *row.measured.occupancy < kLowOccupancy) {
+  if (row.expected && measured < 1.3 * row.expected->value()) return "";  // as expected
+  if (row.measured.occupancy && *row.measured.occupancy < kLowOccupancy && measured > 2 * bound) {
     return fmt::format("low occupancy ({:.0f} %)", 100 * *row.measured.occupancy);
   }
   if (bound > 0 && measured > kFarFromBound * bound) {
-    return "far from both roofs: latency, idle units or a generic implementation";
+    return fmt::format("time unexplained: {:.1f} times its bound", measured / bound);
   }
   return "";
 }
@@ -129,6 +179,10 @@ std::string ExplainTime(const CompareRow& row) {
 
 std::string Explain(const CompareRow& row) {
   if (!row.launched) return "a view or a constant: nothing to do but the runtime's call";
+  if (row.beside) {
+    return "bias, activation, transforms and layout changes of these operators: the file does not "
+           "tell whose";
+  }
   std::vector<std::string> reasons;
   for (std::string reason : {ExplainFlops(row), ExplainBytes(row), ExplainTime(row)}) {
     if (!reason.empty()) reasons.push_back(std::move(reason));

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "estimator/compare/op_family.h"
+#include "estimator/core/error.h"
 #include "estimator/profiles/kernel_name.h"
 
 namespace dlcost {
@@ -15,9 +16,7 @@ constexpr double kCoverage = 0.6;    // of the sequence that the runs must expla
 constexpr std::size_t kLongest = 100'000;  // launches; beyond, periods are not searched
 
 bool IsProduct(const MeasuredKernel& kernel) {
-  const KernelFamily family = ReadKernelName(kernel.name).family;
-  return family == KernelFamily::kConvolution || family == KernelFamily::kGemm ||
-         family == KernelFamily::kAttention || family == KernelFamily::kRecurrent;
+  return IsProduct(ReadKernelName(kernel.name).family);
 }
 
 // How many launches at the end repeat what stood `period` before them, few mismatches forgiven. The
@@ -57,52 +56,134 @@ MeasuredKernel Merge(const std::vector<MeasuredKernel>& kernels, std::size_t fir
   return merged;
 }
 
-}  // namespace
+// A period of a sequence of names, and how much of its end repeats with it.
+struct Period {
+  std::size_t length = 0, tail = 0;  // length 0: none
+  std::size_t runs() const { return tail / length + 1; }
+};
 
-Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, std::int64_t products) {
-  const std::size_t n = kernels.size();
-  std::map<std::string, int> known;
-  std::vector<int> ids;
-  std::vector<std::int64_t> products_before = {0};
-  for (const MeasuredKernel& kernel : kernels) {
-    ids.push_back(known.emplace(kernel.name, static_cast<int>(known.size())).first->second);
-    products_before.push_back(products_before.back() + IsProduct(kernel));
-  }
-  Folded folded;
-  std::size_t best = n, tail = 0;
+// The shortest period with about `products` of the launches that `counts` marks in it, or, with
+// `runs`, with which the sequence has so many runs.
+Period FindPeriod(const std::vector<int>& ids, const std::vector<bool>& counts,
+                  std::int64_t products, std::optional<std::int64_t> runs) {
+  const std::size_t n = ids.size();
+  std::vector<std::int64_t> before = {0};
+  for (const bool counted : counts) before.push_back(before.back() + counted);
   const auto distance = [&](std::size_t period) {
-    return std::abs(products_before[n] - products_before[n - period] - products);
+    return std::abs(before[n] - before[n - period] - products);
   };
-  std::int64_t least = n <= kLongest ? distance(n) : 0;
-  for (std::size_t period = 1; n <= kLongest && 2 * period <= n; ++period) {
+  Period best;
+  std::int64_t least = runs ? INT64_MAX : distance(n);
+  for (std::size_t period = 1; 2 * period <= n; ++period) {
     // Cheap rejections first: most periods fail on their last launch or their number of products.
-    if (ids[n - 1] != ids[n - 1 - period] || distance(period) >= least) continue;
+    if (ids[n - 1] != ids[n - 1 - period]) continue;
+    if (!runs && distance(period) >= least) continue;
     const std::size_t repeated = RepeatedTail(ids, period);
     if (repeated == 0 ||
-        static_cast<double>(repeated + period) < kCoverage * static_cast<double>(n))
+        static_cast<double>(repeated + period) < kCoverage * static_cast<double>(n)) {
       continue;
-    best = period;
-    tail = repeated;
+    }
+    const Period found{period, repeated};
+    if (runs && static_cast<std::int64_t>(found.runs()) != *runs) continue;
+    if (runs && distance(period) >= least) continue;
+    best = found;
     least = distance(period);
   }
+  return best;
+}
+
+std::vector<int> Numbered(const std::vector<std::string>& names) {
+  std::map<std::string, int> known;
+  std::vector<int> ids;
+  for (const std::string& name : names) {
+    ids.push_back(known.emplace(name, static_cast<int>(known.size())).first->second);
+  }
+  return ids;
+}
+
+// Runs by their products alone: where other kernels ran between, those still repeat. Between the
+// last product of a run and the first of the next stand the end of the one and the beginning of the
+// other; as many launches belong to the end as follow the last product of all.
+bool CutByProducts(const std::vector<MeasuredKernel>& kernels, std::int64_t products,
+                   std::optional<std::int64_t> wanted, Folded& folded) {
+  std::vector<std::size_t> at;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (!IsProduct(kernels[i])) continue;
+    at.push_back(i);
+    names.push_back(kernels[i].name);
+  }
+  if (at.size() < 2) return false;
+  const Period period =
+      FindPeriod(Numbered(names), std::vector<bool>(at.size(), true), products, wanted);
+  if (period.length == 0) return false;
+  const std::size_t runs = period.runs(), first = at.size() - runs * period.length;
+  const std::size_t end = kernels.size() - 1 - at.back();
+  std::vector<std::size_t> cuts;  // where runs begin; then the end
+  for (std::size_t run = 0; run < runs; ++run) {
+    const std::size_t begins = at[first + run * period.length];
+    const std::size_t after = first + run * period.length == 0
+                                  ? 0
+                                  : at[first + run * period.length - 1] + 1;
+    cuts.push_back(run == 0 && first == 0 ? 0 : std::min(begins, after + end));
+  }
+  cuts.push_back(kernels.size());
+  // What precedes the first run's products by more than a later run's beginning is set-up.
+  const std::size_t head = runs > 1 ? at[first + period.length] - cuts[1] : 0;
+  if (at[first] > head) cuts[0] = std::max(cuts[0], at[first] - head);
+  const auto slice = [&](std::size_t from, std::size_t to) {
+    return std::vector<MeasuredKernel>(kernels.begin() + static_cast<std::ptrdiff_t>(from),
+                                       kernels.begin() + static_cast<std::ptrdiff_t>(to));
+  };
+  folded.before = slice(0, cuts[0]);
+  for (std::size_t run = 1; run < runs; ++run)
+    folded.apart.push_back(slice(cuts[run], cuts[run + 1]));
+  folded.kernels = folded.apart.back();
+  folded.runs = static_cast<std::int64_t>(runs);
+  folded.notes.push_back(fmt::format(
+      "{} runs of {} products, with other kernels between; the first is warm-up, the rest is "
+      "joined one by one, and times are medians",
+      runs, period.length));
+  return true;
+}
+
+}  // namespace
+
+Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, std::int64_t products,
+                std::optional<std::int64_t> runs) {
+  const std::size_t n = kernels.size();
+  Folded folded;
+  Period period;
   if (n > kLongest) {
     folded.notes.push_back(fmt::format("{} launches: too many to look for repeated runs", n));
+  } else if (n > 0 && runs != 1) {
+    std::vector<std::string> names;
+    std::vector<bool> counts;
+    for (const MeasuredKernel& kernel : kernels) {
+      names.push_back(kernel.name);
+      counts.push_back(IsProduct(kernel));
+    }
+    period = FindPeriod(Numbered(names), counts, products, runs);
+    if (period.length == 0 && CutByProducts(kernels, products, runs, folded)) return folded;
   }
-  if (best == n) {
+  if (period.length == 0) {
+    if (runs && *runs > 1) {
+      throw Error("--runs {}: the launches of the file do not repeat so often ({} launches)", *runs,
+                  n);
+    }
     folded.kernels = kernels;
     return folded;
   }
-  const std::size_t runs = tail / best + 1;
-  const std::size_t begin = n - runs * best;
-  folded.runs = static_cast<std::int64_t>(runs);
+  const std::size_t count = period.runs(), begin = n - count * period.length;
+  folded.runs = static_cast<std::int64_t>(count);
   folded.before.assign(kernels.begin(), kernels.begin() + static_cast<std::ptrdiff_t>(begin));
-  for (std::size_t i = 0; i < best; ++i) {
-    folded.kernels.push_back(Merge(kernels, begin + best + i, best, runs - 1));
+  for (std::size_t i = 0; i < period.length; ++i) {
+    folded.kernels.push_back(Merge(kernels, begin + period.length + i, period.length, count - 1));
   }
   folded.notes.push_back(
       fmt::format("{} runs of {} launches; the first is warm-up, the rest is folded "
                   "to the median",
-                  runs, best));
+                  count, period.length));
   return folded;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,13 +14,18 @@ struct Folded {
   std::vector<MeasuredKernel> kernels;
   std::vector<MeasuredKernel> before;  // launched before the first run: loading, initialization
   std::int64_t runs = 1;               // complete runs that were found
+  // Runs that do not launch the same kernels in the same order (something else ran between), one by
+  // one, the first left out; `kernels` is then the last of them.
+  std::vector<std::vector<MeasuredKernel>> apart;
   std::vector<std::string> notes;
 };
 
 // Cuts a sequence of launches into runs of the model: the shortest period in which the names repeat
 // over most of the sequence and that launches about `products` convolutions and matrix products
-// (what the model needs; layers that repeat within a run are thereby no runs). With several runs
-// the first is warm-up and does not count.
-Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, std::int64_t products);
+// (what the model needs; layers that repeat within a run are thereby no runs). Where other kernels
+// ran between, the products alone are looked at. With several runs the first is warm-up and does
+// not count. With `runs` the sequence has to have so many: throws Error where it has not.
+Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, std::int64_t products,
+                std::optional<std::int64_t> runs = std::nullopt);
 
 }  // namespace dlcost

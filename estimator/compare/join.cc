@@ -3,82 +3,63 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
-#include <unordered_map>
+#include <numeric>
 
 #include "estimator/compare/align.h"
 #include "estimator/compare/fold.h"
+#include "estimator/compare/join_folded.h"
 #include "estimator/compare/node_names.h"
 #include "estimator/compare/op_family.h"
+#include "estimator/compare/runs.h"
+#include "estimator/compare/slots.h"
+#include "estimator/compare/tally.h"
+#include "models/operators/registry.h"
 
 namespace dlcost {
 namespace {
 
 constexpr double kNameShare = 0.5;  // of the rows must carry a node's name to join by name
 
-template <typename T>
-void Sum(std::optional<T>& into, const std::optional<T>& what) {
-  if (what) into = into ? *into + *what : *what;
-}
-
-std::optional<double> Times(std::optional<double> value, double factor) {
-  return value ? std::optional(*value * factor) : std::nullopt;
-}
-
-std::optional<double> ValueOf(const MeasuredKernel& kernel, Metric metric) {
-  const Counter* counter = kernel.Find(metric);
-  return counter ? std::optional(counter->value) : std::nullopt;
-}
-
-std::string WhyUnmatched(const MeasuredKernel& kernel, KernelFamily family) {
-  if (kernel.kind == MeasuredKind::kCopy) return "copy or fill of memory: no operator's work";
-  switch (family) {
-    case KernelFamily::kDropout:
-      return "dropout: the model ran in training mode";
-    case KernelFamily::kRandom:
-      return "random numbers: no operator makes them here";
-    case KernelFamily::kFill:
-      return "fills memory: no operator's work";
-    case KernelFamily::kLayout:
-      return "layout change that the runtime inserted";
-    case KernelFamily::kUnknown:
-      return "its name tells nothing and nothing is left for its place";
-    default:
-      return "the model has no " + std::string(Name(family)) + " operator left for its place";
-  }
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
 class Joiner {
  public:
-  Joiner(const Report& report, const Measurement& measurement)
-      : report_(report), measurement_(measurement) {
+  Joiner(const Report& report, const Measurement& measurement, const std::optional<Device>& device,
+         std::optional<std::int64_t> runs)
+      : report_(report),
+        measurement_(measurement),
+        device_(device),
+        wanted_(runs),
+        slots_(SlotsOf(report)),
+        names_(report),
+        tally_(report) {
     joined_.kernels.resize(report.kernels.size());
-    counted_ = {Metric::kFlops, Metric::kFlopsF32};  // narrow types accumulate in fp32
-    for (const Work::Entry& entry : report.totals.work.entries()) {
-      if (entry.dtype == DType::kFloat16 || entry.dtype == DType::kBfloat16) {
-        counted_.insert(Metric::kFlopsF16);
-      }
-      if (entry.dtype == DType::kFloat64) counted_.insert(Metric::kFlopsF64);
-    }
+    for (std::size_t s = 0; s < slots_.size(); ++s) slot_of_.emplace(slots_[s].kernel, s);
   }
 
   Joined Run() {
     SelectRows();
-    NodeNames names(report_);
+    CountNames();
     std::size_t named = 0, folded = 0;
     for (const MeasuredKernel& kernel : rows_) {
-      named += names.Find(kernel.op).has_value();
+      named += NameOf(kernel).has_value();
       folded += kernel.launches > 1 && !kernel.start;
     }
+    // VTune's functions stand in the order of their time, and how often they ran is not told.
+    const bool sums = measurement_.format == "vtune";
     if (!rows_.empty() &&
         static_cast<double>(named) >= kNameShare * static_cast<double>(rows_.size())) {
-      JoinByName(names);
-    } else if (folded > 0) {
-      JoinByFamily();
+      JoinByName();
+    } else if (folded > 0 || sums) {
+      JoinSums(sums);
     } else {
       JoinInOrder();
     }
-    if (foreign_types_) {
+    if (tally_.foreign_types()) {
       joined_.notes.push_back(
           "FLOPs of types that the model does not compute in are left out: such "
           "instructions move constants and compute sizes");
@@ -111,107 +92,170 @@ class Joiner {
       joined_.notes.push_back(fmt::format("{} host calls left out: only kernels count", calls));
   }
 
-  // FLOPs of the types that the model computes in. Kernels of other types execute a few of them all
-  // the same: HFMA2 moves constants, fp64 computes sizes.
-  std::optional<double> VectorFlops(const MeasuredKernel& kernel) {
-    std::optional<double> sum;
-    for (const Counter& counter : kernel.counters) {
-      if (counted_.contains(counter.metric)) {
-        Sum(sum, std::optional(counter.value));
-      } else if ((counter.metric == Metric::kFlopsF16 || counter.metric == Metric::kFlopsF64) &&
-                 counter.value > 0) {
-        foreign_types_ = true;
+  // The node that the row names: by its operator, or by the innermost range around it that names
+  // one.
+  std::optional<NodeNames::Match> NameOf(const MeasuredKernel& kernel) const {
+    if (auto match = names_.Find(kernel.op)) return match;
+    for (auto range = kernel.scope.rbegin(); range != kernel.scope.rend(); ++range) {
+      if (auto match = names_.Find(*range)) {
+        match->how += " of a range around it";
+        return match;
       }
     }
-    return sum;
+    return std::nullopt;
   }
 
-  void Add(Measured& to, const MeasuredKernel& kernel, double launches) {
-    if (std::find(to.names.begin(), to.names.end(), kernel.name) == to.names.end()) {
-      to.names.push_back(kernel.name);
-    }
-    const KernelName name = ReadKernelName(kernel.name);
-    to.tensor |= name.tensor;
-    to.launches += launches;
-    Sum(to.vector_flops, Times(VectorFlops(kernel), launches));
-    Sum(to.tensor_flops, Times(ValueOf(kernel, Metric::kTensorFlops), launches));
-    Sum(to.tensor_instructions, Times(ValueOf(kernel, Metric::kTensorInstructions), launches));
-    Sum(to.dram_bytes, Times(kernel.DramBytes(), launches));
-    if (kernel.duration) {
-      const Seconds time = *kernel.duration * launches;
-      Sum(to.time, std::optional(time));
-      if (const auto occupancy = ValueOf(kernel, Metric::kOccupancy)) to.occupancy = occupancy;
-    } else if (const auto occupancy = ValueOf(kernel, Metric::kOccupancy)) {
-      to.occupancy = occupancy;
-    }
-  }
-
-  void AddUnmatched(const MeasuredKernel& kernel, double launches, std::string why) {
-    joined_.unmatched.push_back(
-        {kernel.name, std::move(why), launches,
-         kernel.duration ? std::optional(*kernel.duration * launches) : std::nullopt,
-         Times(VectorFlops(kernel), launches), Times(kernel.DramBytes(), launches)});
-  }
-
-  void JoinByName(const NodeNames& names) {
-    joined_.runs = std::max<std::int64_t>(measurement_.runs, 1);
+  // Names that rows carry, against the model's. Calls of PyTorch are no names of nodes.
+  void CountNames() {
+    std::map<std::string, bool> seen;
     for (const MeasuredKernel& kernel : rows_) {
+      if (kernel.op.empty() || kernel.op == kernel.op_type || IsForeign(kernel)) continue;
+      const auto match = NameOf(kernel);
+      if (!seen.emplace(kernel.op, true).second) continue;
+      if (!match) {
+        joined_.names.missing += !names_.MayBeInserted(kernel.op);
+        continue;
+      }
+      ++joined_.names.found;
+      const std::string& op = report_.kernels[match->kernel].op;
+      const bool own = match->how == "name" && report_.kernels[match->kernel].nodes.size() == 1;
+      const bool other = FindOperator("", kernel.op_type) && kernel.op_type != op;
+      joined_.names.other_type += own && other;
+    }
+  }
+
+  // How often the model ran in a file whose rows name nodes: what all their launches have in
+  // common.
+  std::int64_t RunsByName() {
+    if (wanted_) return joined_.runs_from = "told by --runs", *wanted_;
+    if (measurement_.runs > 0) return joined_.runs_from = "told by the file", measurement_.runs;
+    std::map<std::pair<std::size_t, std::string>, std::int64_t> launches;
+    for (const MeasuredKernel& kernel : rows_) {
+      if (const auto match = NameOf(kernel))
+        launches[{match->kernel, kernel.name}] += kernel.launches;
+    }
+    std::int64_t common = 0;
+    for (const auto& [key, count] : launches) common = std::gcd(common, count);
+    if (common > 1) joined_.runs_from = fmt::format("{} divides the launches of all nodes", common);
+    return std::max<std::int64_t>(common, 1);
+  }
+
+  void JoinByName() {
+    joined_.runs = RunsByName();
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      const MeasuredKernel& kernel = rows_[r];
       const double launches =
           static_cast<double>(kernel.launches) / static_cast<double>(joined_.runs);
-      if (const auto match = names.Find(kernel.op)) {
+      if (const auto match = NameOf(kernel)) {
         Measured& to = joined_.kernels[match->kernel];
-        Add(to, kernel, launches);
-        to.main = ReadKernelName(kernel.name);
+        const KernelName told = ToldBy(kernel);
+        const bool main = !IsProduct(to.main.family);
+        tally_.Add(to, kernel, launches, main && IsProduct(told.family));
+        if (main) to.main = told;
         to.joined_by = match->how;
         to.confidence = match->confidence;
       } else {
-        AddUnmatched(kernel, launches, names.WhyUnknown(kernel.op));
+        std::string why = IsForeign(kernel) ? WhyUnmatched(kernel, ToldBy(kernel).family)
+                                            : names_.WhyUnknown(kernel.op);
+        joined_.unmatched.push_back(tally_.Unmatched(kernel, launches, std::move(why)));
       }
     }
   }
 
-  bool Launched(std::size_t k) const { return report_.kernels[k].launches > Count(0); }
+  static bool IsForeign(const MeasuredKernel& kernel) {
+    const KernelFamily family = ToldBy(kernel).family;
+    return family == KernelFamily::kCommunication || family == KernelFamily::kFill ||
+           family == KernelFamily::kRandom || family == KernelFamily::kDropout;
+  }
 
-  // Vector FLOPs that a counter should see.
-  std::optional<double> Predicted(std::size_t k) const {
-    const KernelRow& kernel = report_.kernels[k];
-    return kernel.executed == Flops() ? std::nullopt : std::optional(kernel.executed.AsDouble());
+  void JoinSums(bool launches_told) {
+    std::vector<FoldedRow> rows;
+    for (const MeasuredKernel& kernel : rows_) {
+      const KernelName told = ToldBy(kernel);
+      const auto launches = static_cast<double>(kernel.launches);
+      FoldedRow row;
+      row.launches = launches_told ? 0 : kernel.launches;
+      row.product = IsProduct(told.family);
+      const auto flops = tally_.VectorFlops(kernel);
+      if (flops && !told.tensor) row.flops = *flops * launches;
+      if (kernel.duration) row.seconds = kernel.duration->value() * launches;
+      rows.push_back(row);
+    }
+    RunCount count = InferRuns(rows, slots_);
+    if (wanted_) {
+      count = {*wanted_, "told by --runs"};
+    } else if (measurement_.runs > 0) {
+      count = {measurement_.runs, "told by the file"};
+    }
+    joined_.runs = count.runs;
+    joined_.runs_from = count.from;
+    joined_.runs_by_work = count.by_work;
+    JoinFolded(report_, slots_, rows_, device_, count.runs, tally_, joined_);
+    joined_.notes.push_back(
+        "the file folds launches by kernel name: rows are sums over operators where these cannot "
+        "be told apart; a trace (one row per launch) tells them apart");
   }
 
   void JoinInOrder() {
-    std::vector<Slot> slots;
-    std::vector<std::size_t> kernel_of;
     std::int64_t products = 0;
-    for (std::size_t k = 0; k < report_.kernels.size(); ++k) {
-      if (!Launched(k)) continue;
-      const KernelRow& kernel = report_.kernels[k];
-      slots.push_back({kernel.op, FamilyOfOnnxOp(kernel.op), true, Predicted(k)});
-      kernel_of.push_back(k);
-      products += kernel.sums.macs > Macs(0);
-    }
-    Folded folded = FoldRuns(rows_, products);
+    for (const Slot& slot : slots_) products += IsProduct(slot.family);
+    const Folded folded = FoldRuns(rows_, products, wanted_);
     joined_.runs = folded.runs;
+    if (wanted_) {
+      joined_.runs_from = "told by --runs";
+    } else if (folded.runs > 1) {
+      joined_.runs_from = "the launches repeat so often";
+    }
     joined_.notes.insert(joined_.notes.end(), folded.notes.begin(), folded.notes.end());
     for (const MeasuredKernel& kernel : folded.before) {
-      AddUnmatched(kernel, 1, "launched before the first run: set-up");
+      joined_.unmatched.push_back(
+          tally_.Unmatched(kernel, 1, "launched before the first run: set-up"));
+      joined_.unmatched.back().before = true;
     }
     SetIdle(folded.kernels);
+    AlignRun(folded.kernels, joined_.kernels, true);
+    if (folded.apart.size() < 2) return;
+    std::vector<std::vector<Measured>> runs;
+    for (const std::vector<MeasuredKernel>& run : folded.apart) {
+      runs.emplace_back(report_.kernels.size());
+      AlignRun(run, runs.back(), false);
+    }
+    for (std::size_t k = 0; k < joined_.kernels.size(); ++k) TakeMedians(joined_.kernels[k], runs, k);
+  }
 
+  // The times and counts of a predicted kernel over runs that were joined one by one.
+  static void TakeMedians(Measured& to, const std::vector<std::vector<Measured>>& runs,
+                          std::size_t k) {
+    std::vector<double> times, flops;
+    for (const std::vector<Measured>& run : runs) {
+      if (run[k].time) times.push_back(run[k].time->value());
+      if (run[k].vector_flops) flops.push_back(*run[k].vector_flops);
+    }
+    if (to.time && !times.empty()) to.time = Seconds(Median(times));
+    if (to.vector_flops && !flops.empty()) to.vector_flops = Median(flops);
+  }
+
+  void AlignRun(const std::vector<MeasuredKernel>& kernels, std::vector<Measured>& into,
+                bool keep_rest) {
     std::vector<Item> items;
     std::vector<std::vector<std::size_t>> members;
-    MakeItems(folded.kernels, items, members);
-    const std::vector<Assignment> assignments = Align(slots, items);
+    MakeItems(kernels, items, members);
+    const std::vector<Assignment> assignments = Align(slots_, items);
     for (std::size_t i = 0; i < items.size(); ++i) {
       const Assignment& to = assignments[i];
       for (const std::size_t m : members[i]) {
-        const MeasuredKernel& kernel = folded.kernels[m];
+        const MeasuredKernel& kernel = kernels[m];
         if (to.slot < 0) {
-          AddUnmatched(kernel, 1, WhyUnmatched(kernel, items[i].family));
+          if (keep_rest) {
+            joined_.unmatched.push_back(
+                tally_.Unmatched(kernel, 1, WhyUnmatched(kernel, items[i].family)));
+          }
           continue;
         }
-        Measured& measured = joined_.kernels[kernel_of[static_cast<std::size_t>(to.slot)]];
-        Add(measured, kernel, 1);
-        if (to.main) Explain(measured, slots[static_cast<std::size_t>(to.slot)], items[i], kernel);
+        const Slot& slot = slots_[static_cast<std::size_t>(to.slot)];
+        Measured& measured = into[slot.kernel];
+        tally_.Add(measured, kernel, 1, to.main);
+        if (to.main) Explain(measured, slot, items[i], kernel);
       }
     }
   }
@@ -221,20 +265,29 @@ class Joiner {
                  std::vector<std::vector<std::size_t>>& members) {
     for (std::size_t k = 0; k < kernels.size(); ++k) {
       const MeasuredKernel& kernel = kernels[k];
-      const KernelName name = ReadKernelName(kernel.name);
+      const KernelName name = ToldBy(kernel);
       const bool same_call = k > 0 && kernel.call >= 0 && kernel.call == kernels[k - 1].call;
+      const std::optional<double> flops = tally_.VectorFlops(kernel);
       if (same_call) {
+        Item& item = items.back();
         members.back().push_back(k);
-        items.back().tensor |= name.tensor;
-        if (VectorFlops(kernel))
-          items.back().flops = items.back().flops.value_or(0) + *VectorFlops(kernel);
+        item.tensor |= name.tensor;
+        if (flops) item.flops = item.flops.value_or(0) + *flops;
+        if (kernel.duration) item.seconds = item.seconds.value_or(0) + kernel.duration->value();
         continue;
       }
       const KernelFamily of_call =
           kernel.call >= 0 ? FamilyOfCall(kernel.op) : KernelFamily::kUnknown;
-      items.push_back({kernel.call >= 0 ? kernel.op : kernel.name,
-                       of_call == KernelFamily::kUnknown ? name.family : of_call, name.tensor,
-                       VectorFlops(kernel)});
+      Item item{.name = kernel.call >= 0 ? kernel.op : kernel.name,
+                .family = of_call == KernelFamily::kUnknown ? name.family : of_call,
+                .tensor = name.tensor,
+                .flops = flops};
+      if (kernel.duration) item.seconds = kernel.duration->value();
+      if (const auto match = NameOf(kernel)) {
+        const auto slot = slot_of_.find(match->kernel);
+        if (slot != slot_of_.end()) item.named = static_cast<int>(slot->second);
+      }
+      items.push_back(std::move(item));
       members.push_back({k});
     }
   }
@@ -242,7 +295,7 @@ class Joiner {
   // How sure the alignment is of a main item.
   void Explain(Measured& measured, const Slot& slot, const Item& item,
                const MeasuredKernel& kernel) {
-    const KernelName name = ReadKernelName(kernel.name);
+    const KernelName name = ToldBy(kernel);
     const bool product =
         name.family == slot.family || measured.main.family == KernelFamily::kUnknown;
     if (product) measured.main = name;
@@ -250,9 +303,13 @@ class Joiner {
     const bool by_family = item.family == slot.family;
     measured.joined_by = by_call ? "launching call" : "order";
     measured.confidence = by_call ? 0.9 : 0.5;
+    if (item.named >= 0) {
+      measured.joined_by = "name of a range around it";
+      measured.confidence = 0.95;
+    }
     if (by_family) {
       measured.joined_by += ", family";
-      measured.confidence += by_call ? 0.05 : 0.25;
+      measured.confidence += measured.confidence > 0.5 ? 0.05 : 0.25;
     }
     if (item.flops && slot.flops && *slot.flops > 0 && !item.tensor) {
       const double difference = std::abs(*item.flops / *slot.flops - 1);
@@ -274,50 +331,23 @@ class Joiner {
     joined_.idle = Seconds(idle);
   }
 
-  void JoinByFamily() {
-    std::map<KernelFamily, std::size_t> group_of;
-    std::map<KernelFamily, std::vector<std::size_t>> slots;
-    for (std::size_t k = 0; k < report_.kernels.size(); ++k) {
-      if (Launched(k)) slots[FamilyOfOnnxOp(report_.kernels[k].op)].push_back(k);
-    }
-    for (const MeasuredKernel& kernel : rows_) {
-      const auto launches = static_cast<double>(kernel.launches);
-      KernelFamily family = ReadKernelName(kernel.name).family;
-      const bool around_product =
-          family == KernelFamily::kTransform || family == KernelFamily::kEpilogue;
-      if (around_product || (family == KernelFamily::kGemm && !slots.contains(family))) {
-        family = slots.contains(KernelFamily::kConvolution) ? KernelFamily::kConvolution
-                                                            : KernelFamily::kGemm;
-      }
-      const auto found = slots.find(family);
-      if (found == slots.end()) {
-        AddUnmatched(kernel, launches, WhyUnmatched(kernel, family));
-        continue;
-      }
-      const auto [group, added] = group_of.emplace(family, joined_.shared.size());
-      if (added) joined_.shared.push_back({std::string(Name(family)), found->second, {}});
-      Measured& to = joined_.shared[group->second].measured;
-      Add(to, kernel, launches);
-      to.joined_by = "family: the file folds launches by kernel name";
-      to.confidence = 0.3;
-    }
-    joined_.notes.push_back(
-        "the file folds launches by kernel name: rows are sums over operators of a "
-        "family, and over all runs in it; a trace (one row per launch) tells layers apart");
-  }
-
   const Report& report_;
   const Measurement& measurement_;
-  std::set<Metric> counted_;
-  bool foreign_types_ = false;
+  const std::optional<Device>& device_;
+  const std::optional<std::int64_t> wanted_;
+  const std::vector<Slot> slots_;
+  const NodeNames names_;
+  std::map<std::size_t, std::size_t> slot_of_;  // of a predicted kernel
+  Tally tally_;
   std::vector<MeasuredKernel> rows_;
   Joined joined_;
 };
 
 }  // namespace
 
-Joined Join(const Report& report, const Measurement& measurement) {
-  return Joiner(report, measurement).Run();
+Joined Join(const Report& report, const Measurement& measurement,
+            const std::optional<Device>& device, std::optional<std::int64_t> runs) {
+  return Joiner(report, measurement, device, runs).Run();
 }
 
 }  // namespace dlcost

@@ -4,11 +4,23 @@
 #include <string>
 #include <vector>
 
+#include "estimator/hardware/device.h"
 #include "estimator/profiles/kernel_name.h"
 #include "estimator/profiles/measurement.h"
 #include "estimator/report/report.h"
 
 namespace dlcost {
+
+// One kernel among those that were joined with a predicted one; per run of the model.
+struct MeasuredPart {
+  std::string name;
+  KernelName told;  // what its name tells
+  bool main = false;
+  double launches = 0;
+  std::optional<double> vector_flops, dram_bytes;
+  std::optional<Seconds> time;
+  std::vector<std::int64_t> lines;  // of the file, or numbers of its events
+};
 
 // What was measured for one predicted kernel, in one run of the model.
 struct Measured {
@@ -20,6 +32,7 @@ struct Measured {
   std::optional<Seconds> time;
   std::optional<double> occupancy;  // of the longest kernel
   std::vector<std::string> names;   // of the kernels, each once, in order
+  std::vector<MeasuredPart> parts;  // the same kernels, each name once
   KernelName main;                  // what the name of the main kernel tells
   bool tensor = false;              // one of them runs on the matrix pipe
   std::string joined_by;            // how, and how sure: "name", "order, family, FLOPs within 2 %"
@@ -33,6 +46,8 @@ struct UnmatchedKernel {
   double launches = 0;  // per run
   std::optional<Seconds> time;
   std::optional<double> vector_flops, dram_bytes;
+  KernelFamily family = KernelFamily::kUnknown;
+  bool before = false;  // launched before the first run
 };
 
 // One file held against the plan.
@@ -44,17 +59,31 @@ struct Joined {
     std::string ops;
     std::vector<std::size_t> kernels;  // indices into Report::kernels
     Measured measured;
+    // These kernels stand beside the products of the named ones: bias, activation, layout changes
+    // that the file does not tell apart. The predicted work is in other rows.
+    bool beside = false;
   };
   std::vector<Shared> shared;
   std::vector<UnmatchedKernel> unmatched;
   std::optional<Seconds> idle;  // between kernels of a run, where the file has their starts
   std::int64_t runs = 1;
+  // Names of nodes that its rows carry, each once; those that runtimes insert left out.
+  struct Names {
+    std::int64_t found = 0, missing = 0;
+    std::int64_t other_type = 0;  // of those found, with another operator type than the node's
+  };
+  Names names;
+  bool runs_by_work = false;  // `runs` is what makes measured and predicted work equal
+  std::string runs_from;  // how `runs` is known: "told by the file", "greatest common divisor ..."
   std::vector<std::string> notes;
 };
 
-// Joins by name where the rows carry names of nodes (ONNX Runtime, NVTX ranges, TensorFlow); else
-// in order, whole calls of the framework where the trace knows them, single kernels where not;
-// else, for tables without order, by family of operators.
-Joined Join(const Report& report, const Measurement& measurement);
+// Joins by name where the rows carry names of nodes (ONNX Runtime, NVTX ranges, annotations,
+// TensorFlow); else in order, whole calls of the framework where the trace knows them, single
+// kernels where not; else, for tables without order, by what the rows sum up to. `runs`: how often
+// the model ran in the file; without it that is inferred. Throws Error where the file cannot hold
+// so many runs.
+Joined Join(const Report& report, const Measurement& measurement,
+            const std::optional<Device>& device, std::optional<std::int64_t> runs = std::nullopt);
 
 }  // namespace dlcost

@@ -7,6 +7,8 @@
 namespace dlcost {
 namespace {
 
+constexpr const char* kNoNode = "no node of the model has this name";
+
 // "/conv1/Conv" and "conv1/Conv" are the same to those who write ranges by hand.
 std::string Plain(std::string_view name) {
   while (name.starts_with('/')) name.remove_prefix(1);
@@ -66,6 +68,10 @@ std::optional<NodeNames::Match> NodeNames::Find(const std::string& name) const {
   return std::nullopt;
 }
 
+bool NodeNames::MayBeInserted(const std::string& name) const {
+  return WhyUnknown(name) != kNoNode;
+}
+
 std::string NodeNames::WhyUnknown(const std::string& name) const {
   if (name.empty()) return "no range or operator around it";
   const std::string lower = Lower(name);
@@ -74,7 +80,7 @@ std::string NodeNames::WhyUnknown(const std::string& name) const {
   if (Contains(lower, "memcpy")) return "copy that the runtime inserted";
   if (Contains(lower, "cast")) return "cast that the runtime inserted";
   if (Contains(lower, "fus")) return "fused by the runtime under a name of its own";
-  return "no node of the model has this name";
+  return kNoNode;
 }
 
 }  // namespace dlcost

@@ -21,6 +21,9 @@ class NodeNames {
     double confidence;
   };
   std::optional<Match> Find(const std::string& name) const;
+  // Whether a name that is not found is one that runtimes give to what they insert: copies, casts,
+  // layout changes, fused nodes.
+  bool MayBeInserted(const std::string& name) const;
   // Why a name that is not found is not there.
   std::string WhyUnknown(const std::string& name) const;
 

@@ -97,6 +97,8 @@ std::string_view Name(KernelFamily family) {
       return "random numbers";
     case KernelFamily::kFill:
       return "fill";
+    case KernelFamily::kCommunication:
+      return "communication";
   }
   return "";
 }

@@ -28,6 +28,7 @@ enum class KernelFamily {
   kQuantize,
   kRandom,
   kFill,
+  kCommunication,  // between devices: NCCL, RCCL, Horovod
 };
 std::string_view Name(KernelFamily family);  // "convolution", "matrix product", ...
 

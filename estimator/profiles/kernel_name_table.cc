@@ -8,6 +8,13 @@ using enum KernelFamily;
 // Names seen in profiles of cuDNN 5 to 9, cuBLAS 8 to 12, PyTorch, TensorFlow, TensorRT, MIOpen and
 // Tensile; all in lower case. More specific rules stand before more general ones.
 constexpr KernelNameRule kRules[] = {
+    // Between devices; their names hold the operation and the type ("AllReduce_Sum_f32")
+    {"nccl", "", "NCCL", kCommunication, "", false},
+    {"rccl", "", "RCCL", kCommunication, "", false},
+    {"horovod", "", "Horovod", kCommunication, "", false},
+    {"nvshmem", "", "NVSHMEM", kCommunication, "", false},
+    {"allreduce", "", "", kCommunication, "", false},
+    {"all_reduce", "", "", kCommunication, "", false},
     // Attention
     {"flash_fwd", "", "FlashAttention", kAttention, "fused attention", true},
     {"flash_bwd", "", "FlashAttention", kAttention, "fused attention, backward", true},
@@ -27,6 +34,8 @@ constexpr KernelNameRule kRules[] = {
     {"flip_filter", "", "cuDNN", kTransform, "filter transform", false},
     {"transpose_readwrite_alignment_kernel", "", "cuDNN", kLayout, "", false},
     {"computeoffsetskernel", "", "cuDNN", kTransform, "implicit GEMM offsets", false},
+    {"computeboffsetskernel", "", "cuDNN", kTransform, "implicit GEMM offsets", false},
+    {"gemm::setoutputkernel", "", "cuDNN", kFill, "output of a split product", false},
     {"compute_gemm_pointers", "", "cuDNN", kTransform, "matrix pointers", false},
     {"cudnn::gemm::computeoffsets", "", "cuDNN", kTransform, "implicit GEMM offsets", false},
     {"nchwtonhwc", "", "cuDNN", kLayout, "NCHW to NHWC", false},
@@ -163,6 +172,8 @@ constexpr KernelNameRule kRules[] = {
     {"activation_fw", "", "cuDNN", kElementwise, "activation", false},
     {"miopenneuron", "", "MIOpen", kElementwise, "activation", false},
     {"biasnhwc", "", "TensorFlow", kElementwise, "bias", false},
+    {"biasnchw", "", "TensorFlow", kElementwise, "bias", false},
+    {"swapdimension", "", "TensorFlow", kLayout, "transposition", false},
     {"bias_add", "", "", kElementwise, "bias", false},
     {"generatedwrapper", "", "TensorRT", kElementwise, "", false},
     {"pointwise", "", "", kElementwise, "", false},

@@ -1,0 +1,369 @@
+#include "estimator/compare/belief.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "estimator/compare/as_run.h"
+#include "estimator/compare/op_family.h"
+#include "estimator/compare/shape_text.h"
+#include "estimator/profiles/text.h"
+
+namespace dlcost {
+namespace {
+
+using enum KernelFamily;
+
+// Nine files of ten that people try are of other programs than the model at hand.
+constexpr double kPrior = -2;
+
+// A line through points (x, y), constant beyond the first and the last.
+double Along(double x, std::initializer_list<std::pair<double, double>> points) {
+  const std::pair<double, double>* last = points.begin();
+  for (const auto& point : points) {
+    if (x <= point.first) {
+      if (point.first <= last->first) return point.second;
+      const double share = (x - last->first) / (point.first - last->first);
+      return last->second + share * (point.second - last->second);
+    }
+    last = &point;
+  }
+  return last->second;
+}
+
+// Kernels around a model's own that any program may launch.
+bool MayBeForeign(KernelFamily family) {
+  return family == kCommunication || family == kFill || family == kRandom || family == kDropout ||
+         family == kLayout;
+}
+
+class Believer {
+ public:
+  Believer(const Report& report, const Joined& joined, const std::optional<Device>& device)
+      : report_(report), joined_(joined), device_(device), slots_(SlotsOf(report)) {}
+
+  Belief Run() {
+    Add(kPrior, "files of other programs are common");
+    Count();
+    Names();
+    Products();
+    Markers();
+    Shapes();
+    Flops();
+    Streams();
+    Times();
+    Rest();
+    return std::move(belief_);
+  }
+
+ private:
+  void Add(double bits, std::string text) { belief_.clues.push_back({bits, std::move(text)}); }
+
+  struct Found {
+    double model = 0;   // operators
+    double joined = 0;  // of these
+    double over = 0;    // launches per run that no operator wants
+  };
+
+  void Count() {
+    std::map<std::size_t, KernelFamily> family;
+    for (const Slot& slot : slots_) {
+      family[slot.kernel] = slot.family;
+      found_[slot.family].model += 1;
+    }
+    for (const Slot& slot : slots_) {
+      const Measured& measured = joined_.kernels[slot.kernel];
+      if (!measured.any()) continue;
+      // A kernel whose name tells nothing counts for half.
+      const bool named_node = measured.joined_by.starts_with("name");
+      const bool told = named_node || measured.main.family != kUnknown;
+      found_[slot.family].joined += told ? 1 : 0.5;
+    }
+    for (const Joined::Shared& group : joined_.shared) {
+      if (group.beside) continue;
+      double launches = 0;
+      for (const MeasuredPart& part : group.measured.parts) launches += part.main ? part.launches : 0;
+      bool several = false;
+      std::map<KernelFamily, double> slots;
+      for (const std::size_t k : group.kernels) {
+        slots[family[k]] += 1;
+        several |= family[k] == kRecurrent || family[k] == kAttention;
+      }
+      const auto all = static_cast<double>(group.kernels.size());
+      const double share = std::min(1.0, launches / all);
+      for (const auto& [of, count] : slots) {
+        found_[of].joined += share * count;
+        if (!several && launches > all) found_[of].over += (launches - all) * count / all;
+      }
+    }
+    for (const UnmatchedKernel& kernel : joined_.unmatched) {
+      if (!kernel.before) found_[kernel.family].over += kernel.launches;
+    }
+  }
+
+  void Names() {
+    const auto found = static_cast<double>(joined_.names.found);
+    const auto missing = static_cast<double>(joined_.names.missing);
+    if (found == 0) return;
+    const double share = found / (found + missing);
+    Add((share - 0.55) * 26 * std::min(1.0, (found + missing) / 4),
+        fmt::format("{} of {} names in it are nodes of the model", joined_.names.found,
+                    joined_.names.found + joined_.names.missing));
+    if (joined_.names.other_type > 0) {
+      Add(-std::min(12.0, 3.0 * static_cast<double>(joined_.names.other_type)),
+          fmt::format("{} nodes have another operator type there", joined_.names.other_type));
+    }
+  }
+
+  void Products() {
+    Found sum;
+    for (const auto& [family, found] : found_) {
+      if (!IsProduct(family)) continue;
+      sum.model += found.model;
+      sum.joined += found.joined;
+      sum.over += found.over;
+    }
+    if (sum.model + sum.over == 0) return;
+    const double share = sum.joined / (sum.model + sum.over);
+    double bits = Along(share, {{0, -10}, {0.5, -5}, {0.8, -1}, {0.9, 1},
+                                {1, 1 + 0.7 * std::log2(1 + sum.model)}});
+    // A part of a run: all of it is in the model, but not all of the model in it.
+    const bool part = sum.joined > 0 && sum.over < 0.05 * sum.joined;
+    if (part) bits = std::max(bits, -3.0);
+    Add(bits, fmt::format("{:.4g} of the model's {:.4g} convolutions and products were found, {:.4g} "
+                          "launches of others were not",
+                          sum.joined, sum.model, sum.over));
+    if (joined_.names.found > 0) Holes();
+  }
+
+  // Products between the first and the last that was found that were not.
+  void Holes() {
+    std::vector<bool> found;
+    for (const Slot& slot : slots_) {
+      if (IsProduct(slot.family)) found.push_back(joined_.kernels[slot.kernel].any());
+    }
+    const auto first = std::find(found.begin(), found.end(), true);
+    const auto last = std::find(found.rbegin(), found.rend(), true).base();
+    if (first >= last) return;
+    const auto holes = static_cast<double>(std::count(first, last, false));
+    const double share = holes / static_cast<double>(last - first);
+    if (share > 0.2) {
+      Add(-60 * (share - 0.2),
+          fmt::format("{:.0f} products of the model are missing between those that were found",
+                      holes));
+    }
+  }
+
+  // Operators that networks differ in.
+  void Markers() {
+    Found sum;
+    for (const KernelFamily family : {kPooling, kSoftmax, kNormalization, kEmbedding}) {
+      sum.model += found_[family].model;
+      sum.joined += found_[family].joined;
+      sum.over += found_[family].over;
+    }
+    if (sum.model + sum.over < 2) return;
+    const double share = sum.joined / (sum.model + sum.over);
+    Add(3 * (share - 0.5),
+        fmt::format("{:.4g} of the model's {:.4g} poolings, normalizations, softmaxes and gathers "
+                    "were found, {:.4g} others were not",
+                    sum.joined, sum.model, sum.over));
+  }
+
+  void Shapes() {
+    int fits = 0, others = 0;
+    for (const Slot& slot : slots_) {
+      for (const std::string& name : joined_.kernels[slot.kernel].names) {
+        const auto shape = SpellsShapeOf(name, report_.kernels[slot.kernel].nest);
+        if (!shape) continue;
+        (*shape ? fits : others) += 1;
+      }
+    }
+    if (fits + others == 0) return;
+    const double bits = 6.0 * fits - 6.0 * others;
+    Add(std::clamp(bits, -12.0, 12.0),
+        fmt::format("{} of {} shapes in its names are the model's", fits, fits + others));
+  }
+
+  // log2 of measured over the closest executed work that the kernel may have; nothing where the
+  // counters see no products.
+  std::optional<double> Distance(const Slot& slot) const {
+    const Measured& m = joined_.kernels[slot.kernel];
+    if (!m.any() || m.tensor || !m.vector_flops || !IsProduct(slot.family)) return std::nullopt;
+    std::optional<double> distance = FlopDistance(slot, m.vector_flops);
+    const KernelRow& kernel = report_.kernels[slot.kernel];
+    if (!distance || !device_ || !kernel.execution || m.main.family == kUnknown) return distance;
+    const double run =
+        ExecutionAsRun(kernel, m.main, *device_)->On(Pipe::kVector).flops().AsDouble();
+    if (run <= 0) return distance;
+    const double as_run = std::log2(*m.vector_flops / run);
+    return std::abs(as_run) < std::abs(*distance) ? as_run : distance;
+  }
+
+  void Flops() {
+    double bits = 0, rows = 0, near = 0;
+    const auto judge = [&](double distance, double weight) {
+      const double off = std::abs(distance);
+      bits += weight * Along(off, {{0.03, 2}, {0.06, 2}, {0.2, 1}, {0.5, 0}, {1, -0.7}, {2, -2}});
+      rows += weight;
+      near += off < 0.2 ? weight : 0;
+    };
+    for (const Slot& slot : slots_) {
+      if (const auto distance = Distance(slot)) judge(*distance, 1);
+    }
+    for (const Joined::Shared& group : joined_.shared) {
+      if (group.beside || joined_.runs_by_work || group.measured.tensor) continue;
+      double executed = 0, algorithmic = 0;
+      for (const std::size_t k : group.kernels) {
+        executed += report_.kernels[k].executed.AsDouble();
+        algorithmic += 2 * Macs(report_.kernels[k].sums.macs).count().AsDouble();
+      }
+      if (!group.measured.vector_flops || *group.measured.vector_flops <= 0 || algorithmic <= 0)
+        continue;
+      const double a = std::log2(*group.measured.vector_flops / executed);
+      const double b = std::log2(*group.measured.vector_flops / algorithmic);
+      judge(std::abs(a) < std::abs(b) ? a : b, 2);
+    }
+    if (rows == 0) return;
+    Add(bits / rows * std::min(rows, 6.0),
+        fmt::format("the counted FLOPs of {:.0f} of {:.0f} products are what the model's execute",
+                    near, rows));
+  }
+
+  // Bytes of operators that only stream data.
+  void Streams() {
+    double bits = 0, rows = 0, near = 0;
+    for (const Slot& slot : slots_) {
+      const Measured& m = joined_.kernels[slot.kernel];
+      const double predicted = report_.kernels[slot.kernel].sums.bytes().AsDouble();
+      if (!m.any() || IsProduct(slot.family) || !m.dram_bytes || predicted <= 0) continue;
+      if (*m.dram_bytes <= 0) continue;
+      const double off = std::abs(std::log2(*m.dram_bytes / predicted));
+      bits += Along(off, {{0.3, 1.5}, {0.6, 1}, {1, 0}, {2, -2}});
+      rows += 1;
+      near += off < 0.6 ? 1 : 0;
+    }
+    if (rows == 0) return;
+    Add(bits / rows * std::min(rows, 3.0),
+        fmt::format("{:.0f} of {:.0f} operators without products move what the model's move", near,
+                    rows));
+  }
+
+  void Times() {
+    std::vector<std::pair<double, double>> points;  // log2 of expected and measured
+    double rows = 0, below = 0;
+    for (const Slot& slot : slots_) {
+      const Measured& m = joined_.kernels[slot.kernel];
+      if (!m.any() || !m.time || !(m.time->value() > 0) || !slot.seconds || *slot.seconds <= 0)
+        continue;
+      const bool other_work = m.tensor || Contains(m.main.algorithm, "Winograd") ||
+                              Contains(m.main.algorithm, "FFT");
+      const double bound = report_.kernels[slot.kernel].sums.bound.value();
+      rows += 1;
+      below += !other_work && bound > 2e-6 && m.time->value() < 0.5 * bound;
+      if (IsProduct(slot.family))
+        points.emplace_back(std::log2(*slot.seconds), std::log2(m.time->value()));
+    }
+    for (const Joined::Shared& group : joined_.shared) {
+      if (group.beside || joined_.runs_by_work || !group.measured.time) continue;
+      double expected = 0;
+      for (const std::size_t k : group.kernels) {
+        const Sums& sums = report_.kernels[k].sums;
+        expected += (sums.expected ? *sums.expected : sums.bound).value();
+      }
+      if (expected > 0 && group.measured.time->value() > 0)
+        points.emplace_back(std::log2(expected), std::log2(group.measured.time->value()));
+    }
+    if (rows > 0 && below / rows > 0.3) {
+      Add(-12 * below / rows, fmt::format("{:.0f} of {:.0f} operators take less than half of what "
+                                          "the device needs for them at least",
+                                          below, rows));
+    }
+    if (points.empty()) return;
+    std::vector<double> off;
+    for (const auto& [expected, measured] : points) off.push_back(measured - expected);
+    std::sort(off.begin(), off.end());
+    const double pace = off[off.size() / 2];
+    Add(Along(std::abs(pace), {{1.3, 1}, {3, 0.5}, {5, 0}, {6, -3}, {10, -8}}),
+        fmt::format("its products take {:.3g} times what is expected of the model's",
+                    std::exp2(pace)));
+    Pattern(points);
+  }
+
+  // Whether long operators take long.
+  void Pattern(const std::vector<std::pair<double, double>>& points) {
+    if (points.size() < 5) return;
+    double mean_x = 0, mean_y = 0, xx = 0, yy = 0, xy = 0;
+    const auto n = static_cast<double>(points.size());
+    for (const auto& [x, y] : points) mean_x += x / n, mean_y += y / n;
+    for (const auto& [x, y] : points) {
+      xx += (x - mean_x) * (x - mean_x);
+      yy += (y - mean_y) * (y - mean_y);
+      xy += (x - mean_x) * (y - mean_y);
+    }
+    if (std::sqrt(xx / n) < 0.3 || yy <= 0) return;  // all alike: nothing to see
+    const double correlation = xy / std::sqrt(xx * yy);
+    Add(Along(correlation, {{0.1, -5}, {0.4, -2}, {0.6, 0}, {0.8, 1.5}, {0.95, 3}}),
+        fmt::format("times of its products follow those expected with a correlation of {:.2f}",
+                    correlation));
+  }
+
+  // What the model has no place for.
+  void Rest() {
+    double joined = 0, rest = 0, joined_launches = 0, rest_launches = 0;
+    const auto add = [&](const Measured& m) {
+      joined += m.time ? m.time->value() : 0;
+      joined_launches += m.launches;
+    };
+    for (const Measured& m : joined_.kernels) add(m);
+    for (const Joined::Shared& group : joined_.shared) add(group.measured);
+    for (const UnmatchedKernel& kernel : joined_.unmatched) {
+      if (kernel.before || MayBeForeign(kernel.family)) continue;
+      rest += kernel.time ? kernel.time->value() : 0;
+      rest_launches += kernel.launches;
+    }
+    const bool timed = joined + rest > 0;
+    const double whole = timed ? joined + rest : joined_launches + rest_launches;
+    if (whole <= 0) {
+      Add(-20, "nothing in it belongs to the model");
+      return;
+    }
+    const double share = (timed ? rest : rest_launches) / whole;
+    Add(Along(share, {{0.1, 1}, {0.2, 0}, {0.5, -3}, {1, -8}}),
+        fmt::format("{:.0f} % of its {} belongs to no operator of the model", 100 * share,
+                    timed ? "time" : "launches"));
+  }
+
+  const Report& report_;
+  const Joined& joined_;
+  const std::optional<Device>& device_;
+  const std::vector<Slot> slots_;
+  std::map<KernelFamily, Found> found_;
+  Belief belief_;
+};
+
+}  // namespace
+
+double Belief::bits() const {
+  double sum = 0;
+  for (const Clue& clue : clues) sum += clue.bits;
+  return sum;
+}
+
+std::vector<std::string> Belief::Against() const {
+  std::vector<Clue> sorted = clues;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Clue& a, const Clue& b) { return a.bits < b.bits; });
+  std::vector<std::string> texts;
+  for (const Clue& clue : sorted) {
+    if (clue.bits < 0 && texts.size() < 3 && clue.text != clues.front().text)
+      texts.push_back(clue.text);
+  }
+  return texts;
+}
+
+Belief Believe(const Report& report, const Joined& joined, const std::optional<Device>& device) {
+  return Believer(report, joined, device).Run();
+}
+
+}  // namespace dlcost

@@ -1,0 +1,133 @@
+#include "estimator/compare/runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "estimator/compare/op_family.h"
+#include "estimator/core/integer.h"
+
+namespace dlcost {
+namespace {
+
+constexpr std::int64_t kMostRuns = 100'000'000;
+
+// What one run needs.
+struct OneRun {
+  double flops = 0, algorithmic = 0, seconds = 0, products = 0;
+  bool several = false;  // operators that launch an unknown number of products
+};
+
+OneRun OneRunOf(const std::vector<Slot>& slots) {
+  OneRun one;
+  for (const Slot& slot : slots) {
+    one.seconds += slot.seconds.value_or(0);
+    if (!IsProduct(slot.family)) continue;
+    one.flops += slot.flops.value_or(0);
+    one.algorithmic += slot.algorithmic.value_or(0);
+    one.products += 1;
+    one.several |= slot.several;
+  }
+  return one;
+}
+
+struct AllRuns {
+  double flops = 0, seconds = 0, launches = 0;
+};
+
+// How far the logarithm of a value is from that of what it should be.
+double Off(double value, double should) { return std::abs(std::log2(value / should)); }
+
+double FlopsOff(double flops, const OneRun& one) {
+  double off = 64;
+  if (one.flops > 0) off = std::min(off, Off(flops, one.flops));
+  if (one.algorithmic > 0) off = std::min(off, Off(flops, one.algorithmic));
+  return off;
+}
+
+void AddDivisors(std::int64_t number, std::set<std::int64_t>& divisors) {
+  for (std::int64_t d = 1; d * d <= number && d < 100'000; ++d) {
+    if (number % d != 0) continue;
+    divisors.insert(d);
+    divisors.insert(number / d);
+  }
+}
+
+// Without launches: as many runs as the work, or the time, makes up.
+RunCount FromWork(const AllRuns& all, const OneRun& one) {
+  const auto rounded = [](double ratio) {
+    return ratio < 1.5 ? 1 : RoundToInteger(std::min(ratio, static_cast<double>(kMostRuns)));
+  };
+  if (all.flops > 0 && one.flops > 0) {
+    const std::int64_t runs = rounded(all.flops / one.flops);
+    return {runs, runs > 1 ? "its FLOPs over those of one run: the ratio of all FLOPs is 1 by that"
+                           : "its FLOPs are those of one run",
+            runs > 1};
+  }
+  if (all.seconds > 0 && one.seconds > 0) {
+    const std::int64_t runs = rounded(all.seconds / one.seconds);
+    return {runs, runs > 1 ? "its time over that expected of one run: the ratio of all time is 1 "
+                             "by that"
+                           : "its time is that of one run",
+            runs > 1};
+  }
+  return {1, "nothing tells how often"};
+}
+
+}  // namespace
+
+RunCount InferRuns(const std::vector<FoldedRow>& rows, const std::vector<Slot>& slots) {
+  const OneRun one = OneRunOf(slots);
+  const bool products =
+      std::any_of(rows.begin(), rows.end(), [](const FoldedRow& row) { return row.product; });
+  AllRuns all;
+  bool told = false;
+  std::set<std::int64_t> candidates = {1};
+  for (const FoldedRow& row : rows) {
+    if (row.product != products) continue;
+    all.flops += row.flops.value_or(0);
+    all.seconds += row.seconds.value_or(0);
+    all.launches += static_cast<double>(row.launches);
+    told |= row.launches > 0;
+    AddDivisors(row.launches, candidates);
+  }
+  if (!told) return FromWork(all, one);
+  double best_cost = 0, best_share = 0;
+  std::int64_t best = 0;
+  for (const std::int64_t runs : candidates) {
+    const auto count = static_cast<double>(runs);
+    double cost = 0, weight = 0, divisible = 0;
+    for (const FoldedRow& row : rows) {
+      if (row.product != products || row.launches == 0) continue;
+      const double share = all.flops > 0     ? row.flops.value_or(0) / all.flops
+                           : all.seconds > 0 ? row.seconds.value_or(0) / all.seconds
+                                             : static_cast<double>(row.launches) / all.launches;
+      weight += share;
+      if (row.launches % runs == 0) divisible += share;
+    }
+    const double share = weight > 0 ? divisible / weight : 0;
+    cost += 12 * (1 - share);
+    if (products && all.flops > 0) cost += 6 * FlopsOff(all.flops / count, one);
+    if (products && one.products > 0) {
+      cost += (one.several ? 0.3 : 3) * Off(all.launches / count, one.products);
+    } else if (!slots.empty()) {
+      cost += Off(all.launches / count, static_cast<double>(slots.size()));
+    }
+    if (all.seconds > 0 && one.seconds > 0) {
+      const double ratio = all.seconds / count / one.seconds;
+      cost += ratio < 0.5 ? 4 * Off(ratio, 0.5) : 0.5 * Off(ratio, 1);
+    }
+    if (best == 0 || cost < best_cost) {
+      best = runs;
+      best_cost = cost;
+      best_share = share;
+    }
+  }
+  if (best == 1) return {1, "launches, work and time are those of one run"};
+  return {best, best_share > 0.995
+                    ? fmt::format("{} divides the launches of {}", best,
+                                  products ? "all products" : "all kernels")
+                    : fmt::format("{} divides the launches of most products", best)};
+}
+
+}  // namespace dlcost

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimator/hardware/device.h"
+#include "estimator/profiles/kernel_name.h"
+#include "estimator/report/report.h"
+
+namespace dlcost {
+
+// A kernel that the model should launch, in execution order.
+struct Slot {
+  std::string op;  // ONNX operator that names it
+  KernelFamily family = KernelFamily::kUnknown;
+  bool follows = false;  // has a bias or fused neighbours, which other kernels may compute
+  std::optional<double> flops;    // predicted, executed as the library would choose
+  std::optional<double> seconds;  // expected time, or the bound where nothing is expected
+  std::size_t kernel = 0;         // index into Report::kernels
+  // What the mathematics needs, where that is another number: the other thing that a counter may
+  // come close to. Winograd executes half of it.
+  std::optional<double> algorithmic;
+  // Launches of products that it may own: 1, or more for recurrent cells (one per step, and one per
+  // part of the cell) and for attention (scores and values).
+  bool several = false;
+  std::vector<std::size_t> after;  // slots whose results it reads; sorted
+};
+
+// The kernels of a plan that launch something.
+std::vector<Slot> SlotsOf(const Report& report);
+
+// log2 of measured over the closest number of FLOPs that the slot may execute; nothing where
+// nothing is predicted or nothing was measured.
+std::optional<double> FlopDistance(const Slot& slot, std::optional<double> measured);
+
+}  // namespace dlcost
