@@ -53,7 +53,9 @@ std::string PartsOf(const CompareRow& row) {
 // "measured 101.7 % of what winograd F(2x2,3x3) executes"
 std::string OfExecuted(const CompareRow& row) {
   return fmt::format("measured {:.1f} % of what {} executes", 100 * *row.executed_ratio,
-                     row.execution ? row.execution->name : row.planned);
+                     row.execution          ? row.execution->name
+                     : row.planned.empty() ? std::string("their algorithm")
+                                           : row.planned);
 }
 
 // As many whole operations per output as were counted; "" where they are no whole number.

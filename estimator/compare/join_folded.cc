@@ -232,7 +232,7 @@ class FoldedJoiner {
       to.confidence = narrowed ? 0.8 : 0.3;
       for (const std::size_t s : row_slots_[r]) {
         worked_.insert(s);
-        algorithm_[s] = told_[r].algorithm;
+        algorithm_[s] += std::string(told_[r].algorithm) + "; ";
       }
     }
   }
@@ -243,7 +243,7 @@ class FoldedJoiner {
     for (const std::size_t s : worked_) {
       if (slots_[s].family == kConvolution) convolutions.push_back(s);
       products.push_back(s);
-      const std::string_view algorithm = algorithm_.at(s);
+      const std::string& algorithm = algorithm_.at(s);
       for (const std::string_view word : {"Winograd", "FFT", "implicit GEMM"}) {
         if (Contains(told.algorithm, word) && Contains(algorithm, word)) same.push_back(s);
       }
@@ -304,7 +304,7 @@ class FoldedJoiner {
   std::vector<bool> taken_;                          // slots that a row took for itself
   std::set<std::size_t> narrowed_;                   // rows
   std::set<std::size_t> worked_;                     // slots with products
-  std::map<std::size_t, std::string_view> algorithm_;
+  std::map<std::size_t, std::string> algorithm_;           // of all kernels of a slot
   std::map<std::pair<bool, std::vector<std::size_t>>, std::size_t> groups_;  // to joined_.shared
 };
 

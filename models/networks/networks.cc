@@ -43,7 +43,9 @@ std::vector<Entry> MakeEntries() {
                        std::vector<NetworkOption> options, auto build) {
     entries.push_back({{name, description, std::move(options)}, build});
   };
-  add("alexnet", "AlexNet, one column, 227x227", {Type()}, BuildAlexNet);
+  add("alexnet", "AlexNet, one column, 227x227",
+      {Size("conv4", 256, "channels of conv4"), Size("classes", 1000, "classes"), Type()},
+      BuildAlexNet);
   for (const char* name : {"resnet18", "resnet34"}) {
     add(name, "residual network of basic blocks, 224x224", {Norm(), Type()}, BuildResNet);
   }
