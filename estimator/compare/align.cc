@@ -164,6 +164,7 @@ std::vector<Assignment> Align(const std::vector<Slot>& slots, const std::vector<
   const std::optional<double> pace = PaceOf(slots, items, assignments);
   if (pace) assignments = Aligner(slots, items, pace).Run();
   Reorder(slots, items, pace, assignments);
+  Share(slots, items, assignments);
   return assignments;
 }
 

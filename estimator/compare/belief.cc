@@ -125,33 +125,34 @@ class Believer {
     }
     if (sum.model + sum.over == 0) return;
     const double share = sum.joined / (sum.model + sum.over);
-    double bits = Along(share, {{0, -10}, {0.5, -5}, {0.8, -1}, {0.9, 1},
+    double bits = Along(share, {{0, -10}, {0.5, -6}, {0.8, -3}, {0.9, 0},
                                 {1, 1 + 0.7 * std::log2(1 + sum.model)}});
-    // A part of a run: all of it is in the model, but not all of the model in it.
-    const bool part = sum.joined > 0 && sum.over < 0.05 * sum.joined;
+    // A part of a run: all of it is in the model, without holes, but not all of the model in it.
+    const double holes = Holes();
+    const bool part = sum.joined > 0 && sum.over < 0.05 * sum.joined && holes < 0.1;
     if (part) bits = std::max(bits, -3.0);
     Add(bits, fmt::format("{:.4g} of the model's {:.4g} convolutions and products were found, {:.4g} "
                           "launches of others were not",
                           sum.joined, sum.model, sum.over));
-    if (joined_.names.found > 0) Holes();
+    if (holes > 0.2) {
+      Add(-(joined_.names.found > 0 ? 60 : 30) * (holes - 0.2),
+          fmt::format("{:.0f} % of the model's products between those that were found are missing",
+                      100 * holes));
+    }
   }
 
-  // Products between the first and the last that was found that were not.
-  void Holes() {
+  // Share of the products between the first and the last that was found that were not. Zero where
+  // the file does not tell operators apart.
+  double Holes() const {
+    if (!joined_.shared.empty()) return 0;
     std::vector<bool> found;
     for (const Slot& slot : slots_) {
       if (IsProduct(slot.family)) found.push_back(joined_.kernels[slot.kernel].any());
     }
     const auto first = std::find(found.begin(), found.end(), true);
     const auto last = std::find(found.rbegin(), found.rend(), true).base();
-    if (first >= last) return;
-    const auto holes = static_cast<double>(std::count(first, last, false));
-    const double share = holes / static_cast<double>(last - first);
-    if (share > 0.2) {
-      Add(-60 * (share - 0.2),
-          fmt::format("{:.0f} products of the model are missing between those that were found",
-                      holes));
-    }
+    if (first >= last) return 0;
+    return static_cast<double>(std::count(first, last, false)) / static_cast<double>(last - first);
   }
 
   // Operators that networks differ in.
@@ -164,7 +165,8 @@ class Believer {
     }
     if (sum.model + sum.over < 2) return;
     const double share = sum.joined / (sum.model + sum.over);
-    Add(3 * (share - 0.5),
+    // None at all: their names may tell nothing.
+    Add(sum.joined + sum.over == 0 ? -0.5 : 3 * (share - 0.5),
         fmt::format("{:.4g} of the model's {:.4g} poolings, normalizations, softmaxes and gathers "
                     "were found, {:.4g} others were not",
                     sum.joined, sum.model, sum.over));
@@ -204,7 +206,10 @@ class Believer {
     double bits = 0, rows = 0, near = 0;
     const auto judge = [&](double distance, double weight) {
       const double off = std::abs(distance);
-      bits += weight * Along(off, {{0.03, 2}, {0.06, 2}, {0.2, 1}, {0.5, 0}, {1, -0.7}, {2, -2}});
+      // Sums over operators average out what single ones execute beside the mathematics.
+      const double alone = Along(off, {{0.06, 2}, {0.2, 1}, {0.5, 0}, {1, -0.7}, {2, -2}});
+      const double sum = Along(off, {{0.06, 2}, {0.2, 1}, {0.5, -1}, {1, -3}, {2, -4}});
+      bits += weight * (weight > 1 ? sum : alone);
       rows += weight;
       near += off < 0.2 ? weight : 0;
     };
@@ -252,6 +257,7 @@ class Believer {
   void Times() {
     std::vector<std::pair<double, double>> points;  // log2 of expected and measured
     double rows = 0, below = 0;
+    bool tensor = false;
     for (const Slot& slot : slots_) {
       const Measured& m = joined_.kernels[slot.kernel];
       if (!m.any() || !m.time || !(m.time->value() > 0) || !slot.seconds || *slot.seconds <= 0)
@@ -260,12 +266,14 @@ class Believer {
                               Contains(m.main.algorithm, "FFT");
       const double bound = report_.kernels[slot.kernel].sums.bound.value();
       rows += 1;
+      tensor |= m.tensor;
       below += !other_work && bound > 2e-6 && m.time->value() < 0.5 * bound;
       if (IsProduct(slot.family))
         points.emplace_back(std::log2(*slot.seconds), std::log2(m.time->value()));
     }
     for (const Joined::Shared& group : joined_.shared) {
       if (group.beside || joined_.runs_by_work || !group.measured.time) continue;
+      tensor |= group.measured.tensor;
       double expected = 0;
       for (const std::size_t k : group.kernels) {
         const Sums& sums = report_.kernels[k].sums;
@@ -284,7 +292,11 @@ class Believer {
     for (const auto& [expected, measured] : points) off.push_back(measured - expected);
     std::sort(off.begin(), off.end());
     const double pace = off[off.size() / 2];
-    Add(Along(std::abs(pace), {{1.3, 1}, {3, 0.5}, {5, 0}, {6, -3}, {10, -8}}),
+    // Nothing is much faster than a good kernel, but on another unit.
+    const double bits = pace < 0 && tensor ? 0
+                        : pace < 0 ? Along(pace, {{-2, -6}, {-1.2, -3}, {-0.7, 0}, {0, 1}})
+                                   : Along(pace, {{1.3, 1}, {3, 0.5}, {5, 0}, {6, -3}, {10, -8}});
+    Add(bits,
         fmt::format("its products take {:.3g} times what is expected of the model's",
                     std::exp2(pace)));
     Pattern(points);
@@ -319,8 +331,10 @@ class Believer {
     for (const Joined::Shared& group : joined_.shared) add(group.measured);
     for (const UnmatchedKernel& kernel : joined_.unmatched) {
       if (kernel.before || MayBeForeign(kernel.family)) continue;
-      rest += kernel.time ? kernel.time->value() : 0;
-      rest_launches += kernel.launches;
+      // One whose name tells nothing may well be the model's.
+      const double weight = kernel.family == kUnknown ? 0.5 : 1;
+      rest += weight * (kernel.time ? kernel.time->value() : 0);
+      rest_launches += weight * kernel.launches;
     }
     const bool timed = joined + rest > 0;
     const double whole = timed ? joined + rest : joined_launches + rest_launches;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "estimator/compare/op_family.h"
+#include "estimator/compare/tally.h"
 #include "estimator/core/error.h"
 #include "estimator/profiles/kernel_name.h"
 
@@ -15,8 +16,15 @@ constexpr double kMismatches = 0.1;  // kernels of a run that may be called othe
 constexpr double kCoverage = 0.6;    // of the sequence that the runs must explain
 constexpr std::size_t kLongest = 100'000;  // launches; beyond, periods are not searched
 
-bool IsProduct(const MeasuredKernel& kernel) {
-  return IsProduct(ReadKernelName(kernel.name).family);
+// What a launch may be, by its name.
+struct Kind {
+  bool product = false;  // certainly
+  bool unknown = false;  // perhaps
+};
+
+Kind KindOf(const MeasuredKernel& kernel) {
+  const KernelFamily family = ToldBy(kernel).family;
+  return {IsProduct(family), family == KernelFamily::kUnknown};
 }
 
 // How many launches at the end repeat what stood `period` before them, few mismatches forgiven. The
@@ -62,22 +70,29 @@ struct Period {
   std::size_t runs() const { return tail / length + 1; }
 };
 
-// The shortest period with about `products` of the launches that `counts` marks in it, or, with
-// `runs`, with which the sequence has so many runs.
-Period FindPeriod(const std::vector<int>& ids, const std::vector<bool>& counts,
-                  std::int64_t products, std::optional<std::int64_t> runs) {
+// The shortest period with about `products` of the launches that are products, or, with `runs`, with
+// which the sequence has so many runs.
+Period FindPeriod(const std::vector<int>& ids, const std::vector<Kind>& kinds, double products,
+                  std::optional<std::int64_t> runs) {
   const std::size_t n = ids.size();
-  std::vector<std::int64_t> before = {0};
-  for (const bool counted : counts) before.push_back(before.back() + counted);
+  std::vector<double> known = {0}, unknown = {0};
+  for (const Kind& kind : kinds) {
+    known.push_back(known.back() + kind.product);
+    unknown.push_back(unknown.back() + kind.unknown);
+  }
+  // log2 of how far the products of the last `period` launches are from those expected.
   const auto distance = [&](std::size_t period) {
-    return std::abs(before[n] - before[n - period] - products);
+    const double least = known[n] - known[n - period];
+    const double most = least + unknown[n] - unknown[n - period];
+    if (products <= 0) return std::log2(1 + least);
+    if (least > products) return std::log2(least / products);
+    return most < products ? std::log2(products / std::max(most, 0.5)) : 0;
   };
   Period best;
-  std::int64_t least = runs ? INT64_MAX : distance(n);
+  double least = runs ? HUGE_VAL : distance(n);
   for (std::size_t period = 1; 2 * period <= n; ++period) {
     // Cheap rejections first: most periods fail on their last launch or their number of products.
-    if (ids[n - 1] != ids[n - 1 - period]) continue;
-    if (!runs && distance(period) >= least) continue;
+    if (ids[n - 1] != ids[n - 1 - period] || distance(period) >= least) continue;
     const std::size_t repeated = RepeatedTail(ids, period);
     if (repeated == 0 ||
         static_cast<double>(repeated + period) < kCoverage * static_cast<double>(n)) {
@@ -85,7 +100,6 @@ Period FindPeriod(const std::vector<int>& ids, const std::vector<bool>& counts,
     }
     const Period found{period, repeated};
     if (runs && static_cast<std::int64_t>(found.runs()) != *runs) continue;
-    if (runs && distance(period) >= least) continue;
     best = found;
     least = distance(period);
   }
@@ -104,18 +118,29 @@ std::vector<int> Numbered(const std::vector<std::string>& names) {
 // Runs by their products alone: where other kernels ran between, those still repeat. Between the
 // last product of a run and the first of the next stand the end of the one and the beginning of the
 // other; as many launches belong to the end as follow the last product of all.
-bool CutByProducts(const std::vector<MeasuredKernel>& kernels, std::int64_t products,
-                   std::optional<std::int64_t> wanted, Folded& folded) {
+bool CutByProducts(const std::vector<MeasuredKernel>& kernels, const std::vector<Kind>& all_kinds,
+                   bool with_unknown, double products, std::optional<std::int64_t> wanted,
+                   Folded& folded) {
   std::vector<std::size_t> at;
   std::vector<std::string> names;
+  std::vector<Kind> kinds;
+  std::size_t unknown = 0;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    if (!IsProduct(kernels[i])) continue;
+    unknown += all_kinds[i].unknown;
+    if (!all_kinds[i].product && !(with_unknown && all_kinds[i].unknown)) continue;
     at.push_back(i);
     names.push_back(kernels[i].name);
+    kinds.push_back(all_kinds[i]);
   }
   if (at.size() < 2) return false;
-  const Period period =
-      FindPeriod(Numbered(names), std::vector<bool>(at.size(), true), products, wanted);
+  // Products whose names tell nothing are missing here, in every run as many.
+  if (!with_unknown) {
+    const double share = static_cast<double>(unknown) / static_cast<double>(at.size());
+    const double least = products / (1 + share);
+    products = std::clamp(static_cast<double>(at.size()), least, products);
+    if (static_cast<double>(at.size()) > products) products = least;
+  }
+  const Period period = FindPeriod(Numbered(names), kinds, products, wanted);
   if (period.length == 0) return false;
   const std::size_t runs = period.runs(), first = at.size() - runs * period.length;
   const std::size_t end = kernels.size() - 1 - at.back();
@@ -149,7 +174,7 @@ bool CutByProducts(const std::vector<MeasuredKernel>& kernels, std::int64_t prod
 
 }  // namespace
 
-Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, std::int64_t products,
+Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, double products,
                 std::optional<std::int64_t> runs) {
   const std::size_t n = kernels.size();
   Folded folded;
@@ -158,13 +183,17 @@ Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, std::int64_t product
     folded.notes.push_back(fmt::format("{} launches: too many to look for repeated runs", n));
   } else if (n > 0 && runs != 1) {
     std::vector<std::string> names;
-    std::vector<bool> counts;
+    std::vector<Kind> kinds;
     for (const MeasuredKernel& kernel : kernels) {
       names.push_back(kernel.name);
-      counts.push_back(IsProduct(kernel));
+      kinds.push_back(KindOf(kernel));
     }
-    period = FindPeriod(Numbered(names), counts, products, runs);
-    if (period.length == 0 && CutByProducts(kernels, products, runs, folded)) return folded;
+    period = FindPeriod(Numbered(names), kinds, products, runs);
+    if (period.length == 0) {
+      for (const bool with_unknown : {false, true}) {
+        if (CutByProducts(kernels, kinds, with_unknown, products, runs, folded)) return folded;
+      }
+    }
   }
   if (period.length == 0) {
     if (runs && *runs > 1) {

@@ -197,9 +197,7 @@ class Joiner {
   }
 
   void JoinInOrder() {
-    std::int64_t products = 0;
-    for (const Slot& slot : slots_) products += IsProduct(slot.family);
-    const Folded folded = FoldRuns(rows_, products, wanted_);
+    const Folded folded = FoldRuns(rows_, ProductsOf(slots_).planned, wanted_);
     joined_.runs = folded.runs;
     if (wanted_) {
       joined_.runs_from = "told by --runs";
@@ -263,18 +261,21 @@ class Joiner {
   // Kernels of one call of the framework belong together.
   void MakeItems(const std::vector<MeasuredKernel>& kernels, std::vector<Item>& items,
                  std::vector<std::vector<std::size_t>>& members) {
+    std::map<std::int64_t, std::size_t> of_calls;  // items
     for (std::size_t k = 0; k < kernels.size(); ++k) {
       const MeasuredKernel& kernel = kernels[k];
       const KernelName name = ToldBy(kernel);
-      const bool same_call = k > 0 && kernel.call >= 0 && kernel.call == kernels[k - 1].call;
       const std::optional<double> flops = tally_.VectorFlops(kernel);
-      if (same_call) {
-        Item& item = items.back();
-        members.back().push_back(k);
-        item.tensor |= name.tensor;
-        if (flops) item.flops = item.flops.value_or(0) + *flops;
-        if (kernel.duration) item.seconds = item.seconds.value_or(0) + kernel.duration->value();
-        continue;
+      if (kernel.call >= 0) {
+        const auto [call, added] = of_calls.emplace(kernel.call, items.size());
+        if (!added) {
+          Item& item = items[call->second];
+          members[call->second].push_back(k);
+          item.tensor |= name.tensor;
+          if (flops) item.flops = item.flops.value_or(0) + *flops;
+          if (kernel.duration) item.seconds = item.seconds.value_or(0) + kernel.duration->value();
+          continue;
+        }
       }
       const KernelFamily of_call =
           kernel.call >= 0 ? FamilyOfCall(kernel.op) : KernelFamily::kUnknown;

@@ -14,4 +14,10 @@ namespace dlcost {
 void Reorder(const std::vector<Slot>& slots, const std::vector<Item>& items,
              std::optional<double> pace, std::vector<Assignment>& assignments);
 
+// Gives neighbouring operators that own several products each (the layers of a recurrent network)
+// their shares of the items that all of them together were given: in order, by expected work, and
+// where the kernels' names begin anew. Order alone cannot tell where one ends and the next begins.
+void Share(const std::vector<Slot>& slots, const std::vector<Item>& items,
+           std::vector<Assignment>& assignments);
+
 }  // namespace dlcost

@@ -14,19 +14,18 @@ constexpr std::int64_t kMostRuns = 100'000'000;
 
 // What one run needs.
 struct OneRun {
-  double flops = 0, algorithmic = 0, seconds = 0, products = 0;
-  bool several = false;  // operators that launch an unknown number of products
+  double flops = 0, algorithmic = 0, seconds = 0;
+  ExpectedProducts products;
 };
 
 OneRun OneRunOf(const std::vector<Slot>& slots) {
   OneRun one;
+  one.products = ProductsOf(slots);
   for (const Slot& slot : slots) {
     one.seconds += slot.seconds.value_or(0);
     if (!IsProduct(slot.family)) continue;
     one.flops += slot.flops.value_or(0);
     one.algorithmic += slot.algorithmic.value_or(0);
-    one.products += 1;
-    one.several |= slot.several;
   }
   return one;
 }
@@ -34,6 +33,12 @@ OneRun OneRunOf(const std::vector<Slot>& slots) {
 struct AllRuns {
   double flops = 0, seconds = 0, launches = 0;
 };
+
+// The same to a range.
+double OffRange(double value, double least, double most) {
+  if (value < least) return std::log2(least / value);
+  return value > most ? std::log2(value / most) : 0;
+}
 
 // How far the logarithm of a value is from that of what it should be.
 double Off(double value, double should) { return std::abs(std::log2(value / should)); }
@@ -108,8 +113,10 @@ RunCount InferRuns(const std::vector<FoldedRow>& rows, const std::vector<Slot>& 
     const double share = weight > 0 ? divisible / weight : 0;
     cost += 12 * (1 - share);
     if (products && all.flops > 0) cost += 6 * FlopsOff(all.flops / count, one);
-    if (products && one.products > 0) {
-      cost += (one.several ? 0.3 : 3) * Off(all.launches / count, one.products);
+    if (products && one.products.planned > 0) {
+      const double each = all.launches / count;
+      cost += 3 * OffRange(each, one.products.least, one.products.most) +
+              0.3 * Off(each, one.products.planned);
     } else if (!slots.empty()) {
       cost += Off(all.launches / count, static_cast<double>(slots.size()));
     }

@@ -69,6 +69,15 @@ std::vector<Slot> SlotsOf(const Report& report) {
     slot.kernel = k;
     slot.several =
         slot.family == KernelFamily::kRecurrent || slot.family == KernelFamily::kAttention;
+    const double launches = kernel.launches.AsDouble();
+    slot.products = slot.most = IsProduct(slot.family) ? 1 : 0;
+    if (slot.family == KernelFamily::kRecurrent) {
+      // A product for all inputs, then a product and a cell per step.
+      slot.products = (launches + 1) / 2;
+      slot.most = 2 * launches;
+    } else if (slot.family == KernelFamily::kAttention) {
+      slot.most = 2;  // scores and values
+    }
     if (kernel.executed != Flops()) slot.flops = kernel.executed.AsDouble();
     if (kernel.sums.macs > Macs(0)) {
       slot.algorithmic = Flops(kernel.sums.macs.count() * 2).AsDouble();
@@ -84,6 +93,16 @@ std::vector<Slot> SlotsOf(const Report& report) {
     slots.push_back(std::move(slot));
   }
   return slots;
+}
+
+ExpectedProducts ProductsOf(const std::vector<Slot>& slots) {
+  ExpectedProducts expected;
+  for (const Slot& slot : slots) {
+    expected.planned += slot.products;
+    expected.least += slot.products > 0 ? 1 : 0;
+    expected.most += slot.most;
+  }
+  return expected;
 }
 
 std::optional<double> FlopDistance(const Slot& slot, std::optional<double> measured) {

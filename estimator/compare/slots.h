@@ -24,8 +24,16 @@ struct Slot {
   // Launches of products that it may own: 1, or more for recurrent cells (one per step, and one per
   // part of the cell) and for attention (scores and values).
   bool several = false;
+  double products = 1;              // of its launches that multiply, as planned; 0 without any
+  double most = 1;                  // that a library may launch
   std::vector<std::size_t> after;  // slots whose results it reads; sorted
 };
+
+// Launches of products that one run of the model should make: as planned, and at most.
+struct ExpectedProducts {
+  double planned = 0, least = 0, most = 0;
+};
+ExpectedProducts ProductsOf(const std::vector<Slot>& slots);
 
 // The kernels of a plan that launch something.
 std::vector<Slot> SlotsOf(const Report& report);
