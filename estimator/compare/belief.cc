@@ -193,13 +193,18 @@ class Believer {
     const Measured& m = joined_.kernels[slot.kernel];
     if (!m.any() || m.tensor || !m.vector_flops || !IsProduct(slot.family)) return std::nullopt;
     std::optional<double> distance = FlopDistance(slot, m.vector_flops);
-    const KernelRow& kernel = report_.kernels[slot.kernel];
-    if (!distance || !device_ || !kernel.execution || m.main.family == kUnknown) return distance;
-    const double run =
-        ExecutionAsRun(kernel, m.main, *device_)->On(Pipe::kVector).flops().AsDouble();
-    if (run <= 0) return distance;
+    // On the matrix pipe, perhaps: its name does not tell.
+    if (distance && m.main.family == kUnknown && *distance < -3) return std::nullopt;
+    const double run = AsRun(report_.kernels[slot.kernel], m.main);
+    if (!distance || run <= 0) return distance;
     const double as_run = std::log2(*m.vector_flops / run);
     return std::abs(as_run) < std::abs(*distance) ? as_run : distance;
+  }
+
+  // What it executes on the vector pipe with the algorithm that the kernel's name tells.
+  double AsRun(const KernelRow& kernel, const KernelName& name) const {
+    if (!device_ || !kernel.execution || name.family == kUnknown) return kernel.executed.AsDouble();
+    return ExecutionAsRun(kernel, name, *device_)->On(Pipe::kVector).flops().AsDouble();
   }
 
   void Flops() {
@@ -218,16 +223,18 @@ class Believer {
     }
     for (const Joined::Shared& group : joined_.shared) {
       if (group.beside || joined_.runs_by_work || group.measured.tensor) continue;
-      double executed = 0, algorithmic = 0;
+      double executed = 0, algorithmic = 0, as_run = 0;
       for (const std::size_t k : group.kernels) {
         executed += report_.kernels[k].executed.AsDouble();
+        as_run += AsRun(report_.kernels[k], group.measured.main);
         algorithmic += 2 * Macs(report_.kernels[k].sums.macs).count().AsDouble();
       }
       if (!group.measured.vector_flops || *group.measured.vector_flops <= 0 || algorithmic <= 0)
         continue;
-      const double a = std::log2(*group.measured.vector_flops / executed);
-      const double b = std::log2(*group.measured.vector_flops / algorithmic);
-      judge(std::abs(a) < std::abs(b) ? a : b, 2);
+      double off = 64;
+      for (const double work : {executed, algorithmic, as_run})
+        off = std::min(off, std::abs(std::log2(*group.measured.vector_flops / work)));
+      judge(off, 2);
     }
     if (rows == 0) return;
     Add(bits / rows * std::min(rows, 6.0),

@@ -20,17 +20,20 @@ int FlopScore(const Slot& slot, const Item& item) {
   if (item.tensor || slot.several) return 0;
   const std::optional<double> distance = FlopDistance(slot, item.flops);
   if (!distance) return 0;
+  // A kernel whose name tells nothing may run on the matrix pipe, which is in no FLOP counter.
+  if (item.family == kUnknown && *distance < -3) return 0;
   const double off = std::abs(*distance);
   return off > 2 ? -30 : RoundToInteger<int>(40 * (1 - off));
 }
 
-// Expected times err by a fifth, and by more for kernels that a model does not know: a factor of
-// two is no evidence either way.
+// Expected times err by a fifth, by more for kernels that a model does not know, and for kernels of
+// a shape all the same way: a factor of two is no evidence either way, and many weak ones together
+// must not outweigh one operator that would have to be missing.
 int TimeScore(const Slot& slot, const Item& item, std::optional<double> pace) {
   if (!pace || slot.several || !slot.seconds || !item.seconds) return 0;
   if (*slot.seconds <= 0 || *item.seconds <= 0) return 0;
   const double off = std::abs(std::log2(*item.seconds / *slot.seconds) - *pace);
-  return RoundToInteger<int>(15 * (1 - std::min(off, 3.0)));
+  return RoundToInteger<int>(6 * (1 - std::min(off, 3.0)));
 }
 
 // Pooling by maximum is not pooling by average.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "estimator/compare/op_family.h"
 #include "estimator/compare/tally.h"
@@ -18,8 +19,8 @@ constexpr std::size_t kLongest = 100'000;  // launches; beyond, periods are not 
 
 // What a launch may be, by its name.
 struct Kind {
-  bool product = false;  // certainly
-  bool unknown = false;  // perhaps
+  bool product = false;      // certainly
+  std::int64_t unknown = 0;  // launches that perhaps are, of this and up to the next
 };
 
 Kind KindOf(const MeasuredKernel& kernel) {
@@ -78,7 +79,7 @@ Period FindPeriod(const std::vector<int>& ids, const std::vector<Kind>& kinds, d
   std::vector<double> known = {0}, unknown = {0};
   for (const Kind& kind : kinds) {
     known.push_back(known.back() + kind.product);
-    unknown.push_back(unknown.back() + kind.unknown);
+    unknown.push_back(unknown.back() + static_cast<double>(kind.unknown));
   }
   // log2 of how far the products of the last `period` launches are from those expected.
   const auto distance = [&](std::size_t period) {
@@ -115,32 +116,50 @@ std::vector<int> Numbered(const std::vector<std::string>& names) {
   return ids;
 }
 
-// Runs by their products alone: where other kernels ran between, those still repeat. Between the
-// last product of a run and the first of the next stand the end of the one and the beginning of the
-// other; as many launches belong to the end as follow the last product of all.
-bool CutByProducts(const std::vector<MeasuredKernel>& kernels, const std::vector<Kind>& all_kinds,
-                   bool with_unknown, double products, std::optional<std::int64_t> wanted,
-                   Folded& folded) {
+// The launches that runs are told apart by: where they stand, under which names.
+struct Marks {
   std::vector<std::size_t> at;
   std::vector<std::string> names;
   std::vector<Kind> kinds;
-  std::size_t unknown = 0;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    unknown += all_kinds[i].unknown;
-    if (!all_kinds[i].product && !(with_unknown && all_kinds[i].unknown)) continue;
+
+  void Add(std::size_t i, const std::string& name, bool product) {
     at.push_back(i);
-    names.push_back(kernels[i].name);
-    kinds.push_back(all_kinds[i]);
+    names.push_back(name);
+    kinds.push_back({product, 0});
   }
+};
+
+// Products; `perhaps`: and kernels whose names tell nothing.
+Marks ProductMarks(const std::vector<MeasuredKernel>& kernels, const std::vector<Kind>& all,
+                   bool perhaps) {
+  Marks marks;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (all[i].product || (perhaps && all[i].unknown > 0))
+      marks.Add(i, kernels[i].name, all[i].product);
+    if (!marks.kinds.empty()) marks.kinds.back().unknown += all[i].unknown;
+  }
+  return marks;
+}
+
+// Calls of a framework that make products, each by its first kernel.
+Marks CallMarks(const std::vector<MeasuredKernel>& kernels) {
+  Marks marks;
+  std::set<std::int64_t> seen;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (kernels[i].call < 0 || !seen.insert(kernels[i].call).second) continue;
+    if (IsProduct(FamilyOfCall(kernels[i].op))) marks.Add(i, kernels[i].op, true);
+  }
+  return marks;
+}
+
+// Runs by their products alone: where other kernels ran between, those still repeat. Between the
+// last product of a run and the first of the next stand the end of the one and the beginning of the
+// other; as many launches belong to the end as follow the last product of all.
+bool CutBy(const std::vector<MeasuredKernel>& kernels, const Marks& marks, double products,
+           std::optional<std::int64_t> wanted, Folded& folded) {
+  const std::vector<std::size_t>& at = marks.at;
   if (at.size() < 2) return false;
-  // Products whose names tell nothing are missing here, in every run as many.
-  if (!with_unknown) {
-    const double share = static_cast<double>(unknown) / static_cast<double>(at.size());
-    const double least = products / (1 + share);
-    products = std::clamp(static_cast<double>(at.size()), least, products);
-    if (static_cast<double>(at.size()) > products) products = least;
-  }
-  const Period period = FindPeriod(Numbered(names), kinds, products, wanted);
+  const Period period = FindPeriod(Numbered(marks.names), marks.kinds, products, wanted);
   if (period.length == 0) return false;
   const std::size_t runs = period.runs(), first = at.size() - runs * period.length;
   const std::size_t end = kernels.size() - 1 - at.back();
@@ -174,7 +193,7 @@ bool CutByProducts(const std::vector<MeasuredKernel>& kernels, const std::vector
 
 }  // namespace
 
-Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, double products,
+Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, const ExpectedProducts& products,
                 std::optional<std::int64_t> runs) {
   const std::size_t n = kernels.size();
   Folded folded;
@@ -188,10 +207,15 @@ Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, double products,
       names.push_back(kernel.name);
       kinds.push_back(KindOf(kernel));
     }
-    period = FindPeriod(Numbered(names), kinds, products, runs);
+    period = FindPeriod(Numbered(names), kinds, products.planned, runs);
     if (period.length == 0) {
-      for (const bool with_unknown : {false, true}) {
-        if (CutByProducts(kernels, kinds, with_unknown, products, runs, folded)) return folded;
+      // Calls tell what is one product; without them, kernels.
+      const Marks calls = CallMarks(kernels);
+      if (CutBy(kernels, calls, products.least, runs, folded)) return folded;
+      for (const bool perhaps : {false, true}) {
+        if (!calls.at.empty()) break;
+        if (CutBy(kernels, ProductMarks(kernels, kinds, perhaps), products.planned, runs, folded))
+          return folded;
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "estimator/compare/slots.h"
 #include "estimator/profiles/measurement.h"
 
 namespace dlcost {
@@ -25,7 +26,7 @@ struct Folded {
 // (what the model needs; kernels whose names tell nothing may be some; layers that repeat within a run are thereby no runs). Where other kernels
 // ran between, the products alone are looked at. With several runs the first is warm-up and does
 // not count. With `runs` the sequence has to have so many: throws Error where it has not.
-Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, double products,
+Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, const ExpectedProducts& products,
                 std::optional<std::int64_t> runs = std::nullopt);
 
 }  // namespace dlcost

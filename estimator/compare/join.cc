@@ -197,7 +197,7 @@ class Joiner {
   }
 
   void JoinInOrder() {
-    const Folded folded = FoldRuns(rows_, ProductsOf(slots_).planned, wanted_);
+    const Folded folded = FoldRuns(rows_, ProductsOf(slots_), wanted_);
     joined_.runs = folded.runs;
     if (wanted_) {
       joined_.runs_from = "told by --runs";

@@ -59,9 +59,10 @@ class FoldedJoiner {
       told_.push_back(ToldBy(row));
       fused_attention_ |= told_.back().family == kAttention;
     }
+    FindPerhaps();
     Narrow();
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      if (row_slots_[r].empty()) row_slots_[r] = Left(told_[r].family);
+      if (row_slots_[r].empty()) row_slots_[r] = surely_[r] ? LeftProducts() : Left(told_[r].family);
     }
     Merge();
     AddProducts();
@@ -71,8 +72,24 @@ class FoldedJoiner {
  private:
   double Launches(std::size_t r) const { return static_cast<double>(rows_[r].launches) / runs_; }
 
+  // Rows whose names tell nothing and whose counted FLOPs are more than anything but products does.
+  void FindPerhaps() {
+    constexpr double kMuch = 0.02, kSome = 0.0005;  // of what the model executes
+    double all = 0;
+    for (const Slot& slot : slots_) all += slot.flops.value_or(0);
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      const double flops = tally_.VectorFlops(rows_[r]).value_or(0) * Launches(r);
+      const bool unknown = told_[r].family == kUnknown && all > 0;
+      perhaps_.push_back(unknown && flops > kSome * all);
+      surely_.push_back(unknown && flops > kMuch * all);
+    }
+  }
+
+  // Whether the row's launches may be products: by its name, or by their work.
+  bool IsWork(std::size_t r) const { return IsProduct(told_[r].family) || perhaps_[r]; }
+
   bool Suits(KernelFamily row, const Slot& slot) const {
-    if (row == slot.family) return true;
+    if (row == slot.family || (row == kUnknown && IsProduct(slot.family))) return true;
     return row == kGemm && (slot.family == kRecurrent || slot.family == kAttention);
   }
 
@@ -87,34 +104,40 @@ class FoldedJoiner {
   std::optional<Proposal> Propose(std::size_t r) {
     const KernelName& told = told_[r];
     const std::optional<double> each = tally_.VectorFlops(rows_[r]);
-    if (!IsProduct(told.family) || told.tensor || !each || *each <= 0) return std::nullopt;
+    if (!IsWork(r) || told.tensor || !each || *each <= 0) return std::nullopt;
     const double total = *each * Launches(r);
-    std::vector<std::pair<std::size_t, double>> open;  // slot, work
-    for (std::size_t s = 0; s < slots_.size(); ++s) {
-      if (!taken_[s] && Suits(told.family, slots_[s]))
-        open.emplace_back(s, ProductFlops(report_, slots_[s], told, device_));
-    }
     Proposal best{r, {}, 1e9};
     double second = 1e9;
     const auto offer = [&](const std::vector<std::size_t>& set, double work) {
       if (work <= 0) return;
       const double off = std::abs(total / work - 1);
-      second = std::min(second, std::max(off, best.off));
+      if (set != best.slots) second = std::min(second, std::max(off, best.off));
       if (off < best.off) best = {r, set, off};
     };
-    for (const auto& [s, work] : open) {
-      if (slots_[s].several) offer({s}, work);
-    }
-    std::erase_if(open, [&](const auto& entry) { return slots_[entry.first].several; });
     const double launches = Launches(r);
     const auto count = static_cast<std::size_t>(std::lround(std::min(launches, 1e6)));
     const bool whole = std::abs(launches - std::round(launches)) < 1e-9;
-    double sets = 1;
-    for (std::size_t i = 0; i < count && i < kMostOperators; ++i)
-      sets *= static_cast<double>(open.size());
-    if (whole && count >= 1 && count <= kMostOperators && sets <= kMostSets * 6) {
-      std::vector<std::size_t> set;
-      Choose(open, count, 0, 0, set, offer);
+    // As the kernel's algorithm and tile execute it, or as the mathematics needs it: what a library
+    // pads is not always known.
+    for (const bool as_run : {true, false}) {
+      std::vector<std::pair<std::size_t, double>> open;  // slot, work
+      for (std::size_t s = 0; s < slots_.size(); ++s) {
+        if (taken_[s] || !Suits(told.family, slots_[s])) continue;
+        const double work = as_run ? ProductFlops(report_, slots_[s], told, device_)
+                                   : slots_[s].algorithmic.value_or(0);
+        if (slots_[s].several) {
+          offer({s}, work);
+        } else {
+          open.emplace_back(s, work);
+        }
+      }
+      double sets = 1;
+      for (std::size_t i = 0; i < count && i < kMostOperators; ++i)
+        sets *= static_cast<double>(open.size());
+      if (whole && count >= 1 && count <= kMostOperators && sets <= kMostSets * 6) {
+        std::vector<std::size_t> set;
+        Choose(open, count, 0, 0, set, offer);
+      }
     }
     if (best.off > kSame || second < 3 * kSame) return std::nullopt;
     return best;
@@ -148,6 +171,14 @@ class FoldedJoiner {
       row_slots_[best->row] = best->slots;
       narrowed_.insert(best->row);
     }
+  }
+
+  std::vector<std::size_t> LeftProducts() const {
+    std::vector<std::size_t> left;
+    for (std::size_t s = 0; s < slots_.size(); ++s) {
+      if (IsProduct(slots_[s].family) && !taken_[s]) left.push_back(s);
+    }
+    return left;
   }
 
   // What is left of the operators that run kernels of a family.
@@ -222,7 +253,7 @@ class FoldedJoiner {
 
   void AddProducts() {
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      if (!IsProduct(told_[r].family) || row_slots_[r].empty()) continue;
+      if (!IsWork(r) || row_slots_[r].empty()) continue;
       Measured& to = Group(row_slots_[r], false);
       tally_.Add(to, rows_[r], Launches(r), true);
       if (to.main.family == kUnknown || !IsProduct(to.main.family)) to.main = told_[r];
@@ -259,7 +290,7 @@ class FoldedJoiner {
   void AddOthers() {
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       const KernelFamily family = told_[r].family;
-      if (IsProduct(family) && !row_slots_[r].empty()) continue;  // done
+      if (IsWork(r) && !row_slots_[r].empty()) continue;  // done
       const bool around = family == kTransform || family == kEpilogue || family == kElementwise ||
                           family == kLayout || (family == kSoftmax && Has(kAttention)) ||
                           (family == kRecurrent && Has(kRecurrent));
@@ -299,6 +330,8 @@ class FoldedJoiner {
   Tally& tally_;
   Joined& joined_;
   std::vector<KernelName> told_;                     // as rows_
+  // As rows_: what no name says to be a product, and its work may say, or says.
+  std::vector<bool> perhaps_, surely_;
   std::vector<std::vector<std::size_t>> row_slots_;  // as rows_
   bool fused_attention_ = false;                     // attention has kernels of its own
   std::vector<bool> taken_;                          // slots that a row took for itself

@@ -68,7 +68,7 @@ TEST(FoldRuns, WarmUpGoesAndTheRestFoldsToTheMedian) {
   const std::vector<MeasuredKernel> kernels =
       Launches({"init", "sgemm", "relu", "head_sgemm", "sgemm", "relu", "head_sgemm", "sgemm",
                 "relu", "head_sgemm"});
-  const Folded folded = FoldRuns(kernels, 2);
+  const Folded folded = FoldRuns(kernels, {2, 2, 2});
   EXPECT_EQ(folded.runs, 3);
   EXPECT_EQ(folded.before.size(), 1u);
   ASSERT_EQ(folded.kernels.size(), 3u);
@@ -80,8 +80,8 @@ TEST(FoldRuns, LayersThatRepeatAreNoRuns) {
   // Four equal layers of a product each, in a model with four products: one run.
   const std::vector<MeasuredKernel> kernels =
       Launches({"sgemm", "relu", "sgemm", "relu", "sgemm", "relu", "sgemm", "relu"});
-  EXPECT_EQ(FoldRuns(kernels, 4).runs, 1);
-  EXPECT_EQ(FoldRuns(kernels, 2).runs, 2);
+  EXPECT_EQ(FoldRuns(kernels, {4, 4, 4}).runs, 1);
+  EXPECT_EQ(FoldRuns(kernels, {2, 2, 2}).runs, 2);
 }
 
 }  // namespace
