@@ -74,10 +74,15 @@ class Believer {
     for (const Slot& slot : slots_) {
       const Measured& measured = joined_.kernels[slot.kernel];
       if (!measured.any()) continue;
-      // A kernel whose name tells nothing counts for half.
+      // A kernel whose name tells nothing counts for less.
       const bool named_node = measured.joined_by.starts_with("name");
       const bool told = named_node || measured.main.family != kUnknown;
-      found_[slot.family].joined += told ? 1 : 0.5;
+      found_[slot.family].joined += told ? 1 : 0.8;
+      // Attention has two products, not any number.
+      double products = 0;
+      for (const MeasuredPart& part : measured.parts)
+        products += IsProduct(part.told.family) ? part.launches : 0;
+      if (slot.several && products > slot.most) found_[slot.family].over += products - slot.most;
     }
     for (const Joined::Shared& group : joined_.shared) {
       if (group.beside) continue;
@@ -97,7 +102,10 @@ class Believer {
       }
     }
     for (const UnmatchedKernel& kernel : joined_.unmatched) {
-      if (!kernel.before) found_[kernel.family].over += kernel.launches;
+      // What ran before the first run may be a run that is not whole.
+      found_[kernel.family].over +=
+          kernel.before ? 0.5 * kernel.launches / static_cast<double>(joined_.runs)
+                        : kernel.launches;
     }
   }
 
@@ -125,15 +133,20 @@ class Believer {
     }
     if (sum.model + sum.over == 0) return;
     const double share = sum.joined / (sum.model + sum.over);
-    double bits = Along(share, {{0, -10}, {0.5, -6}, {0.8, -3}, {0.9, 0},
+    double bits = Along(share, {{0, -10}, {0.5, -8}, {0.8, -5}, {0.9, -1}, {0.95, 1},
                                 {1, 1 + 0.7 * std::log2(1 + sum.model)}});
     // A part of a run: all of it is in the model, without holes, but not all of the model in it.
     const double holes = Holes();
-    const bool part = sum.joined > 0 && sum.over < 0.05 * sum.joined && holes < 0.1;
+    const bool part = !joined_.folded && sum.joined > 0 && sum.over < 0.05 * sum.joined && holes < 0.1;
     if (part) bits = std::max(bits, -3.0);
     Add(bits, fmt::format("{:.4g} of the model's {:.4g} convolutions and products were found, {:.4g} "
                           "launches of others were not",
                           sum.joined, sum.model, sum.over));
+    if (joined_.uneven > 0.02) {
+      Add(-8 * joined_.uneven,
+          fmt::format("{:.0f} % of the launches of its products are no multiple of {} runs",
+                      100 * joined_.uneven, joined_.runs));
+    }
     if (holes > 0.2) {
       Add(-(joined_.names.found > 0 ? 60 : 30) * (holes - 0.2),
           fmt::format("{:.0f} % of the model's products between those that were found are missing",
@@ -144,7 +157,7 @@ class Believer {
   // Share of the products between the first and the last that was found that were not. Zero where
   // the file does not tell operators apart.
   double Holes() const {
-    if (!joined_.shared.empty()) return 0;
+    if (joined_.folded) return 0;
     std::vector<bool> found;
     for (const Slot& slot : slots_) {
       if (IsProduct(slot.family)) found.push_back(joined_.kernels[slot.kernel].any());
@@ -158,10 +171,11 @@ class Believer {
   // Operators that networks differ in.
   void Markers() {
     Found sum;
-    for (const KernelFamily family : {kPooling, kSoftmax, kNormalization, kEmbedding}) {
-      sum.model += found_[family].model;
-      sum.joined += found_[family].joined;
-      sum.over += found_[family].over;
+    for (const auto& [family, found] : found_) {
+      if (!IsMarker(family)) continue;
+      sum.model += found.model;
+      sum.joined += found.joined;
+      sum.over += found.over;
     }
     if (sum.model + sum.over < 2) return;
     const double share = sum.joined / (sum.model + sum.over);
@@ -208,18 +222,14 @@ class Believer {
   }
 
   void Flops() {
-    double bits = 0, rows = 0, near = 0;
-    const auto judge = [&](double distance, double weight) {
+    double rows = 0, near = 0;
+    const auto judge = [&](double distance) {
       const double off = std::abs(distance);
-      // Sums over operators average out what single ones execute beside the mathematics.
-      const double alone = Along(off, {{0.06, 2}, {0.2, 1}, {0.5, 0}, {1, -0.7}, {2, -2}});
-      const double sum = Along(off, {{0.06, 2}, {0.2, 1}, {0.5, -1}, {1, -3}, {2, -4}});
-      bits += weight * (weight > 1 ? sum : alone);
-      rows += weight;
-      near += off < 0.2 ? weight : 0;
+      rows += 1;
+      near += Along(off, {{0.2, 1}, {0.4, 0}});
     };
     for (const Slot& slot : slots_) {
-      if (const auto distance = Distance(slot)) judge(*distance, 1);
+      if (const auto distance = Distance(slot)) judge(*distance);
     }
     for (const Joined::Shared& group : joined_.shared) {
       if (group.beside || joined_.runs_by_work || group.measured.tensor) continue;
@@ -234,11 +244,14 @@ class Believer {
       double off = 64;
       for (const double work : {executed, algorithmic, as_run})
         off = std::min(off, std::abs(std::log2(*group.measured.vector_flops / work)));
-      judge(off, 2);
+      judge(off);
     }
     if (rows == 0) return;
-    Add(bits / rows * std::min(rows, 6.0),
-        fmt::format("the counted FLOPs of {:.0f} of {:.0f} products are what the model's execute",
+    // One is weak evidence for, and strong evidence against.
+    const double share = near / rows;
+    const double bits = Along(share, {{0, -10}, {0.5, -4}, {0.7, 0}, {0.85, 4}, {1, 8}});
+    Add(bits * std::min(1.0, (bits < 0 ? 0.5 : 0.1) + rows / 6),
+        fmt::format("the counted FLOPs of {:.3g} of {:.0f} products are what the model's execute",
                     near, rows));
   }
 
@@ -273,9 +286,11 @@ class Believer {
                               Contains(m.main.algorithm, "FFT");
       const double bound = report_.kernels[slot.kernel].sums.bound.value();
       rows += 1;
+      // On the matrix pipe it may take a fraction of what is expected on the other.
+      const bool perhaps_tensor = m.tensor || m.main.family == kUnknown;
       tensor |= m.tensor;
       below += !other_work && bound > 2e-6 && m.time->value() < 0.5 * bound;
-      if (IsProduct(slot.family))
+      if (IsProduct(slot.family) && !perhaps_tensor)
         points.emplace_back(std::log2(*slot.seconds), std::log2(m.time->value()));
     }
     for (const Joined::Shared& group : joined_.shared) {
@@ -302,7 +317,7 @@ class Believer {
     // Nothing is much faster than a good kernel, but on another unit.
     const double bits = pace < 0 && tensor ? 0
                         : pace < 0 ? Along(pace, {{-2, -6}, {-1.2, -3}, {-0.7, 0}, {0, 1}})
-                                   : Along(pace, {{1.3, 1}, {3, 0.5}, {5, 0}, {6, -3}, {10, -8}});
+                                   : Along(pace, {{1.3, 1}, {2.3, 0}, {5, -1}, {6, -3}, {10, -8}});
     Add(bits,
         fmt::format("its products take {:.3g} times what is expected of the model's",
                     std::exp2(pace)));
@@ -322,37 +337,48 @@ class Believer {
     }
     if (std::sqrt(xx / n) < 0.3 || yy <= 0) return;  // all alike: nothing to see
     const double correlation = xy / std::sqrt(xx * yy);
-    Add(Along(correlation, {{0.1, -5}, {0.4, -2}, {0.6, 0}, {0.8, 1.5}, {0.95, 3}}),
+    Add(Along(correlation, {{0.1, -6}, {0.4, -3}, {0.6, -1}, {0.8, 1}, {0.95, 2}}),
         fmt::format("times of its products follow those expected with a correlation of {:.2f}",
                     correlation));
   }
 
   // What the model has no place for.
   void Rest() {
-    double joined = 0, rest = 0, joined_launches = 0, rest_launches = 0;
-    const auto add = [&](const Measured& m) {
-      joined += m.time ? m.time->value() : 0;
-      joined_launches += m.launches;
+    struct Amount {
+      double time = 0, flops = 0, launches = 0;
     };
-    for (const Measured& m : joined_.kernels) add(m);
-    for (const Joined::Shared& group : joined_.shared) add(group.measured);
+    Amount in, out;
+    const auto add = [](Amount& to, double weight, double launches, const auto& time,
+                        const auto& flops) {
+      to.launches += weight * launches;
+      to.time += weight * (time ? time->value() : 0);
+      to.flops += weight * flops.value_or(0);
+    };
+    for (const Measured& m : joined_.kernels) add(in, 1, m.launches, m.time, m.vector_flops);
+    for (const Joined::Shared& group : joined_.shared)
+      add(in, 1, group.measured.launches, group.measured.time, group.measured.vector_flops);
     for (const UnmatchedKernel& kernel : joined_.unmatched) {
       if (kernel.before || MayBeForeign(kernel.family)) continue;
       // One whose name tells nothing may well be the model's.
       const double weight = kernel.family == kUnknown ? 0.5 : 1;
-      rest += weight * (kernel.time ? kernel.time->value() : 0);
-      rest_launches += weight * kernel.launches;
+      add(out, weight, kernel.launches, kernel.time, kernel.vector_flops);
     }
-    const bool timed = joined + rest > 0;
-    const double whole = timed ? joined + rest : joined_launches + rest_launches;
-    if (whole <= 0) {
+    const char* what = in.time + out.time > 0     ? "time"
+                       : in.flops + out.flops > 0 ? "counted FLOPs"
+                                                  : "launches";
+    const double whole = in.time + out.time > 0     ? in.time + out.time
+                         : in.flops + out.flops > 0 ? in.flops + out.flops
+                                                    : in.launches + out.launches;
+    const double rest = in.time + out.time > 0     ? out.time
+                        : in.flops + out.flops > 0 ? out.flops
+                                                   : out.launches;
+    if (whole <= 0 || in.launches <= 0) {
       Add(-20, "nothing in it belongs to the model");
       return;
     }
-    const double share = (timed ? rest : rest_launches) / whole;
+    const double share = rest / whole;
     Add(Along(share, {{0.1, 1}, {0.2, 0}, {0.5, -3}, {1, -8}}),
-        fmt::format("{:.0f} % of its {} belongs to no operator of the model", 100 * share,
-                    timed ? "time" : "launches"));
+        fmt::format("{:.0f} % of its {} belongs to no operator of the model", 100 * share, what));
   }
 
   const Report& report_;

@@ -20,12 +20,13 @@ constexpr std::size_t kLongest = 100'000;  // launches; beyond, periods are not 
 // What a launch may be, by its name.
 struct Kind {
   bool product = false;      // certainly
+  std::int64_t markers = 0;  // launches that say what they are and of which a model has few
   std::int64_t unknown = 0;  // launches that perhaps are, of this and up to the next
 };
 
 Kind KindOf(const MeasuredKernel& kernel) {
   const KernelFamily family = ToldBy(kernel).family;
-  return {IsProduct(family), family == KernelFamily::kUnknown};
+  return {IsProduct(family), IsMarker(family), family == KernelFamily::kUnknown};
 }
 
 // How many launches at the end repeat what stood `period` before them, few mismatches forgiven. The
@@ -71,13 +72,14 @@ struct Period {
   std::size_t runs() const { return tail / length + 1; }
 };
 
-// The shortest period with about `products` of the launches that are products, or, with `runs`, with
-// which the sequence has so many runs.
-Period FindPeriod(const std::vector<int>& ids, const std::vector<Kind>& kinds, double products,
-                  std::optional<std::int64_t> runs) {
+// The shortest period with as many products as a run should launch, or, with `runs`, with which the
+// sequence has so many runs.
+Period FindPeriod(const std::vector<int>& ids, const std::vector<Kind>& kinds,
+                  const ExpectedProducts& expected, std::optional<std::int64_t> runs) {
   const std::size_t n = ids.size();
-  std::vector<double> known = {0}, unknown = {0};
+  std::vector<double> known = {0}, unknown = {0}, markers = {0};
   for (const Kind& kind : kinds) {
+    markers.push_back(markers.back() + static_cast<double>(kind.markers));
     known.push_back(known.back() + kind.product);
     unknown.push_back(unknown.back() + static_cast<double>(kind.unknown));
   }
@@ -85,9 +87,14 @@ Period FindPeriod(const std::vector<int>& ids, const std::vector<Kind>& kinds, d
   const auto distance = [&](std::size_t period) {
     const double least = known[n] - known[n - period];
     const double most = least + unknown[n] - unknown[n - period];
-    if (products <= 0) return std::log2(1 + least);
-    if (least > products) return std::log2(least / products);
-    return most < products ? std::log2(products / std::max(most, 0.5)) : 0;
+    const double marked = markers[n] - markers[n - period];
+    const double beyond = expected.markers > 0 && marked > expected.markers
+                              ? std::log2(marked / expected.markers)
+                              : 0;
+    if (expected.most <= 0) return beyond + std::log2(1 + least);
+    if (least > expected.most) return beyond + std::log2(least / expected.most);
+    return beyond +
+           (most < expected.least ? std::log2(expected.least / std::max(most, 0.5)) : 0);
   };
   Period best;
   double least = runs ? HUGE_VAL : distance(n);
@@ -125,7 +132,7 @@ struct Marks {
   void Add(std::size_t i, const std::string& name, bool product) {
     at.push_back(i);
     names.push_back(name);
-    kinds.push_back({product, 0});
+    kinds.push_back({product, 0, 0});
   }
 };
 
@@ -136,7 +143,9 @@ Marks ProductMarks(const std::vector<MeasuredKernel>& kernels, const std::vector
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     if (all[i].product || (perhaps && all[i].unknown > 0))
       marks.Add(i, kernels[i].name, all[i].product);
-    if (!marks.kinds.empty()) marks.kinds.back().unknown += all[i].unknown;
+    if (marks.kinds.empty()) continue;
+    marks.kinds.back().unknown += all[i].unknown;
+    marks.kinds.back().markers += all[i].markers;
   }
   return marks;
 }
@@ -155,11 +164,12 @@ Marks CallMarks(const std::vector<MeasuredKernel>& kernels) {
 // Runs by their products alone: where other kernels ran between, those still repeat. Between the
 // last product of a run and the first of the next stand the end of the one and the beginning of the
 // other; as many launches belong to the end as follow the last product of all.
-bool CutBy(const std::vector<MeasuredKernel>& kernels, const Marks& marks, double products,
-           std::optional<std::int64_t> wanted, Folded& folded) {
+bool CutBy(const std::vector<MeasuredKernel>& kernels, const Marks& marks,
+           const ExpectedProducts& expected, std::optional<std::int64_t> wanted, Folded& folded) {
   const std::vector<std::size_t>& at = marks.at;
   if (at.size() < 2) return false;
-  const Period period = FindPeriod(Numbered(marks.names), marks.kinds, products, wanted);
+  const Period period = 
+      FindPeriod(Numbered(marks.names), marks.kinds, expected, wanted);
   if (period.length == 0) return false;
   const std::size_t runs = period.runs(), first = at.size() - runs * period.length;
   const std::size_t end = kernels.size() - 1 - at.back();
@@ -207,14 +217,15 @@ Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, const ExpectedProduc
       names.push_back(kernel.name);
       kinds.push_back(KindOf(kernel));
     }
-    period = FindPeriod(Numbered(names), kinds, products.planned, runs);
+    period = FindPeriod(Numbered(names), kinds, products, runs);
     if (period.length == 0) {
       // Calls tell what is one product; without them, kernels.
       const Marks calls = CallMarks(kernels);
-      if (CutBy(kernels, calls, products.least, runs, folded)) return folded;
+      const ExpectedProducts of_calls{products.least, products.least, products.least, 0};
+      if (CutBy(kernels, calls, of_calls, runs, folded)) return folded;
       for (const bool perhaps : {false, true}) {
         if (!calls.at.empty()) break;
-        if (CutBy(kernels, ProductMarks(kernels, kinds, perhaps), products.planned, runs, folded))
+        if (CutBy(kernels, ProductMarks(kernels, kinds, perhaps), products, runs, folded))
           return folded;
       }
     }

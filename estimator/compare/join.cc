@@ -190,6 +190,14 @@ class Joiner {
     joined_.runs = count.runs;
     joined_.runs_from = count.from;
     joined_.runs_by_work = count.by_work;
+    joined_.folded = true;
+    double launches = 0, uneven = 0;
+    for (const FoldedRow& row : rows) {
+      if (!row.product) continue;
+      launches += static_cast<double>(row.launches);
+      if (row.launches % count.runs != 0) uneven += static_cast<double>(row.launches);
+    }
+    if (launches > 0) joined_.uneven = uneven / launches;
     JoinFolded(report_, slots_, rows_, device_, count.runs, tally_, joined_);
     joined_.notes.push_back(
         "the file folds launches by kernel name: rows are sums over operators where these cannot "

@@ -62,7 +62,7 @@ class FoldedJoiner {
     FindPerhaps();
     Narrow();
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      if (row_slots_[r].empty()) row_slots_[r] = surely_[r] ? LeftProducts() : Left(told_[r].family);
+      if (row_slots_[r].empty()) row_slots_[r] = perhaps_[r] ? LeftProducts() : Left(told_[r].family);
     }
     Merge();
     AddProducts();
@@ -72,16 +72,27 @@ class FoldedJoiner {
  private:
   double Launches(std::size_t r) const { return static_cast<double>(rows_[r].launches) / runs_; }
 
-  // Rows whose names tell nothing and whose counted FLOPs are more than anything but products does.
+  // Rows whose names tell nothing: products, when a launch counts as many FLOPs as one of the model's
+  // may, or, without counters, when products of the model are missing that are at least as many.
   void FindPerhaps() {
-    constexpr double kMuch = 0.02, kSome = 0.0005;  // of what the model executes
-    double all = 0;
-    for (const Slot& slot : slots_) all += slot.flops.value_or(0);
+    double least = 0, missing = 0;
+    for (const Slot& slot : slots_) {
+      missing += slot.products > 0 ? 1 : 0;
+      const double each = slot.algorithmic.value_or(0) / std::max(1.0, slot.most);
+      if (each > 0 && (least == 0 || each < least)) least = each;
+    }
+    bool counted = false;
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      const double flops = tally_.VectorFlops(rows_[r]).value_or(0) * Launches(r);
-      const bool unknown = told_[r].family == kUnknown && all > 0;
-      perhaps_.push_back(unknown && flops > kSome * all);
-      surely_.push_back(unknown && flops > kMuch * all);
+      counted |= tally_.VectorFlops(rows_[r]).has_value();
+      if (IsProduct(told_[r].family)) missing -= Launches(r);
+    }
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      const double launches = Launches(r);
+      const bool whole = std::abs(launches - std::round(launches)) < 1e-9;
+      const double flops = tally_.VectorFlops(rows_[r]).value_or(0);
+      const bool work = counted ? least > 0 && flops > 0.3 * least
+                                : whole && launches <= missing && launches > 0.5 * missing;
+      perhaps_.push_back(told_[r].family == kUnknown && work);
     }
   }
 
@@ -330,8 +341,7 @@ class FoldedJoiner {
   Tally& tally_;
   Joined& joined_;
   std::vector<KernelName> told_;                     // as rows_
-  // As rows_: what no name says to be a product, and its work may say, or says.
-  std::vector<bool> perhaps_, surely_;
+  std::vector<bool> perhaps_;  // as rows_: no name says that it is a product, but its work does
   std::vector<std::vector<std::size_t>> row_slots_;  // as rows_
   bool fused_attention_ = false;                     // attention has kernels of its own
   std::vector<bool> taken_;                          // slots that a row took for itself

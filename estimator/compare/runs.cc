@@ -86,16 +86,18 @@ RunCount InferRuns(const std::vector<FoldedRow>& rows, const std::vector<Slot>& 
   const bool products =
       std::any_of(rows.begin(), rows.end(), [](const FoldedRow& row) { return row.product; });
   AllRuns all;
-  bool told = false;
+  bool told = false, uncounted = false;
   std::set<std::int64_t> candidates = {1};
   for (const FoldedRow& row : rows) {
     if (row.product != products) continue;
     all.flops += row.flops.value_or(0);
+    uncounted |= row.product && !row.flops;
     all.seconds += row.seconds.value_or(0);
     all.launches += static_cast<double>(row.launches);
     told |= row.launches > 0;
     AddDivisors(row.launches, candidates);
   }
+  if (uncounted) all.flops = 0;  // of products on the matrix pipe no counter tells
   if (!told) return FromWork(all, one);
   double best_cost = 0, best_share = 0;
   std::int64_t best = 0;

@@ -74,7 +74,10 @@ std::vector<Slot> SlotsOf(const Report& report) {
     if (slot.family == KernelFamily::kRecurrent) {
       // A product for all inputs, then a product and a cell per step.
       slot.products = (launches + 1) / 2;
-      slot.most = 2 * launches;
+      const auto* nest = std::get_if<RecurrentNest>(&kernel.nest);
+      const double cells =
+          nest ? (nest->directions * nest->steps * nest->gates * kernel.repeat).AsDouble() : launches;
+      slot.most = 2 * std::max(launches, cells);  // input and hidden half of every gate apart
     } else if (slot.family == KernelFamily::kAttention) {
       slot.most = 2;  // scores and values
     }
@@ -95,12 +98,20 @@ std::vector<Slot> SlotsOf(const Report& report) {
   return slots;
 }
 
+bool IsMarker(KernelFamily family) {
+  return family == KernelFamily::kPooling || family == KernelFamily::kSoftmax ||
+         family == KernelFamily::kNormalization || family == KernelFamily::kEmbedding;
+}
+
 ExpectedProducts ProductsOf(const std::vector<Slot>& slots) {
   ExpectedProducts expected;
   for (const Slot& slot : slots) {
     expected.planned += slot.products;
     expected.least += slot.products > 0 ? 1 : 0;
     expected.most += slot.most;
+    // Attention has a softmax of its own where it is not one kernel.
+    const bool attention = slot.family == KernelFamily::kAttention;
+    expected.markers += IsMarker(slot.family) || attention ? 1 : 0;
   }
   return expected;
 }

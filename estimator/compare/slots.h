@@ -32,7 +32,10 @@ struct Slot {
 // Launches of products that one run of the model should make: as planned, and at most.
 struct ExpectedProducts {
   double planned = 0, least = 0, most = 0;
+  double markers = 0;  // launches of pooling, softmax, normalization and gathers
 };
+// Families that networks differ in and whose kernels say what they are.
+bool IsMarker(KernelFamily family);
 ExpectedProducts ProductsOf(const std::vector<Slot>& slots);
 
 // The kernels of a plan that launch something.

@@ -66,7 +66,7 @@ NAMES = {
     "bias": ["void tensorflow::BiasNCHWKernel<float>(int, float const *, float const , float*, int, int)",
              "void at::native::elementwise_kernel<128, 2, at::native::CUDAFunctor_add<float>>(int)"],
 }
-CALLS = {"Conv": "aten::conv2d", "MatMul": "aten::linear", "Gemm": "aten::linear", "LSTM": "aten::lstm",
+CALLS = {"attention": "aten::scaled_dot_product_attention", "Conv": "aten::conv2d", "MatMul": "aten::linear", "Gemm": "aten::linear", "LSTM": "aten::lstm",
          "MaxPool": "aten::max_pool2d", "GlobalAveragePool": "aten::adaptive_avg_pool2d",
          "AveragePool": "aten::avg_pool2d", "LayerNormalization": "aten::layer_norm", "Softmax": "aten::softmax",
          "Gather": "aten::embedding", "Relu": "aten::relu", "Add": "aten::add", "Mul": "aten::mul",
@@ -97,6 +97,8 @@ class Generator:
 
     def launch(self, kernel, name, flops, size, counted=None):
         main = self.nodes[kernel["main"]]["op"]
+        if kernel["macs"] > 0 and main not in ("Conv", "Gemm", "MatMul", "LSTM"):
+            main = "attention"
         return Launch(name, frozenset(kernel["nodes"]), round(flops if counted is None else counted), size,
                       self.seconds(flops, size), CALLS.get(main, "aten::" + main.lower()), kernel["main"])
 
@@ -213,16 +215,21 @@ class Generator:
 
 
 def rename(launches_of_runs, random, share):
-    """Gives a share of the kernels names that tell nothing, the same in every run."""
-    names = sorted({launch.name for run in launches_of_runs for launch in run})
+    """Gives kernels names that tell nothing, the same in every run: as many as take this share of the time."""
+    seconds = {}
+    for launch in launches_of_runs[0]:
+        seconds[launch.name] = seconds.get(launch.name, 0) + launch.seconds
+    left = share * sum(seconds.values())
+    names = sorted(seconds)
+    random.shuffle(names)
     known = {}
     for name in names:
-        if random.random() < share:
+        if seconds[name] <= left:
+            left -= seconds[name]
             known[name] = "k_%08x" % random.getrandbits(32)
     for run in launches_of_runs:
         for launch in run:
             launch.name = known.get(launch.name, launch.name)
-    return known
 
 
 def add_foreign(run, random):

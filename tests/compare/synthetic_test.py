@@ -71,7 +71,7 @@ class Case:
             for index in range(min(self.runs, 4)):
                 add_foreign(runs[index], self.random)
         if self.renamed:
-            rename(runs[:4], self.random, 0.2)
+            rename(runs[:4], self.random, 0.25)
         written = self.write(runs, self.random)
         with open(self.path, "w", encoding="utf-8") as file:
             file.write(written.text)
