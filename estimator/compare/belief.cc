@@ -47,6 +47,7 @@ class Believer {
     Count();
     Names();
     Products();
+    Cells();
     Markers();
     Shapes();
     Flops();
@@ -67,7 +68,9 @@ class Believer {
 
   void Count() {
     std::map<std::size_t, KernelFamily> family;
+    std::map<std::size_t, double> most_of;
     for (const Slot& slot : slots_) {
+      most_of[slot.kernel] = slot.most;
       family[slot.kernel] = slot.family;
       found_[slot.family].model += 1;
     }
@@ -77,7 +80,10 @@ class Believer {
       // A kernel whose name tells nothing counts for less.
       const bool named_node = measured.joined_by.starts_with("name");
       const bool told = named_node || measured.main.family != kUnknown;
-      found_[slot.family].joined += told ? 1 : 0.8;
+      // A convolution's kernel does no matrix product; the other way round it may.
+      const bool other = slot.family == kGemm && measured.main.family == kConvolution;
+      found_[slot.family].joined += other ? 0.2 : told ? 1 : 0.8;
+      cells_ |= std::any_of(measured.parts.begin(), measured.parts.end(), IsCell);
       // Attention has two products, not any number.
       double products = 0;
       for (const MeasuredPart& part : measured.parts)
@@ -85,20 +91,21 @@ class Believer {
       if (slot.several && products > slot.most) found_[slot.family].over += products - slot.most;
     }
     for (const Joined::Shared& group : joined_.shared) {
+      cells_ |= std::any_of(group.measured.parts.begin(), group.measured.parts.end(), IsCell);
       if (group.beside) continue;
       double launches = 0;
       for (const MeasuredPart& part : group.measured.parts) launches += part.main ? part.launches : 0;
-      bool several = false;
+      double most = 0;
       std::map<KernelFamily, double> slots;
       for (const std::size_t k : group.kernels) {
         slots[family[k]] += 1;
-        several |= family[k] == kRecurrent || family[k] == kAttention;
+        most += std::max(1.0, most_of[k]);
       }
       const auto all = static_cast<double>(group.kernels.size());
       const double share = std::min(1.0, launches / all);
       for (const auto& [of, count] : slots) {
         found_[of].joined += share * count;
-        if (!several && launches > all) found_[of].over += (launches - all) * count / all;
+        if (launches > most) found_[of].over += (launches - most) * count / all;
       }
     }
     for (const UnmatchedKernel& kernel : joined_.unmatched) {
@@ -109,12 +116,22 @@ class Believer {
     }
   }
 
+  static bool IsCell(const MeasuredPart& part) { return part.told.family == kRecurrent; }
+
+  // Recurrent cells leave a trace beside their products.
+  void Cells() {
+    if (found_[kRecurrent].model == 0) return;
+    Add(cells_ ? 1.5 : -1.5, fmt::format("kernels of recurrent cells were {}",
+                                         cells_ ? "found" : "not found"));
+  }
+
   void Names() {
     const auto found = static_cast<double>(joined_.names.found);
     const auto missing = static_cast<double>(joined_.names.missing);
     if (found == 0) return;
     const double share = found / (found + missing);
-    Add((share - 0.55) * 26 * std::min(1.0, (found + missing) / 4),
+    Add(Along(share, {{0, -16}, {0.5, -12}, {0.8, 0}, {1, 12}}) *
+            std::min(1.0, (found + missing) / 4),
         fmt::format("{} of {} names in it are nodes of the model", joined_.names.found,
                     joined_.names.found + joined_.names.missing));
     if (joined_.names.other_type > 0) {
@@ -125,8 +142,10 @@ class Believer {
 
   void Products() {
     Found sum;
+    double certain = 0;  // not counting operators to which any number of products goes
     for (const auto& [family, found] : found_) {
       if (!IsProduct(family)) continue;
+      if (family != kRecurrent) certain += found.model;
       sum.model += found.model;
       sum.joined += found.joined;
       sum.over += found.over;
@@ -134,7 +153,7 @@ class Believer {
     if (sum.model + sum.over == 0) return;
     const double share = sum.joined / (sum.model + sum.over);
     double bits = Along(share, {{0, -10}, {0.5, -8}, {0.8, -5}, {0.9, -1}, {0.95, 1},
-                                {1, 1 + 0.7 * std::log2(1 + sum.model)}});
+                                {1, 1 + 0.7 * std::log2(1 + certain)}});
     // A part of a run: all of it is in the model, without holes, but not all of the model in it.
     const double holes = Holes();
     const bool part = !joined_.folded && sum.joined > 0 && sum.over < 0.05 * sum.joined && holes < 0.1;
@@ -226,7 +245,7 @@ class Believer {
     const auto judge = [&](double distance) {
       const double off = std::abs(distance);
       rows += 1;
-      near += Along(off, {{0.2, 1}, {0.4, 0}});
+      near += Along(off, {{0.12, 1}, {0.3, 0}});
     };
     for (const Slot& slot : slots_) {
       if (const auto distance = Distance(slot)) judge(*distance);
@@ -276,6 +295,7 @@ class Believer {
 
   void Times() {
     std::vector<std::pair<double, double>> points;  // log2 of expected and measured
+    std::vector<std::pair<double, double>> on_tensor;
     double rows = 0, below = 0;
     bool tensor = false;
     for (const Slot& slot : slots_) {
@@ -287,11 +307,11 @@ class Believer {
       const double bound = report_.kernels[slot.kernel].sums.bound.value();
       rows += 1;
       // On the matrix pipe it may take a fraction of what is expected on the other.
-      const bool perhaps_tensor = m.tensor || m.main.family == kUnknown;
+      const bool unknown = m.main.family == kUnknown;
       tensor |= m.tensor;
       below += !other_work && bound > 2e-6 && m.time->value() < 0.5 * bound;
-      if (IsProduct(slot.family) && !perhaps_tensor)
-        points.emplace_back(std::log2(*slot.seconds), std::log2(m.time->value()));
+      if (IsProduct(slot.family) && !unknown)
+        (m.tensor ? on_tensor : points).emplace_back(std::log2(*slot.seconds), std::log2(m.time->value()));
     }
     for (const Joined::Shared& group : joined_.shared) {
       if (group.beside || joined_.runs_by_work || !group.measured.time) continue;
@@ -309,6 +329,7 @@ class Believer {
                                           "the device needs for them at least",
                                           below, rows));
     }
+    Pattern(points, on_tensor);
     if (points.empty()) return;
     std::vector<double> off;
     for (const auto& [expected, measured] : points) off.push_back(measured - expected);
@@ -321,19 +342,23 @@ class Believer {
     Add(bits,
         fmt::format("its products take {:.3g} times what is expected of the model's",
                     std::exp2(pace)));
-    Pattern(points);
   }
 
-  // Whether long operators take long.
-  void Pattern(const std::vector<std::pair<double, double>>& points) {
-    if (points.size() < 5) return;
-    double mean_x = 0, mean_y = 0, xx = 0, yy = 0, xy = 0;
-    const auto n = static_cast<double>(points.size());
-    for (const auto& [x, y] : points) mean_x += x / n, mean_y += y / n;
-    for (const auto& [x, y] : points) {
-      xx += (x - mean_x) * (x - mean_x);
-      yy += (y - mean_y) * (y - mean_y);
-      xy += (x - mean_x) * (y - mean_y);
+  // Whether long operators take long, on either pipe.
+  void Pattern(const std::vector<std::pair<double, double>>& vector,
+               const std::vector<std::pair<double, double>>& tensor) {
+    double xx = 0, yy = 0, xy = 0;
+    const auto n = static_cast<double>(vector.size() + tensor.size());
+    if (n < 5) return;
+    for (const auto* points : {&vector, &tensor}) {
+      double mean_x = 0, mean_y = 0;
+      const auto size = static_cast<double>(points->size());
+      for (const auto& [x, y] : *points) mean_x += x / size, mean_y += y / size;
+      for (const auto& [x, y] : *points) {
+        xx += (x - mean_x) * (x - mean_x);
+        yy += (y - mean_y) * (y - mean_y);
+        xy += (x - mean_x) * (y - mean_y);
+      }
     }
     if (std::sqrt(xx / n) < 0.3 || yy <= 0) return;  // all alike: nothing to see
     const double correlation = xy / std::sqrt(xx * yy);
@@ -386,6 +411,7 @@ class Believer {
   const std::optional<Device>& device_;
   const std::vector<Slot> slots_;
   std::map<KernelFamily, Found> found_;
+  bool cells_ = false;
   Belief belief_;
 };
 

@@ -171,6 +171,10 @@ bool CutBy(const std::vector<MeasuredKernel>& kernels, const Marks& marks,
   const Period period = 
       FindPeriod(Numbered(marks.names), marks.kinds, expected, wanted);
   if (period.length == 0) return false;
+  // Products that are all called alike repeat with any period.
+  const std::set<std::string> distinct(marks.names.end() - static_cast<std::ptrdiff_t>(period.length),
+                                       marks.names.end());
+  if (distinct.size() < 2 && expected.least > 1 && !wanted) return false;
   const std::size_t runs = period.runs(), first = at.size() - runs * period.length;
   const std::size_t end = kernels.size() - 1 - at.back();
   std::vector<std::size_t> cuts;  // where runs begin; then the end

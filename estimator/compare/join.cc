@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "estimator/compare/align.h"
 #include "estimator/compare/fold.h"
@@ -108,12 +109,16 @@ class Joiner {
   // Names that rows carry, against the model's. Calls of PyTorch are no names of nodes.
   void CountNames() {
     std::map<std::string, bool> seen;
+    std::set<std::string> ops;
+    for (const NodeRow& node : report_.nodes) ops.insert(node.op);
     for (const MeasuredKernel& kernel : rows_) {
       if (kernel.op.empty() || kernel.op == kernel.op_type || IsForeign(kernel)) continue;
       const auto match = NameOf(kernel);
       if (!seen.emplace(kernel.op, true).second) continue;
       if (!match) {
-        joined_.names.missing += !names_.MayBeInserted(kernel.op);
+        // Fused operators, of types that the model has none of, are the runtime's own.
+        const bool of_model = kernel.op_type.empty() || ops.contains(kernel.op_type);
+        joined_.names.missing += of_model && !names_.MayBeInserted(kernel.op);
         continue;
       }
       ++joined_.names.found;

@@ -89,6 +89,7 @@ constexpr KernelNameRule kRules[] = {
     {"lstm_elementwise", "", "cuDNN", kRecurrent, "cell", false},
     {"elemwise_lstm", "", "", kRecurrent, "cell", false},
     {"gru_cell", "", "", kRecurrent, "cell", false},
+    {"rnncell", "", "cuDNN", kRecurrent, "cell", false},
     {"rnn_persist", "", "cuDNN", kRecurrent, "persistent", false},
     {"persistrnn", "", "cuDNN", kRecurrent, "persistent", false},
     // Matrix products

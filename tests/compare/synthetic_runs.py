@@ -152,9 +152,18 @@ class Generator:
         if self.winograd and filter_size == 3 and strides in ("1", "1,1") and channels >= 32:
             return [self.launch(kernel, "void cudnn::winograd::generateWinogradTilesKernel<0, float, float>",
                                 58 * channels * out, 4 * 25 * channels * out),
-                    self.launch(kernel, "maxwell_scudnn_winograd_128x128_tile148n_nt", 0.71 * flops, size)]
+                    self.launch(kernel, "maxwell_scudnn_winograd_128x128_tile148n_nt",
+                                self.winograd_flops(node, channels, out), size)]
         name = "maxwell_scudnn_128x64_relu_interior_nn" if out < 256 else "maxwell_scudnn_128x128_relu_interior_nn"
         return [self.launch(kernel, name, flops * self.random.uniform(1.005, 1.06), size)]
+
+    @staticmethod
+    def winograd_flops(node, channels, out):
+        """F(2x2, 3x3): 16 products per tile and pair of channels; transforms of 32 additions per tile and channel for
+        every 128 filters, and of 24 per tile and filter."""
+        images, _, rows, columns = node["outputs"][0]["shape"]
+        tiles = images * -(-rows // 2) * -(-columns // 2)
+        return tiles * (32 * channels * out + 32 * channels * -(-out // 128) + 24 * out)
 
     def product(self, kernel, flops, size):
         rows = flops / 2 / max(1.0, size / 4)
