@@ -120,7 +120,9 @@ class Believer {
 
   // Recurrent cells leave a trace beside their products.
   void Cells() {
-    if (found_[kRecurrent].model == 0) return;
+    const bool unknown = std::any_of(joined_.unmatched.begin(), joined_.unmatched.end(),
+                                     [](const UnmatchedKernel& k) { return k.family == kUnknown; });
+    if (found_[kRecurrent].model == 0 || (!cells_ && unknown)) return;
     Add(cells_ ? 1.5 : -1.5, fmt::format("kernels of recurrent cells were {}",
                                          cells_ ? "found" : "not found"));
   }
@@ -230,8 +232,19 @@ class Believer {
     if (distance && m.main.family == kUnknown && *distance < -3) return std::nullopt;
     const double run = AsRun(report_.kernels[slot.kernel], m.main);
     if (!distance || run <= 0) return distance;
-    const double as_run = std::log2(*m.vector_flops / run);
+    const double filled = run - Padding(report_.kernels[slot.kernel], m.main);
+    if (*m.vector_flops < run && *m.vector_flops > filled) return 0;
+    const double bare = filled > 0 ? std::log2(*m.vector_flops / filled) : HUGE_VAL;
+    double as_run = std::log2(*m.vector_flops / run);
+    if (std::abs(bare) < std::abs(as_run)) as_run = bare;
     return std::abs(as_run) < std::abs(*distance) ? as_run : distance;
+  }
+
+  // What of it only fills up tiles. Libraries differ in how they tile transforms.
+  double Padding(const KernelRow& kernel, const KernelName& name) const {
+    const bool tiled = Contains(name.algorithm, "Winograd") || Contains(name.algorithm, "FFT");
+    if (!device_ || !kernel.execution || !tiled) return 0;
+    return ExecutionAsRun(kernel, name, *device_)->Of(TermKind::kPadding).flops().AsDouble();
   }
 
   // What it executes on the vector pipe with the algorithm that the kernel's name tells.
@@ -252,17 +265,20 @@ class Believer {
     }
     for (const Joined::Shared& group : joined_.shared) {
       if (group.beside || joined_.runs_by_work || group.measured.tensor) continue;
-      double executed = 0, algorithmic = 0, as_run = 0;
+      double executed = 0, algorithmic = 0, as_run = 0, padding = 0;
       for (const std::size_t k : group.kernels) {
         executed += report_.kernels[k].executed.AsDouble();
         as_run += AsRun(report_.kernels[k], group.measured.main);
+        padding += Padding(report_.kernels[k], group.measured.main);
         algorithmic += 2 * Macs(report_.kernels[k].sums.macs).count().AsDouble();
       }
       if (!group.measured.vector_flops || *group.measured.vector_flops <= 0 || algorithmic <= 0)
         continue;
       double off = 64;
-      for (const double work : {executed, algorithmic, as_run})
-        off = std::min(off, std::abs(std::log2(*group.measured.vector_flops / work)));
+      const double flops = *group.measured.vector_flops;
+      if (flops < as_run && flops > as_run - padding) off = 0;
+      for (const double work : {executed, algorithmic, as_run, as_run - padding})
+        off = std::min(off, work > 0 ? std::abs(std::log2(flops / work)) : off);
       judge(off);
     }
     if (rows == 0) return;
@@ -310,7 +326,7 @@ class Believer {
       const bool unknown = m.main.family == kUnknown;
       tensor |= m.tensor;
       below += !other_work && bound > 2e-6 && m.time->value() < 0.5 * bound;
-      if (IsProduct(slot.family) && !unknown)
+      if (IsProduct(slot.family) && !unknown && !slot.several && (m.tensor || !other_work))
         (m.tensor ? on_tensor : points).emplace_back(std::log2(*slot.seconds), std::log2(m.time->value()));
     }
     for (const Joined::Shared& group : joined_.shared) {
@@ -362,7 +378,9 @@ class Believer {
     }
     if (std::sqrt(xx / n) < 0.3 || yy <= 0) return;  // all alike: nothing to see
     const double correlation = xy / std::sqrt(xx * yy);
-    Add(Along(correlation, {{0.1, -6}, {0.4, -3}, {0.6, -1}, {0.8, 1}, {0.95, 2}}),
+    // Expected times are those of the pipe that is expected: less is known of the other.
+    const double least = vector.size() < tensor.size() ? -2 : -6;
+    Add(std::max(least, Along(correlation, {{0.1, -6}, {0.4, -3}, {0.6, -1}, {0.8, 1}, {0.95, 2}})),
         fmt::format("times of its products follow those expected with a correlation of {:.2f}",
                     correlation));
   }

@@ -139,13 +139,22 @@ struct Marks {
 // Products; `perhaps`: and kernels whose names tell nothing.
 Marks ProductMarks(const std::vector<MeasuredKernel>& kernels, const std::vector<Kind>& all,
                    bool perhaps) {
+  std::map<std::string, std::size_t> often;
+  for (const MeasuredKernel& kernel : kernels) ++often[kernel.name];
+  // What runs now and then is not the model's.
+  const std::size_t rare = std::max<std::size_t>(2, kernels.size() / 200);
   Marks marks;
+  Kind before;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    if (all[i].product || (perhaps && all[i].unknown > 0))
-      marks.Add(i, kernels[i].name, all[i].product);
-    if (marks.kinds.empty()) continue;
-    marks.kinds.back().unknown += all[i].unknown;
-    marks.kinds.back().markers += all[i].markers;
+    const bool unknown = perhaps && all[i].unknown > 0 && often[kernels[i].name] >= rare;
+    if (all[i].product || unknown) marks.Add(i, kernels[i].name, all[i].product);
+    Kind& kind = marks.kinds.empty() ? before : marks.kinds.back();
+    kind.unknown += all[i].unknown;
+    kind.markers += all[i].markers;
+  }
+  if (!marks.kinds.empty()) {
+    marks.kinds.front().unknown += before.unknown;
+    marks.kinds.front().markers += before.markers;
   }
   return marks;
 }

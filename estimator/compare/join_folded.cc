@@ -17,6 +17,7 @@ using enum KernelFamily;
 // A row is given to certain operators only when their executed work is its own to within this, and
 // no other operators come as close as three times that.
 constexpr double kSame = 0.03;
+constexpr double kSameOnly = 0.5;  // where the algorithm can run no others
 constexpr std::size_t kMostOperators = 3;  // that a row is narrowed down to
 constexpr std::size_t kMostSets = 10'000;   // of operators that are tried for a row
 
@@ -81,23 +82,35 @@ class FoldedJoiner {
       const double each = slot.algorithmic.value_or(0) / std::max(1.0, slot.most);
       if (each > 0 && (least == 0 || each < least)) least = each;
     }
-    bool counted = false;
+    bool counted = false, tensor = false;
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       counted |= tally_.VectorFlops(rows_[r]).has_value();
+      tensor |= told_[r].tensor;
       if (IsProduct(told_[r].family)) missing -= Launches(r);
     }
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       const double launches = Launches(r);
       const bool whole = std::abs(launches - std::round(launches)) < 1e-9;
       const double flops = tally_.VectorFlops(rows_[r]).value_or(0);
-      const bool work = counted ? least > 0 && flops > 0.3 * least
-                                : whole && launches <= missing && launches > 0.5 * missing;
+      const bool counts = counted && least > 0 && flops > 0.3 * least;
+      const bool fits = whole && launches <= missing + 0.5 && launches > 0.5 * missing;
+      const bool work = counts || (fits && (!counted || tensor));
       perhaps_.push_back(told_[r].family == kUnknown && work);
     }
   }
 
   // Whether the row's launches may be products: by its name, or by their work.
   bool IsWork(std::size_t r) const { return IsProduct(told_[r].family) || perhaps_[r]; }
+
+  // Whether the algorithm that the name tells can run the operator at all.
+  bool Runs(const KernelName& told, const Slot& slot) const {
+    const KernelRow& kernel = report_.kernels[slot.kernel];
+    const bool winograd = Contains(told.algorithm, "Winograd");
+    if (!device_ || !kernel.execution || (!winograd && !Contains(told.algorithm, "FFT"))) return true;
+    const Algorithm ran = ExecutionAsRun(kernel, told, *device_)->algorithm;
+    return ran == (winograd ? Algorithm::kWinograd : Algorithm::kFft) ||
+           (winograd && ran == Algorithm::kWinogradNonfused);
+  }
 
   bool Suits(KernelFamily row, const Slot& slot) const {
     if (row == slot.family || (row == kUnknown && IsProduct(slot.family))) return true;
@@ -130,10 +143,11 @@ class FoldedJoiner {
     const bool whole = std::abs(launches - std::round(launches)) < 1e-9;
     // As the kernel's algorithm and tile execute it, or as the mathematics needs it: what a library
     // pads is not always known.
+    bool only = false;
     for (const bool as_run : {true, false}) {
       std::vector<std::pair<std::size_t, double>> open;  // slot, work
       for (std::size_t s = 0; s < slots_.size(); ++s) {
-        if (taken_[s] || !Suits(told.family, slots_[s])) continue;
+        if (taken_[s] || !Suits(told.family, slots_[s]) || !Runs(told, slots_[s])) continue;
         const double work = as_run ? ProductFlops(report_, slots_[s], told, device_)
                                    : slots_[s].algorithmic.value_or(0);
         if (slots_[s].several) {
@@ -142,6 +156,8 @@ class FoldedJoiner {
           open.emplace_back(s, work);
         }
       }
+      // The only operators that it can run, and as many: then it ran these.
+      only |= as_run && open.size() == count && Contains(told.algorithm, "Winograd");
       double sets = 1;
       for (std::size_t i = 0; i < count && i < kMostOperators; ++i)
         sets *= static_cast<double>(open.size());
@@ -150,7 +166,7 @@ class FoldedJoiner {
         Choose(open, count, 0, 0, set, offer);
       }
     }
-    if (best.off > kSame || second < 3 * kSame) return std::nullopt;
+    if (best.off > (only ? kSameOnly : kSame) || second < 3 * kSame) return std::nullopt;
     return best;
   }
 
@@ -305,7 +321,16 @@ class FoldedJoiner {
       const bool around = family == kTransform || family == kEpilogue || family == kElementwise ||
                           family == kLayout || (family == kSoftmax && Has(kAttention)) ||
                           (family == kRecurrent && Has(kRecurrent));
-      if (!row_slots_[r].empty()) {
+      if (!row_slots_[r].empty() && around && Beyond(family)) {
+        // More launches than operators of the family: most are what products are followed by.
+        std::vector<std::size_t> all = Served(told_[r]);
+        all.insert(all.end(), row_slots_[r].begin(), row_slots_[r].end());
+        std::sort(all.begin(), all.end());
+        Measured& to = Group(all, true);
+        tally_.Add(to, rows_[r], Launches(r), false);
+        to.joined_by = "family, beside the products";
+        to.confidence = 0.3;
+      } else if (!row_slots_[r].empty()) {
         Measured& to = Group(row_slots_[r], false);
         tally_.Add(to, rows_[r], Launches(r), true);
         to.main = told_[r];
@@ -326,6 +351,14 @@ class FoldedJoiner {
             tally_.Unmatched(rows_[r], Launches(r), WhyUnmatched(rows_[r], family)));
       }
     }
+  }
+
+  bool Beyond(KernelFamily family) const {
+    double launches = 0, slots = 0;
+    for (std::size_t r = 0; r < rows_.size(); ++r)
+      launches += told_[r].family == family ? Launches(r) : 0;
+    for (const Slot& slot : slots_) slots += slot.family == family ? 1 : 0;
+    return launches > slots + 0.5;
   }
 
   bool Has(KernelFamily family) const {
