@@ -82,7 +82,7 @@ class Believer {
       const bool told = named_node || measured.main.family != kUnknown;
       // A convolution's kernel does no matrix product; the other way round it may.
       const bool other = slot.family == kGemm && measured.main.family == kConvolution;
-      found_[slot.family].joined += other ? 0.2 : told ? 1 : 0.8;
+      found_[slot.family].joined += other ? 0.2 : told ? 1 : 0.9;
       cells_ |= std::any_of(measured.parts.begin(), measured.parts.end(), IsCell);
       // Attention has two products, not any number.
       double products = 0;
@@ -154,7 +154,7 @@ class Believer {
     }
     if (sum.model + sum.over == 0) return;
     const double share = sum.joined / (sum.model + sum.over);
-    double bits = Along(share, {{0, -10}, {0.5, -8}, {0.8, -5}, {0.9, -1}, {0.95, 1},
+    double bits = Along(share, {{0, -10}, {0.5, -8}, {0.8, -5}, {0.9, -1}, {0.95, 0.5}, {0.98, 1.5},
                                 {1, 1 + 0.7 * std::log2(1 + certain)}});
     // A part of a run: all of it is in the model, without holes, but not all of the model in it.
     const double holes = Holes();
@@ -200,8 +200,8 @@ class Believer {
     }
     if (sum.model + sum.over < 2) return;
     const double share = sum.joined / (sum.model + sum.over);
-    // None at all: their names may tell nothing.
-    Add(sum.joined + sum.over == 0 ? -0.5 : 3 * (share - 0.5),
+    if (sum.joined + sum.over == 0) return;  // their names may tell nothing
+    Add(3 * (share - 0.5),
         fmt::format("{:.4g} of the model's {:.4g} poolings, normalizations, softmaxes and gathers "
                     "were found, {:.4g} others were not",
                     sum.joined, sum.model, sum.over));
@@ -379,7 +379,7 @@ class Believer {
     if (std::sqrt(xx / n) < 0.3 || yy <= 0) return;  // all alike: nothing to see
     const double correlation = xy / std::sqrt(xx * yy);
     // Expected times are those of the pipe that is expected: less is known of the other.
-    const double least = vector.size() < tensor.size() ? -2 : -6;
+    const double least = vector.size() < tensor.size() || n < 10 ? -2 : -6;
     Add(std::max(least, Along(correlation, {{0.1, -6}, {0.4, -3}, {0.6, -1}, {0.8, 1}, {0.95, 2}})),
         fmt::format("times of its products follow those expected with a correlation of {:.2f}",
                     correlation));

@@ -72,6 +72,10 @@ struct Period {
   std::size_t runs() const { return tail / length + 1; }
 };
 
+bool Exact(const std::vector<int>& ids, std::size_t period) {
+  return std::equal(ids.begin() + static_cast<std::ptrdiff_t>(period), ids.end(), ids.begin());
+}
+
 // The shortest period with as many products as a run should launch, or, with `runs`, with which the
 // sequence has so many runs.
 Period FindPeriod(const std::vector<int>& ids, const std::vector<Kind>& kinds,
@@ -100,14 +104,19 @@ Period FindPeriod(const std::vector<int>& ids, const std::vector<Kind>& kinds,
   double least = runs ? HUGE_VAL : distance(n);
   for (std::size_t period = 1; 2 * period <= n; ++period) {
     // Cheap rejections first: most periods fail on their last launch or their number of products.
-    if (ids[n - 1] != ids[n - 1 - period] || distance(period) >= least) continue;
+    if (ids[n - 1] != ids[n - 1 - period] || distance(period) > least) continue;
+    const bool nearer = distance(period) < least;
+    if (!nearer && n % period != 0) continue;
     const std::size_t repeated = RepeatedTail(ids, period);
     if (repeated == 0 ||
         static_cast<double>(repeated + period) < kCoverage * static_cast<double>(n)) {
       continue;
     }
     const Period found{period, repeated};
+    // All of it repeats, to the last launch: no layers within a run do.
+    if (!runs && repeated + period == n && distance(period) == 0 && Exact(ids, period)) return found;
     if (runs && static_cast<std::int64_t>(found.runs()) != *runs) continue;
+    if (!nearer) continue;
     best = found;
     least = distance(period);
   }

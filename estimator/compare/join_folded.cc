@@ -88,14 +88,30 @@ class FoldedJoiner {
       tensor |= told_[r].tensor;
       if (IsProduct(told_[r].family)) missing -= Launches(r);
     }
+    perhaps_.assign(rows_.size(), false);
+    std::vector<std::size_t> longest;
     for (std::size_t r = 0; r < rows_.size(); ++r) {
+      if (told_[r].family != kUnknown) continue;
+      const double flops = tally_.VectorFlops(rows_[r]).value_or(0);
+      perhaps_[r] = counted && least > 0 && flops > 0.3 * least;
+      if (perhaps_[r]) {
+        missing -= Launches(r);
+      } else {
+        longest.push_back(r);
+      }
+    }
+    if (counted && !tensor) return;
+    const auto time = [&](std::size_t r) {
+      return rows_[r].duration ? rows_[r].duration->value() * Launches(r) : 0;
+    };
+    std::stable_sort(longest.begin(), longest.end(),
+                     [&](std::size_t a, std::size_t b) { return time(a) > time(b); });
+    for (const std::size_t r : longest) {
       const double launches = Launches(r);
       const bool whole = std::abs(launches - std::round(launches)) < 1e-9;
-      const double flops = tally_.VectorFlops(rows_[r]).value_or(0);
-      const bool counts = counted && least > 0 && flops > 0.3 * least;
-      const bool fits = whole && launches <= missing + 0.5 && launches > 0.5 * missing;
-      const bool work = counts || (fits && (!counted || tensor));
-      perhaps_.push_back(told_[r].family == kUnknown && work);
+      if (!whole || launches > missing + 0.5 || launches < 0.5 * missing) continue;
+      perhaps_[r] = true;
+      missing -= launches;
     }
   }
 
