@@ -114,8 +114,7 @@ void AddCompareCommand(Commands& commands) {
       ->type_name("FILE");
   app->add_option("--measured-format", options->measured_format, "read --measured as this format")
       ->type_name("FORMAT");
-  app->add_option("--runs", options->runs,
-                  "how often the model ran in the files; inferred without")
+  app->add_option("--runs", options->runs, "how often the model ran in the files; inferred without")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
   app->add_flag("--force", options->force,

@@ -63,7 +63,9 @@ std::shared_ptr<const Execution> ExecutionAsRun(const KernelRow& kernel, const K
   if (!planned) return nullptr;
   const auto* conv = std::get_if<ConvNest>(&kernel.nest);
   const auto* gemm = std::get_if<GemmNest>(&kernel.nest);
-  const Algorithm algorithm = AlgorithmOf(name, conv != nullptr);
+  // Names that say what a kernel computes and not how.
+  const bool told = !name.library.empty() || !name.algorithm.empty() || name.tile_m || name.tensor;
+  const Algorithm algorithm = told ? AlgorithmOf(name, conv != nullptr) : Algorithm::kNone;
   if (algorithm == Algorithm::kNone || (!conv && !gemm)) return kernel.execution;
   const Library& library = LibraryOf(device);
   const Pipe pipe = name.tensor ? Pipe::kTensor : Pipe::kVector;

@@ -94,7 +94,8 @@ class Believer {
       cells_ |= std::any_of(group.measured.parts.begin(), group.measured.parts.end(), IsCell);
       if (group.beside) continue;
       double launches = 0;
-      for (const MeasuredPart& part : group.measured.parts) launches += part.main ? part.launches : 0;
+      for (const MeasuredPart& part : group.measured.parts)
+        launches += part.main ? part.launches : 0;
       double most = 0;
       std::map<KernelFamily, double> slots;
       for (const std::size_t k : group.kernels) {
@@ -110,9 +111,9 @@ class Believer {
     }
     for (const UnmatchedKernel& kernel : joined_.unmatched) {
       // What ran before the first run may be a run that is not whole.
-      found_[kernel.family].over +=
-          kernel.before ? 0.5 * kernel.launches / static_cast<double>(joined_.runs)
-                        : kernel.launches;
+      found_[kernel.family].over += kernel.before
+                                        ? 0.5 * kernel.launches / static_cast<double>(joined_.runs)
+                                        : kernel.launches;
     }
   }
 
@@ -123,8 +124,8 @@ class Believer {
     const bool unknown = std::any_of(joined_.unmatched.begin(), joined_.unmatched.end(),
                                      [](const UnmatchedKernel& k) { return k.family == kUnknown; });
     if (found_[kRecurrent].model == 0 || (!cells_ && unknown)) return;
-    Add(cells_ ? 1.5 : -1.5, fmt::format("kernels of recurrent cells were {}",
-                                         cells_ ? "found" : "not found"));
+    Add(cells_ ? 1.5 : -1.5,
+        fmt::format("kernels of recurrent cells were {}", cells_ ? "found" : "not found"));
   }
 
   void Names() {
@@ -154,15 +155,22 @@ class Believer {
     }
     if (sum.model + sum.over == 0) return;
     const double share = sum.joined / (sum.model + sum.over);
-    double bits = Along(share, {{0, -10}, {0.5, -8}, {0.8, -5}, {0.9, -1}, {0.95, 0.5}, {0.98, 1.5},
+    double bits = Along(share, {{0, -10},
+                                {0.5, -8},
+                                {0.8, -5},
+                                {0.9, -1},
+                                {0.95, 0.5},
+                                {0.98, 1.5},
                                 {1, 1 + 0.7 * std::log2(1 + certain)}});
     // A part of a run: all of it is in the model, without holes, but not all of the model in it.
     const double holes = Holes();
-    const bool part = !joined_.folded && sum.joined > 0 && sum.over < 0.05 * sum.joined && holes < 0.1;
+    const bool part =
+        !joined_.folded && sum.joined > 0 && sum.over < 0.05 * sum.joined && holes < 0.1;
     if (part) bits = std::max(bits, -3.0);
-    Add(bits, fmt::format("{:.4g} of the model's {:.4g} convolutions and products were found, {:.4g} "
-                          "launches of others were not",
-                          sum.joined, sum.model, sum.over));
+    Add(bits,
+        fmt::format("{:.4g} of the model's {:.4g} convolutions and products were found, {:.4g} "
+                    "launches of others were not",
+                    sum.joined, sum.model, sum.over));
     if (joined_.uneven > 0.02) {
       Add(-8 * joined_.uneven,
           fmt::format("{:.0f} % of the launches of its products are no multiple of {} runs",
@@ -233,7 +241,7 @@ class Believer {
     const double run = AsRun(report_.kernels[slot.kernel], m.main);
     if (!distance || run <= 0) return distance;
     const double filled = run - Padding(report_.kernels[slot.kernel], m.main);
-    if (*m.vector_flops < run && *m.vector_flops > filled) return 0;
+    if (*m.vector_flops<run&& * m.vector_flops> filled) return 0;
     const double bare = filled > 0 ? std::log2(*m.vector_flops / filled) : HUGE_VAL;
     double as_run = std::log2(*m.vector_flops / run);
     if (std::abs(bare) < std::abs(as_run)) as_run = bare;
@@ -290,23 +298,25 @@ class Believer {
                     near, rows));
   }
 
-  // Bytes of operators that only stream data.
+  // What operators move.
   void Streams() {
     double bits = 0, rows = 0, near = 0;
     for (const Slot& slot : slots_) {
       const Measured& m = joined_.kernels[slot.kernel];
       const double predicted = report_.kernels[slot.kernel].sums.bytes().AsDouble();
-      if (!m.any() || IsProduct(slot.family) || !m.dram_bytes || predicted <= 0) continue;
-      if (*m.dram_bytes <= 0) continue;
-      const double off = std::abs(std::log2(*m.dram_bytes / predicted));
-      bits += Along(off, {{0.3, 1.5}, {0.6, 1}, {1, 0}, {2, -2}});
+      if (!m.any() || !m.dram_bytes || predicted <= 0 || *m.dram_bytes <= 0) continue;
+      const double distance = std::log2(*m.dram_bytes / predicted);
+      const double off = std::abs(distance);
+      // Products may read their operands many times, and find some of them in a cache.
+      bits += IsProduct(slot.family)
+                  ? Along(distance, {{-2, -1}, {-0.6, 0}, {-0.3, 1.5}, {0.3, 1.5}, {0.6, 0}})
+                  : Along(off, {{0.3, 1.5}, {0.6, 1}, {1, 0}, {2, -2}});
       rows += 1;
       near += off < 0.6 ? 1 : 0;
     }
     if (rows == 0) return;
     Add(bits / rows * std::min(rows, 3.0),
-        fmt::format("{:.0f} of {:.0f} operators without products move what the model's move", near,
-                    rows));
+        fmt::format("{:.0f} of {:.0f} operators move the bytes that the model's move", near, rows));
   }
 
   void Times() {
@@ -318,8 +328,8 @@ class Believer {
       const Measured& m = joined_.kernels[slot.kernel];
       if (!m.any() || !m.time || !(m.time->value() > 0) || !slot.seconds || *slot.seconds <= 0)
         continue;
-      const bool other_work = m.tensor || Contains(m.main.algorithm, "Winograd") ||
-                              Contains(m.main.algorithm, "FFT");
+      const bool other_work =
+          m.tensor || Contains(m.main.algorithm, "Winograd") || Contains(m.main.algorithm, "FFT");
       const double bound = report_.kernels[slot.kernel].sums.bound.value();
       rows += 1;
       // On the matrix pipe it may take a fraction of what is expected on the other.
@@ -327,7 +337,8 @@ class Believer {
       tensor |= m.tensor;
       below += !other_work && bound > 2e-6 && m.time->value() < 0.5 * bound;
       if (IsProduct(slot.family) && !unknown && !slot.several && (m.tensor || !other_work))
-        (m.tensor ? on_tensor : points).emplace_back(std::log2(*slot.seconds), std::log2(m.time->value()));
+        (m.tensor ? on_tensor : points)
+            .emplace_back(std::log2(*slot.seconds), std::log2(m.time->value()));
     }
     for (const Joined::Shared& group : joined_.shared) {
       if (group.beside || joined_.runs_by_work || !group.measured.time) continue;
@@ -353,11 +364,10 @@ class Believer {
     const double pace = off[off.size() / 2];
     // Nothing is much faster than a good kernel, but on another unit.
     const double bits = pace < 0 && tensor ? 0
-                        : pace < 0 ? Along(pace, {{-2, -6}, {-1.2, -3}, {-0.7, 0}, {0, 1}})
+                        : pace < 0         ? Along(pace, {{-2, -6}, {-1.2, -3}, {-0.7, 0}, {0, 1}})
                                    : Along(pace, {{1.3, 1}, {2.3, 0}, {5, -1}, {6, -3}, {10, -8}});
-    Add(bits,
-        fmt::format("its products take {:.3g} times what is expected of the model's",
-                    std::exp2(pace)));
+    Add(bits, fmt::format("its products take {:.3g} times what is expected of the model's",
+                          std::exp2(pace)));
   }
 
   // Whether long operators take long, on either pipe.

@@ -295,7 +295,8 @@ class Comparer {
       Sum(totals.measured_flops, row.measured_flops);
       Sum(totals.measured_bytes, row.measured.dram_bytes);
       Sum(totals.measured, row.measured.time);
-      if (row.measured_flops && !row.beside) flops.emplace_back(row.algorithmic.AsDouble(), *row.measured_flops);
+      if (row.measured_flops && !row.beside)
+        flops.emplace_back(row.algorithmic.AsDouble(), *row.measured_flops);
       if (row.measured.dram_bytes && !row.beside)
         bytes.emplace_back(row.predicted_bytes.AsDouble(), *row.measured.dram_bytes);
       const auto predicted = row.expected ? row.expected : row.bound;

@@ -28,8 +28,8 @@ struct CompareRow {
   // `executed_vector`.
   std::shared_ptr<const Execution> execution;
   std::optional<Flops> executed_vector;
-  bool launched = true;  // false: the plan needs no kernel for it (a view, a constant)
-  bool beside = false;   // Joined::Shared::beside: its predicted work stands in other rows
+  bool launched = true;           // false: the plan needs no kernel for it (a view, a constant)
+  bool beside = false;            // Joined::Shared::beside: its predicted work stands in other rows
   std::size_t kernels = 1;        // predicted ones that it sums up
   std::optional<double> outputs;  // elements that operators without products make
   std::optional<Bytes> cache;     // of the device: what may stay on the chip between kernels
@@ -44,7 +44,7 @@ struct CompareRow {
   std::optional<double> time_ratio;  // measured / expected, or / bound where nothing is expected
   std::optional<double> compute_fraction;  // of the roof: bound of the units / measured time
   std::optional<double> memory_fraction;
-  std::vector<StageRow> stages;    // where several kernels ran stages of one algorithm
+  std::vector<StageRow> stages;  // where several kernels ran stages of one algorithm
   std::string why;  // what explains the difference, or that nothing does; "" when nothing needs to
 };
 

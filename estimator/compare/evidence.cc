@@ -95,8 +95,8 @@ int HelperScore(const Slot& slot, const Item& item, bool main_seen) {
 int SkipItemScore(const Item& item) {
   if (item.named >= 0) return -kNamed;
   if (IsProduct(item.family)) return -60;
-  const bool foreign = item.family == kRandom || item.family == kFill ||
-                       item.family == kDropout || item.family == kCommunication;
+  const bool foreign = item.family == kRandom || item.family == kFill || item.family == kDropout ||
+                       item.family == kCommunication;
   return foreign ? 0 : -10;
 }
 

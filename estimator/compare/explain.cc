@@ -53,7 +53,7 @@ std::string PartsOf(const CompareRow& row) {
 // "measured 101.7 % of what winograd F(2x2,3x3) executes"
 std::string OfExecuted(const CompareRow& row) {
   return fmt::format("measured {:.1f} % of what {} executes", 100 * *row.executed_ratio,
-                     row.execution          ? row.execution->name
+                     row.execution         ? row.execution->name
                      : row.planned.empty() ? std::string("their algorithm")
                                            : row.planned);
 }
@@ -113,9 +113,9 @@ std::string ExplainFlops(const CompareRow& row) {
 
 // What a cache of the device may keep of the operands of so many kernels.
 double Kept(const CompareRow& row) {
-  return row.cache ? row.cache->AsDouble() * static_cast<double>(std::max<std::size_t>(
-                                                 1, row.kernels))
-                   : 0;
+  return row.cache
+             ? row.cache->AsDouble() * static_cast<double>(std::max<std::size_t>(1, row.kernels))
+             : 0;
 }
 
 std::string ExplainBytes(const CompareRow& row) {

@@ -97,8 +97,7 @@ Period FindPeriod(const std::vector<int>& ids, const std::vector<Kind>& kinds,
                               : 0;
     if (expected.most <= 0) return beyond + std::log2(1 + least);
     if (least > expected.most) return beyond + std::log2(least / expected.most);
-    return beyond +
-           (most < expected.least ? std::log2(expected.least / std::max(most, 0.5)) : 0);
+    return beyond + (most < expected.least ? std::log2(expected.least / std::max(most, 0.5)) : 0);
   };
   Period best;
   double least = runs ? HUGE_VAL : distance(n);
@@ -114,7 +113,8 @@ Period FindPeriod(const std::vector<int>& ids, const std::vector<Kind>& kinds,
     }
     const Period found{period, repeated};
     // All of it repeats, to the last launch: no layers within a run do.
-    if (!runs && repeated + period == n && distance(period) == 0 && Exact(ids, period)) return found;
+    if (!runs && repeated + period == n && distance(period) == 0 && Exact(ids, period))
+      return found;
     if (runs && static_cast<std::int64_t>(found.runs()) != *runs) continue;
     if (!nearer) continue;
     best = found;
@@ -186,21 +186,19 @@ bool CutBy(const std::vector<MeasuredKernel>& kernels, const Marks& marks,
            const ExpectedProducts& expected, std::optional<std::int64_t> wanted, Folded& folded) {
   const std::vector<std::size_t>& at = marks.at;
   if (at.size() < 2) return false;
-  const Period period = 
-      FindPeriod(Numbered(marks.names), marks.kinds, expected, wanted);
+  const Period period = FindPeriod(Numbered(marks.names), marks.kinds, expected, wanted);
   if (period.length == 0) return false;
   // Products that are all called alike repeat with any period.
-  const std::set<std::string> distinct(marks.names.end() - static_cast<std::ptrdiff_t>(period.length),
-                                       marks.names.end());
+  const std::set<std::string> distinct(
+      marks.names.end() - static_cast<std::ptrdiff_t>(period.length), marks.names.end());
   if (distinct.size() < 2 && expected.least > 1 && !wanted) return false;
   const std::size_t runs = period.runs(), first = at.size() - runs * period.length;
   const std::size_t end = kernels.size() - 1 - at.back();
   std::vector<std::size_t> cuts;  // where runs begin; then the end
   for (std::size_t run = 0; run < runs; ++run) {
     const std::size_t begins = at[first + run * period.length];
-    const std::size_t after = first + run * period.length == 0
-                                  ? 0
-                                  : at[first + run * period.length - 1] + 1;
+    const std::size_t after =
+        first + run * period.length == 0 ? 0 : at[first + run * period.length - 1] + 1;
     cuts.push_back(run == 0 && first == 0 ? 0 : std::min(begins, after + end));
   }
   cuts.push_back(kernels.size());

@@ -23,9 +23,10 @@ struct Folded {
 
 // Cuts a sequence of launches into runs of the model: the shortest period in which the names repeat
 // over most of the sequence and that launches about `products` convolutions and matrix products
-// (what the model needs; kernels whose names tell nothing may be some; layers that repeat within a run are thereby no runs). Where other kernels
-// ran between, the products alone are looked at. With several runs the first is warm-up and does
-// not count. With `runs` the sequence has to have so many: throws Error where it has not.
+// (what the model needs; kernels whose names tell nothing may be some; layers that repeat within a
+// run are thereby no runs). Where other kernels ran between, the products alone are looked at. With
+// several runs the first is warm-up and does not count. With `runs` the sequence has to have so
+// many: throws Error where it has not.
 Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, const ExpectedProducts& products,
                 std::optional<std::int64_t> runs = std::nullopt);
 

@@ -231,7 +231,8 @@ class Joiner {
       runs.emplace_back(report_.kernels.size());
       AlignRun(run, runs.back(), false);
     }
-    for (std::size_t k = 0; k < joined_.kernels.size(); ++k) TakeMedians(joined_.kernels[k], runs, k);
+    for (std::size_t k = 0; k < joined_.kernels.size(); ++k)
+      TakeMedians(joined_.kernels[k], runs, k);
   }
 
   // The times and counts of a predicted kernel over runs that were joined one by one.

@@ -17,9 +17,9 @@ using enum KernelFamily;
 // A row is given to certain operators only when their executed work is its own to within this, and
 // no other operators come as close as three times that.
 constexpr double kSame = 0.03;
-constexpr double kSameOnly = 0.5;  // where the algorithm can run no others
+constexpr double kSameOnly = 0.5;          // where the algorithm can run no others
 constexpr std::size_t kMostOperators = 3;  // that a row is narrowed down to
-constexpr std::size_t kMostSets = 10'000;   // of operators that are tried for a row
+constexpr std::size_t kMostSets = 10'000;  // of operators that are tried for a row
 
 // Executed by the stage that does the products, as this kernel would.
 double ProductFlops(const Report& report, const Slot& slot, const KernelName& name,
@@ -63,7 +63,8 @@ class FoldedJoiner {
     FindPerhaps();
     Narrow();
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      if (row_slots_[r].empty()) row_slots_[r] = perhaps_[r] ? LeftProducts() : Left(told_[r].family);
+      if (row_slots_[r].empty())
+        row_slots_[r] = perhaps_[r] ? LeftProducts() : Left(told_[r].family);
     }
     Merge();
     AddProducts();
@@ -73,8 +74,9 @@ class FoldedJoiner {
  private:
   double Launches(std::size_t r) const { return static_cast<double>(rows_[r].launches) / runs_; }
 
-  // Rows whose names tell nothing: products, when a launch counts as many FLOPs as one of the model's
-  // may, or, without counters, when products of the model are missing that are at least as many.
+  // Rows whose names tell nothing: products, when a launch counts as many FLOPs as one of the
+  // model's may, or, without counters, when products of the model are missing that are at least as
+  // many.
   void FindPerhaps() {
     double least = 0, missing = 0;
     for (const Slot& slot : slots_) {
@@ -122,7 +124,8 @@ class FoldedJoiner {
   bool Runs(const KernelName& told, const Slot& slot) const {
     const KernelRow& kernel = report_.kernels[slot.kernel];
     const bool winograd = Contains(told.algorithm, "Winograd");
-    if (!device_ || !kernel.execution || (!winograd && !Contains(told.algorithm, "FFT"))) return true;
+    if (!device_ || !kernel.execution || (!winograd && !Contains(told.algorithm, "FFT")))
+      return true;
     const Algorithm ran = ExecutionAsRun(kernel, told, *device_)->algorithm;
     return ran == (winograd ? Algorithm::kWinograd : Algorithm::kFft) ||
            (winograd && ran == Algorithm::kWinogradNonfused);
@@ -243,9 +246,9 @@ class FoldedJoiner {
     };
     switch (family) {
       case kGemm:
-        return first({fused_attention_ ? of({kGemm, kRecurrent})
-                                       : of({kGemm, kRecurrent, kAttention}),
-                      of({kConvolution})});
+        return first(
+            {fused_attention_ ? of({kGemm, kRecurrent}) : of({kGemm, kRecurrent, kAttention}),
+             of({kConvolution})});
       case kAttention:
         return first({of({kAttention}), of({kGemm, kSoftmax})});
       case kSoftmax:
@@ -389,14 +392,14 @@ class FoldedJoiner {
   const double runs_;
   Tally& tally_;
   Joined& joined_;
-  std::vector<KernelName> told_;                     // as rows_
-  std::vector<bool> perhaps_;  // as rows_: no name says that it is a product, but its work does
+  std::vector<KernelName> told_;  // as rows_
+  std::vector<bool> perhaps_;     // as rows_: no name says that it is a product, but its work does
   std::vector<std::vector<std::size_t>> row_slots_;  // as rows_
   bool fused_attention_ = false;                     // attention has kernels of its own
   std::vector<bool> taken_;                          // slots that a row took for itself
   std::set<std::size_t> narrowed_;                   // rows
   std::set<std::size_t> worked_;                     // slots with products
-  std::map<std::size_t, std::string> algorithm_;           // of all kernels of a slot
+  std::map<std::size_t, std::string> algorithm_;     // of all kernels of a slot
   std::map<std::pair<bool, std::vector<std::size_t>>, std::size_t> groups_;  // to joined_.shared
 };
 

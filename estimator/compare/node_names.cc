@@ -68,9 +68,7 @@ std::optional<NodeNames::Match> NodeNames::Find(const std::string& name) const {
   return std::nullopt;
 }
 
-bool NodeNames::MayBeInserted(const std::string& name) const {
-  return WhyUnknown(name) != kNoNode;
-}
+bool NodeNames::MayBeInserted(const std::string& name) const { return WhyUnknown(name) != kNoNode; }
 
 std::string NodeNames::WhyUnknown(const std::string& name) const {
   if (name.empty()) return "no range or operator around it";

@@ -67,15 +67,17 @@ RunCount FromWork(const AllRuns& all, const OneRun& one) {
   };
   if (all.flops > 0 && one.flops > 0) {
     const std::int64_t runs = rounded(all.flops / one.flops);
-    return {runs, runs > 1 ? "its FLOPs over those of one run: the ratio of all FLOPs is 1 by that"
-                           : "its FLOPs are those of one run",
+    return {runs,
+            runs > 1 ? "its FLOPs over those of one run: the ratio of all FLOPs is 1 by that"
+                     : "its FLOPs are those of one run",
             runs > 1};
   }
   if (all.seconds > 0 && one.seconds > 0) {
     const std::int64_t runs = rounded(all.seconds / one.seconds);
-    return {runs, runs > 1 ? "its time over that expected of one run: the ratio of all time is 1 "
-                             "by that"
-                           : "its time is that of one run",
+    return {runs,
+            runs > 1 ? "its time over that expected of one run: the ratio of all time is 1 "
+                       "by that"
+                     : "its time is that of one run",
             runs > 1};
   }
   return {1, "nothing tells how often"};
@@ -138,10 +140,9 @@ RunCount InferRuns(const std::vector<FoldedRow>& rows, const std::vector<Slot>& 
     }
   }
   if (best == 1) return {1, "launches, work and time are those of one run"};
-  return {best, best_share > 0.995
-                    ? fmt::format("{} divides the launches of {}", best,
-                                  products ? "all products" : "all kernels")
-                    : fmt::format("{} divides the launches of most products", best)};
+  return {best, best_share > 0.995 ? fmt::format("{} divides the launches of {}", best,
+                                                 products ? "all products" : "all kernels")
+                                   : fmt::format("{} divides the launches of most products", best)};
 }
 
 }  // namespace dlcost

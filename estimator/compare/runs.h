@@ -18,7 +18,7 @@ struct FoldedRow {
 
 struct RunCount {
   std::int64_t runs = 1;
-  std::string from;  // how it is known, one clause
+  std::string from;      // how it is known, one clause
   bool by_work = false;  // it is what makes measured and predicted work, or time, equal
 };
 

@@ -76,7 +76,8 @@ std::vector<Slot> SlotsOf(const Report& report) {
       slot.products = (launches + 1) / 2;
       const auto* nest = std::get_if<RecurrentNest>(&kernel.nest);
       const double cells =
-          nest ? (nest->directions * nest->steps * nest->gates * kernel.repeat).AsDouble() : launches;
+          nest ? (nest->directions * nest->steps * nest->gates * kernel.repeat).AsDouble()
+               : launches;
       slot.most = 2 * std::max(launches, cells);  // input and hidden half of every gate apart
     } else if (slot.family == KernelFamily::kAttention) {
       slot.most = 2;  // scores and values

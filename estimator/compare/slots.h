@@ -14,7 +14,7 @@ namespace dlcost {
 struct Slot {
   std::string op;  // ONNX operator that names it
   KernelFamily family = KernelFamily::kUnknown;
-  bool follows = false;  // has a bias or fused neighbours, which other kernels may compute
+  bool follows = false;           // has a bias or fused neighbours, which other kernels may compute
   std::optional<double> flops;    // predicted, executed as the library would choose
   std::optional<double> seconds;  // expected time, or the bound where nothing is expected
   std::size_t kernel = 0;         // index into Report::kernels
@@ -24,8 +24,8 @@ struct Slot {
   // Launches of products that it may own: 1, or more for recurrent cells (one per step, and one per
   // part of the cell) and for attention (scores and values).
   bool several = false;
-  double products = 1;              // of its launches that multiply, as planned; 0 without any
-  double most = 1;                  // that a library may launch
+  double products = 1;             // of its launches that multiply, as planned; 0 without any
+  double most = 1;                 // that a library may launch
   std::vector<std::size_t> after;  // slots whose results it reads; sorted
 };
 

@@ -87,7 +87,7 @@ std::vector<StageRow> StagesOf(const Execution& execution, const Measured& measu
     if (!stage) {
       const StageRole role = RoleOf(part.told);
       StageRow row{.stage = role == StageRole::kReduction ? kReductionOfSplit
-                                                     : std::string(Name(part.told.family))};
+                                                          : std::string(Name(part.told.family))};
       stages.push_back({std::move(row), role});
       stage = &stages.back();
     }

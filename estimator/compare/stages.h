@@ -11,9 +11,9 @@ namespace dlcost {
 
 // A stage of an algorithm beside the kernels that ran it, per run of the model.
 struct StageRow {
-  std::string stage;             // "filter transform", "product", "bias and fused neighbours"
+  std::string stage;              // "filter transform", "product", "bias and fused neighbours"
   std::optional<Flops> executed;  // on the vector pipe, as the algorithm issues it
-  double launches = 0;           // 0: no kernel of its own was measured
+  double launches = 0;            // 0: no kernel of its own was measured
   std::optional<double> measured_flops;
   std::optional<Seconds> time;
   std::vector<std::string> kernels;

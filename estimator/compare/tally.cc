@@ -72,9 +72,12 @@ void Tally::Add(Measured& to, const MeasuredKernel& kernel, double launches, boo
 }
 
 UnmatchedKernel Tally::Unmatched(const MeasuredKernel& kernel, double launches, std::string why) {
-  return {kernel.name, std::move(why), launches,
+  return {kernel.name,
+          std::move(why),
+          launches,
           kernel.duration ? std::optional(*kernel.duration * launches) : std::nullopt,
-          Times(VectorFlops(kernel), launches), Times(kernel.DramBytes(), launches),
+          Times(VectorFlops(kernel), launches),
+          Times(kernel.DramBytes(), launches),
           ToldBy(kernel).family};
 }
 

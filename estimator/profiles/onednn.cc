@@ -8,6 +8,7 @@
 #include "estimator/profiles/text.h"
 
 // oneDNN verbose (ONEDNN_VERBOSE=1), among whatever else the program printed:
+//   mkldnn_verbose,exec,PRIMITIVE,IMPLEMENTATION,PROPAGATION,MEMORY,AUX,PROBLEM,MS   before 1.0
 //   dnnl_verbose,exec,ENGINE,PRIMITIVE,IMPLEMENTATION,PROPAGATION,MEMORY,ATTRIBUTES,AUX,PROBLEM,MS
 //   onednn_verbose,primitive,exec,ENGINE,...       since 3.1
 //   onednn_verbose,v1,primitive,exec,ENGINE,...    since 3.6
@@ -57,7 +58,11 @@ void ReadOneDnn(Input& input, Measurement& measurement) {
         (exec > 0 && fields[exec - 1] == "graph")) {
       continue;
     }
-    const std::size_t rest = fields.size() - exec;
+    // Before 1.0 there was one engine, and no field for it.
+    const bool engine = exec + 1 < fields.size() && (fields[exec + 1].starts_with("cpu") ||
+                                                     fields[exec + 1].starts_with("gpu"));
+    const std::size_t primitive = exec + (engine ? 2 : 1);
+    const std::size_t rest = fields.size() - primitive + 2;
     const auto milliseconds = ParseNumber(fields.back());
     if (rest < 7 || !milliseconds || !milliseconds->unit.empty() || milliseconds->value < 0) {
       throw Error(
@@ -67,10 +72,10 @@ void ReadOneDnn(Input& input, Measurement& measurement) {
     }
     MeasuredKernel kernel;
     kernel.line = lines.number();
-    kernel.device = fields[exec + 1];
-    kernel.op_type = fields[exec + 2];
-    kernel.name =
-        fmt::format("{} {} {}", fields[exec + 2], fields[exec + 3], fields[fields.size() - 2]);
+    kernel.device = engine ? fields[exec + 1] : "cpu";
+    kernel.op_type = fields[primitive];
+    kernel.name = fmt::format("{} {} {}", fields[primitive], fields[primitive + 1],
+                              fields[fields.size() - 2]);
     kernel.duration = Seconds(milliseconds->value * 1e-3);
     if (timestamp) kernel.start = Seconds(*timestamp * 1e-3);
     measurement.Add(std::move(kernel));

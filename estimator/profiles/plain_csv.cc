@@ -16,7 +16,7 @@ namespace {
 
 using Names = std::initializer_list<std::string_view>;
 const Names kName = {"name", "kernel", "kernel name", "layer", "node", "op", "operator", "label"};
-const Names kOp = {"node", "layer", "op", "operator"};
+const Names kOp = {"node", "layer", "op", "operator", "label"};
 
 struct TimeColumn {
   std::string_view name;

@@ -4,8 +4,8 @@
 namespace dlcost::networks {
 
 // The one-column AlexNet of Krizhevsky, "One weird trick for parallelizing convolutional neural
-// networks", arXiv 1404.5997, without normalization, on 227x227 images. TensorFlow's benchmarks have
-// 384 channels in conv4 and 1001 classes.
+// networks", arXiv 1404.5997, without normalization, on 227x227 images. TensorFlow's benchmarks
+// have 384 channels in conv4 and 1001 classes.
 std::string BuildAlexNet(const std::string& name, const Options& options) {
   const std::int64_t conv4 = options.Size("conv4"), classes = options.Size("classes");
   Builder b(name, options.Opset(17), options.Type());

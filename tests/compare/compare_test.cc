@@ -162,7 +162,7 @@ TEST(Compare, SummariesWithoutOrderJoinByFamily) {
       CompareFiles(predicted, {ReadText("name,launches,time_us\nmaxwell_scudnn_128x64_relu,10,50\n"
                                         "gemv2T_kernel_val,6,5\nmy_kernel,2,1\n")});
   ASSERT_EQ(c.rows.size(), 2u);
-  EXPECT_THAT(c.rows[0].node, HasSubstr("5 kernels: convolution"));
+  EXPECT_THAT(c.rows[0].node, HasSubstr("5 kernels: Conv"));
   EXPECT_EQ(c.rows[0].algorithmic.value(),
             140553600 + 447897600 + 224280576 + 299040768 + 199360512);
   EXPECT_EQ(c.unmatched_kernels.size(), 1u);
