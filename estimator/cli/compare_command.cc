@@ -19,7 +19,7 @@ struct Options {
   DeviceOptions device;
   CountOptions count;
   std::vector<std::string> measured, traces;
-  std::string measured_format, ratio, output;
+  std::string measured_format, ratio, by, output;
   std::string format = "text";
   std::size_t top = 0;
   std::int64_t runs = 0;  // 0: inferred
@@ -66,11 +66,12 @@ std::string Render(const Comparison& comparison, const Options& options) {
   if (options.format == "json") return RenderCompareJson(comparison);
   if (options.format == "csv") return RenderCompareCsv(comparison);
   if (options.format == "markdown") return RenderCompareMarkdown(comparison);
-  return RenderCompareText(comparison, options.top);
+  return RenderCompareText(comparison, options.top, options.by);
 }
 
 int Run(const Options& options) {
   RequireOneOf("--format", options.format, {"text", "json", "csv", "markdown"});
+  if (!options.by.empty()) RequireOneOf("--by", options.by, {"kernel", "algorithm"});
   if (options.measured.empty() && options.traces.empty()) {
     throw Error("nothing measured to compare with: give --measured FILE or --trace FILE");
   }
@@ -122,6 +123,8 @@ void AddCompareCommand(Commands& commands) {
   app->add_option("--ratio", options->ratio,
                   "exit with 1 when a row's measured/predicted is outside")
       ->type_name("LOW:HIGH");
+  app->add_option("--by", options->by, "a table by kernel (name) or by algorithm as well")
+      ->type_name("KEY");
   app->add_option("--top", options->top, "only the first N rows of each table")->type_name("N");
   app->add_option("--format", options->format, "text, json, csv or markdown")
       ->type_name("FORMAT")

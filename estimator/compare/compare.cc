@@ -100,6 +100,9 @@ class Comparer {
     AddRows();
     AddUnmatched();
     AddTotals();
+    out_.by_kernel = ByKernel(out_.rows);
+    out_.by_algorithm = ByAlgorithm(out_.rows);
+    if (device_) out_.merges = FindMerges(report_, *device_);
     return std::move(out_);
   }
 
@@ -332,6 +335,7 @@ class Comparer {
     std::vector<std::pair<double, std::size_t>> off;
     for (std::size_t r = 0; r < out_.rows.size(); ++r) {
       const CompareRow& row = out_.rows[r];
+      if (row.beside) continue;
       const auto predicted = row.expected ? row.expected : row.bound;
       if (row.measured.time && predicted) {
         off.emplace_back(std::abs((*row.measured.time - *predicted).value()), r);

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "estimator/compare/analyses.h"
 #include "estimator/compare/belief.h"
 #include "estimator/compare/join.h"
 #include "estimator/compare/stages.h"
+#include "estimator/report/merges.h"
 #include "estimator/report/report.h"
 
 namespace dlcost {
@@ -96,6 +98,8 @@ struct Comparison {
   std::vector<CompareRow> rows;    // in execution order; only what was measured
   CompareTotals totals;
   std::vector<OpTotals> by_op;  // largest measured time first
+  std::vector<SliceRow> by_kernel, by_algorithm;
+  std::vector<Merge> merges;  // products that would run as one
   std::vector<UnmatchedKernel> unmatched_kernels;
   std::vector<UnmatchedNode> unmatched_nodes;
   std::optional<RatioStatistics> flops, bytes, time;
@@ -119,7 +123,9 @@ std::vector<std::size_t> RowsOutside(const Comparison& comparison, double low, d
 // The ratio that RowsOutside judges.
 std::optional<double> JudgedRatio(const CompareRow& row);
 
-std::string RenderCompareText(const Comparison& comparison, std::size_t top);
+// `by`: "", or "kernel" or "algorithm" for a table of these as well.
+std::string RenderCompareText(const Comparison& comparison, std::size_t top,
+                              const std::string& by = "");
 std::string RenderCompareJson(const Comparison& comparison);
 std::string RenderCompareCsv(const Comparison& comparison);
 std::string RenderCompareMarkdown(const Comparison& comparison);

@@ -78,6 +78,35 @@ Json RowJson(const CompareRow& row) {
           {"why", row.why}};
 }
 
+Json SlicesJson(const std::vector<SliceRow>& slices, const char* key) {
+  Json json = Json::array();
+  for (const SliceRow& slice : slices) {
+    json.push_back({{key, slice.key},
+                    {"family", slice.family},
+                    {"operators", slice.operators},
+                    {"launches", Number(slice.launches)},
+                    {"measured_flops", Number(slice.flops)},
+                    {"measured_bytes", Number(slice.bytes)},
+                    {"intensity", Real(slice.intensity())},
+                    {"measured_s", Time(slice.time)}});
+  }
+  return json;
+}
+
+Json MergesJson(const std::vector<Merge>& merges) {
+  Json json = Json::array();
+  for (const Merge& merge : merges) {
+    json.push_back({{"nodes", merge.nodes},
+                    {"operand", merge.operand},
+                    {"m", merge.m.value()},
+                    {"n", merge.n.value()},
+                    {"k", merge.k.value()},
+                    {"apart_s", merge.apart.value()},
+                    {"merged_s", merge.merged.value()}});
+  }
+  return json;
+}
+
 Json StatisticsJson(const std::optional<RatioStatistics>& statistics) {
   if (!statistics) return {};
   return {{"rows", statistics->rows},
@@ -152,6 +181,9 @@ std::string RenderCompareJson(const Comparison& comparison) {
                      {"rows", rows},
                      {"totals", TotalsJson(comparison.totals)},
                      {"by_op", by_op},
+                     {"by_kernel", SlicesJson(comparison.by_kernel, "kernel")},
+                     {"by_algorithm", SlicesJson(comparison.by_algorithm, "algorithm")},
+                     {"merges", MergesJson(comparison.merges)},
                      {"statistics",
                       {{"flops", StatisticsJson(comparison.flops)},
                        {"bytes", StatisticsJson(comparison.bytes)},

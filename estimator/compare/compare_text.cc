@@ -2,6 +2,7 @@
 
 #include "estimator/compare/compare_table.h"
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "estimator/report/format.h"
 #include "estimator/report/table.h"
 
@@ -85,9 +86,26 @@ std::string Stages(const Comparison& comparison, std::size_t top) {
   return rows == 0 ? "" : "\n" + table.Render();
 }
 
+std::string Slices(const std::vector<SliceRow>& slices, const std::string& by, std::size_t top) {
+  Table table({by, "family", "operators", "launches", "FLOPs", "bytes", "FLOP/B", "time"},
+              {true, true});
+  for (std::size_t i = 0; i < slices.size() && (top == 0 || i < top); ++i) {
+    const SliceRow& slice = slices[i];
+    const auto bytes = slice.bytes
+                           ? std::optional(ReadableBytes(Bytes(RoundToInteger(*slice.bytes))))
+                           : std::nullopt;
+    const auto intensity = slice.intensity();
+    table.Add({Printable(slice.key, 60), slice.family, std::to_string(slice.operators),
+               CountText(slice.launches), CountText(slice.flops), bytes.value_or("-"),
+               intensity ? fmt::format("{:.1f}", *intensity) : "-", TimeText(slice.time)});
+  }
+  return "\n" + table.Render();
+}
+
 }  // namespace
 
-std::string RenderCompareText(const Comparison& comparison, std::size_t top) {
+std::string RenderCompareText(const Comparison& comparison, std::size_t top,
+                              const std::string& by) {
   std::string out = Label("model", Printable(comparison.model));
   if (!comparison.device.empty()) out += Label("device", comparison.device);
   for (const std::string& file : comparison.files) out += Label("measured", Printable(file));
@@ -102,6 +120,8 @@ std::string RenderCompareText(const Comparison& comparison, std::size_t top) {
                                  [](const OpTotals& op) { return op.measured.has_value(); });
   out += Stages(comparison, top);
   if (timed) out += "\n" + ByOperator(comparison);
+  if (by == "kernel") out += Slices(comparison.by_kernel, by, top);
+  if (by == "algorithm") out += Slices(comparison.by_algorithm, by, top);
   out += Unmatched(comparison, top);
   out += "\n";
   for (const auto& [label, text] : SummaryLines(comparison)) out += Label(label, text);

@@ -7,6 +7,7 @@
 
 #include "estimator/compare/as_run.h"
 #include "estimator/compare/op_family.h"
+#include "estimator/core/integer.h"
 #include "estimator/profiles/text.h"
 
 namespace dlcost {
@@ -158,7 +159,7 @@ class FoldedJoiner {
       if (off < best.off) best = {r, set, off};
     };
     const double launches = Launches(r);
-    const auto count = static_cast<std::size_t>(std::lround(std::min(launches, 1e6)));
+    const auto count = RoundToInteger<std::size_t>(std::min(launches, 1e6));
     const bool whole = std::abs(launches - std::round(launches)) < 1e-9;
     // As the kernel's algorithm and tile execute it, or as the mathematics needs it: what a library
     // pads is not always known.
