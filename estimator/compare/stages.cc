@@ -63,6 +63,23 @@ std::vector<Predicted> PredictedStages(const Execution& execution) {
   return stages;
 }
 
+constexpr std::array<std::string_view, 4> kWhat = {"filter", "input", "output", "inverse"};
+
+// Transforms before the product that no kernel's name tells apart count as one.
+void MergeForward(std::vector<Predicted>& stages, Predicted& first) {
+  for (auto stage = stages.begin(); stage != stages.end();) {
+    const std::string& name = stage->row.stage;
+    const bool behind = Contains(name, "output") || Contains(name, "inverse");
+    if (&*stage == &first || stage->role != StageRole::kTransform || behind) {
+      ++stage;
+      continue;
+    }
+    first.row.stage += ", " + name;
+    Sum(first.row.executed, stage->row.executed);
+    stage = stages.erase(stage);
+  }
+}
+
 // The stage that a kernel ran: of its role, and of what its name says that it transforms.
 Predicted* StageOf(std::vector<Predicted>& stages, const KernelName& told) {
   const StageRole role = RoleOf(told);
@@ -70,11 +87,15 @@ Predicted* StageOf(std::vector<Predicted>& stages, const KernelName& told) {
   for (Predicted& stage : stages) {
     if (stage.role != role) continue;
     if (!first) first = &stage;
-    constexpr std::array<std::string_view, 3> kWhat = {"filter", "input", "output"};
     for (const std::string_view what : kWhat) {
       if (Contains(told.algorithm, what) && Contains(stage.row.stage, what)) return &stage;
     }
   }
+  const bool which = std::any_of(kWhat.begin(), kWhat.end(), [&](std::string_view what) {
+    return Contains(told.algorithm, what);
+  });
+  // The first stands before all that are erased, and stays where it is.
+  if (first && role == StageRole::kTransform && !which) MergeForward(stages, *first);
   return first;
 }
 

@@ -144,6 +144,19 @@ class AlexNet(Case):
                 totals = comparison["totals"]
                 self.assertEqual("%.3f" % (totals["measured_flops"] / totals["joined_algorithmic_flops"]), "0.856")
 
+    def test_stages(self):
+        # conv3's transform and product apart, as in the folded file.
+        table = ("kernel,flops\ncudnn::winograd::generateWinogradTilesKernel<0>,%d\n"
+                 "maxwell_scudnn_winograd_128x128_tile148n_nt,%d\n" % (58 * 192 * 384, 157827072))
+        comparison = self.compare(*ALEXNET, "--measured", self.file("conv3.csv", table), "--force")
+        row, = (row for row in comparison["rows"] if row["node"] == "/conv3/Conv")
+        stages = {stage["stage"]: stage for stage in row["stages"]}
+        self.assertEqual(stages["filter transform"]["measured_flops"], 4276224)
+        # Six operations for each of three columns and four rows.
+        self.assertEqual(stages["filter transform"]["executed_flops"], 6 * (3 + 4) * 192 * 384)
+        self.assertEqual(stages["tiles"]["measured_flops"], 157827072)
+        self.assertAlmostEqual(stages["tiles"]["ratio"], 1, delta=0.01)
+
     def test_runs_can_be_told(self):
         model = self.network("alexnet", "conv4=384", "classes=1001")
         path = self.file("folded.csv", metric_summary(self.folded(53)))
@@ -176,6 +189,21 @@ class Products(Case):
         comparison = self.compare(model, "--gpu", "p4", "--measured", counters)
         self.assertEqual(comparison["totals"]["runs"], 8)
         self.assertEqual(comparison["rows"][0]["flops_ratio"], 1)
+
+    def test_products_that_would_run_as_one(self):
+        # Four products over the same input, 512 x 64 x 512 each; stacked they are one of 2048 x 64 x 512. Published for a
+        # Maxwell GPU: 72 us each apart, 99 us together, 2.9 times.
+        weights = [("w%d" % i, (512, 512)) for i in range(4)]
+        nodes = [("MatMul", ["x", "w%d" % i], "y%d" % i, "gate%d" % i) for i in range(4)]
+        model = self.file("gates.onnx", small_model.model(nodes, [("x", (64, 512))],
+                                                          [("y%d" % i, (64, 512)) for i in range(4)], weights))
+        table = "kernel,time_us\n" + "maxwell_sgemm_128x64_nn,72\n" * 4
+        comparison = self.compare(model, "--gpu", "m40-12gb", "--measured", self.file("gates.csv", table))
+        merge, = comparison["merges"]
+        self.assertEqual((merge["nodes"], merge["operand"]), (["gate0", "gate1", "gate2", "gate3"], "x"))
+        self.assertEqual((merge["m"], merge["n"], merge["k"]), (64, 2048, 512))
+        print("merged: %.3g us for %.3g us" % (merge["merged_s"] * 1e6, merge["apart_s"] * 1e6))
+        self.assertGreater(merge["apart_s"], 1.25 * merge["merged_s"])
 
     def test_language_model(self):
         # SGEMMs of 17 batches of 128 x 32 steps; per step and sample 16 h² + 4 h a layer, and the vocabulary padded to

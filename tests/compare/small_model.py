@@ -27,9 +27,15 @@ def node(op, inputs, output, name):
     return (b"".join(field(1, i) for i in inputs) + field(2, output) + field(3, name) + field(4, op))
 
 
-def model(nodes, inputs, outputs):
-    """`nodes`: (operator, inputs, output, name); `inputs`, `outputs`: (name, shape)."""
+def weight(name, shape):
+    """A TensorProto of type float that has a shape and no data."""
+    return b"".join(field(1, extent) for extent in shape) + field(2, 1) + field(8, name)
+
+
+def model(nodes, inputs, outputs, weights=()):
+    """`nodes`: (operator, inputs, output, name); `inputs`, `outputs`, `weights`: (name, shape)."""
     graph = b"".join(field(1, node(*n)) for n in nodes) + field(2, "small")
+    graph += b"".join(field(5, weight(*w)) for w in weights)
     graph += b"".join(field(11, tensor(*i)) for i in inputs) + b"".join(field(12, tensor(*o)) for o in outputs)
     return field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, 17))
 
