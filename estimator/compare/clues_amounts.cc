@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <cmath>
+
+#include "estimator/compare/as_run.h"
+#include "estimator/compare/clues.h"
+#include "estimator/compare/op_family.h"
+#include "estimator/profiles/text.h"
+
+namespace dlcost {
+namespace {
+
+using enum KernelFamily;
+
+class AmountClues {
+ public:
+  explicit AmountClues(const ClueSource& source)
+      : source_(source),
+        report_(source.report),
+        joined_(source.joined),
+        device_(source.device),
+        slots_(source.slots) {}
+
+  void Run() {
+    Flops();
+    Streams();
+    Times();
+  }
+
+ private:
+  void Add(double bits, std::string text) const { source_.Add(bits, std::move(text)); }
+
+  // log2 of measured over the closest executed work that the kernel may have; nothing where the
+  // counters see no products.
+  std::optional<double> Distance(const Slot& slot) const {
+    const Measured& m = joined_.kernels[slot.kernel];
+    if (!m.any() || m.tensor || !m.vector_flops || !IsProduct(slot.family)) return std::nullopt;
+    std::optional<double> distance = FlopDistance(slot, m.vector_flops);
+    // On the matrix pipe, perhaps: its name does not tell.
+    if (distance && m.main.family == kUnknown && *distance < -3) return std::nullopt;
+    const double run = AsRun(report_.kernels[slot.kernel], m.main);
+    if (!distance || run <= 0) return distance;
+    const double filled = run - Padding(report_.kernels[slot.kernel], m.main);
+    if (*m.vector_flops<run&& * m.vector_flops> filled) return 0;
+    const double bare = filled > 0 ? std::log2(*m.vector_flops / filled) : HUGE_VAL;
+    double as_run = std::log2(*m.vector_flops / run);
+    if (std::abs(bare) < std::abs(as_run)) as_run = bare;
+    return std::abs(as_run) < std::abs(*distance) ? as_run : distance;
+  }
+
+  // What of it only fills up tiles. Libraries differ in how they tile transforms.
+  double Padding(const KernelRow& kernel, const KernelName& name) const {
+    const bool tiled = Contains(name.algorithm, "Winograd") || Contains(name.algorithm, "FFT");
+    if (!device_ || !kernel.execution || !tiled) return 0;
+    return ExecutionAsRun(kernel, name, *device_)->Of(TermKind::kPadding).flops().AsDouble();
+  }
+
+  // What it executes on the vector pipe with the algorithm that the kernel's name tells.
+  double AsRun(const KernelRow& kernel, const KernelName& name) const {
+    if (!device_ || !kernel.execution || name.family == kUnknown) return kernel.executed.AsDouble();
+    return ExecutionAsRun(kernel, name, *device_)->On(Pipe::kVector).flops().AsDouble();
+  }
+
+  void Flops() {
+    double rows = 0, near = 0;
+    const auto judge = [&](double distance) {
+      const double off = std::abs(distance);
+      rows += 1;
+      near += Along(off, {{0.12, 1}, {0.3, 0}});
+    };
+    for (const Slot& slot : slots_) {
+      if (const auto distance = Distance(slot)) judge(*distance);
+    }
+    for (const Joined::Shared& group : joined_.shared) {
+      if (group.beside || joined_.runs_by_work || group.measured.tensor) continue;
+      double executed = 0, algorithmic = 0, as_run = 0, padding = 0;
+      for (const std::size_t k : group.kernels) {
+        executed += report_.kernels[k].executed.AsDouble();
+        as_run += AsRun(report_.kernels[k], group.measured.main);
+        padding += Padding(report_.kernels[k], group.measured.main);
+        algorithmic += 2 * Macs(report_.kernels[k].sums.macs).count().AsDouble();
+      }
+      if (!group.measured.vector_flops || *group.measured.vector_flops <= 0 || algorithmic <= 0)
+        continue;
+      double off = 64;
+      const double flops = *group.measured.vector_flops;
+      if (flops < as_run && flops > as_run - padding) off = 0;
+      for (const double work : {executed, algorithmic, as_run, as_run - padding})
+        off = std::min(off, work > 0 ? std::abs(std::log2(flops / work)) : off);
+      judge(off);
+    }
+    if (rows == 0) return;
+    // One is weak evidence for, and strong evidence against.
+    const double share = near / rows;
+    const double bits = Along(share, {{0, -10}, {0.5, -4}, {0.7, 0}, {0.85, 4}, {1, 8}});
+    Add(bits * std::min(1.0, (bits < 0 ? 0.5 : 0.1) + rows / 6),
+        fmt::format("the counted FLOPs of {:.3g} of {:.0f} products are what the model's execute",
+                    near, rows));
+  }
+
+  // What operators move.
+  void Streams() {
+    double bits = 0, rows = 0, near = 0;
+    for (const Slot& slot : slots_) {
+      const Measured& m = joined_.kernels[slot.kernel];
+      const double predicted = report_.kernels[slot.kernel].sums.bytes().AsDouble();
+      if (!m.any() || !m.dram_bytes || predicted <= 0 || *m.dram_bytes <= 0) continue;
+      const double distance = std::log2(*m.dram_bytes / predicted);
+      const double off = std::abs(distance);
+      // Products may read their operands many times, and find some of them in a cache.
+      bits += IsProduct(slot.family)
+                  ? Along(distance, {{-2, -1}, {-0.6, 0}, {-0.3, 1.5}, {0.3, 1.5}, {0.6, 0}})
+                  : Along(off, {{0.3, 1.5}, {0.6, 1}, {1, 0}, {2, -2}});
+      rows += 1;
+      near += off < 0.6 ? 1 : 0;
+    }
+    if (rows == 0) return;
+    Add(bits / rows * std::min(rows, 3.0),
+        fmt::format("{:.0f} of {:.0f} operators move the bytes that the model's move", near, rows));
+  }
+
+  void Times() {
+    std::vector<std::pair<double, double>> points;  // log2 of expected and measured
+    std::vector<std::pair<double, double>> on_tensor;
+    double rows = 0, below = 0;
+    bool tensor = false;
+    for (const Slot& slot : slots_) {
+      const Measured& m = joined_.kernels[slot.kernel];
+      if (!m.any() || !m.time || !(m.time->value() > 0) || !slot.seconds || *slot.seconds <= 0)
+        continue;
+      const bool other_work =
+          m.tensor || Contains(m.main.algorithm, "Winograd") || Contains(m.main.algorithm, "FFT");
+      const double bound = report_.kernels[slot.kernel].sums.bound.value();
+      rows += 1;
+      // On the matrix pipe it may take a fraction of what is expected on the other.
+      const bool unknown = m.main.family == kUnknown;
+      tensor |= m.tensor;
+      below += !other_work && bound > 2e-6 && m.time->value() < 0.5 * bound;
+      if (IsProduct(slot.family) && !unknown && !slot.several && (m.tensor || !other_work))
+        (m.tensor ? on_tensor : points)
+            .emplace_back(std::log2(*slot.seconds), std::log2(m.time->value()));
+    }
+    for (const Joined::Shared& group : joined_.shared) {
+      if (group.beside || joined_.runs_by_work || !group.measured.time) continue;
+      tensor |= group.measured.tensor;
+      double expected = 0;
+      for (const std::size_t k : group.kernels) {
+        const Sums& sums = report_.kernels[k].sums;
+        expected += (sums.expected ? *sums.expected : sums.bound).value();
+      }
+      if (expected > 0 && group.measured.time->value() > 0)
+        points.emplace_back(std::log2(expected), std::log2(group.measured.time->value()));
+    }
+    if (rows > 0 && below / rows > 0.3) {
+      Add(-12 * below / rows, fmt::format("{:.0f} of {:.0f} operators take less than half of what "
+                                          "the device needs for them at least",
+                                          below, rows));
+    }
+    Pattern(points, on_tensor);
+    if (points.empty()) return;
+    std::vector<double> off;
+    for (const auto& [expected, measured] : points) off.push_back(measured - expected);
+    std::sort(off.begin(), off.end());
+    const double pace = off[off.size() / 2];
+    // Nothing is much faster than a good kernel, but on another unit.
+    const double bits = pace < 0 && tensor ? 0
+                        : pace < 0         ? Along(pace, {{-2, -6}, {-1.2, -3}, {-0.7, 0}, {0, 1}})
+                                   : Along(pace, {{1.3, 1}, {2.3, 0}, {5, -1}, {6, -3}, {10, -8}});
+    Add(bits, fmt::format("its products take {:.3g} times what is expected of the model's",
+                          std::exp2(pace)));
+  }
+
+  // Whether long operators take long, on either pipe.
+  void Pattern(const std::vector<std::pair<double, double>>& vector,
+               const std::vector<std::pair<double, double>>& tensor) {
+    double xx = 0, yy = 0, xy = 0;
+    const auto n = static_cast<double>(vector.size() + tensor.size());
+    if (n < 5) return;
+    for (const auto* points : {&vector, &tensor}) {
+      double mean_x = 0, mean_y = 0;
+      const auto size = static_cast<double>(points->size());
+      for (const auto& [x, y] : *points) mean_x += x / size, mean_y += y / size;
+      for (const auto& [x, y] : *points) {
+        xx += (x - mean_x) * (x - mean_x);
+        yy += (y - mean_y) * (y - mean_y);
+        xy += (x - mean_x) * (y - mean_y);
+      }
+    }
+    if (std::sqrt(xx / n) < 0.3 || yy <= 0) return;  // all alike: nothing to see
+    const double correlation = xy / std::sqrt(xx * yy);
+    // Expected times are those of the pipe that is expected: less is known of the other.
+    const double least = vector.size() < tensor.size() || n < 10 ? -2 : -6;
+    Add(std::max(least, Along(correlation, {{0.1, -6}, {0.4, -3}, {0.6, -1}, {0.8, 1}, {0.95, 2}})),
+        fmt::format("times of its products follow those expected with a correlation of {:.2f}",
+                    correlation));
+  }
+
+  const ClueSource& source_;
+  const Report& report_;
+  const Joined& joined_;
+  const std::optional<Device>& device_;
+  const std::vector<Slot>& slots_;
+};
+
+}  // namespace
+
+void AddAmountClues(const ClueSource& source) { AmountClues(source).Run(); }
+
+}  // namespace dlcost

@@ -1,0 +1,259 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "estimator/compare/clues.h"
+#include "estimator/compare/op_family.h"
+#include "estimator/compare/shape_text.h"
+
+namespace dlcost {
+namespace {
+
+using enum KernelFamily;
+
+// Kernels around a model's own that any program may launch.
+bool MayBeForeign(KernelFamily family) {
+  return family == kCommunication || family == kFill || family == kRandom || family == kDropout ||
+         family == kLayout;
+}
+
+class FoundClues {
+ public:
+  explicit FoundClues(const ClueSource& source)
+      : source_(source), report_(source.report), joined_(source.joined), slots_(source.slots) {}
+
+  void Run() {
+    Count();
+    Names();
+    Products();
+    Cells();
+    Markers();
+    Shapes();
+    Rest();
+  }
+
+ private:
+  void Add(double bits, std::string text) const { source_.Add(bits, std::move(text)); }
+
+  struct Found {
+    double model = 0;   // operators
+    double joined = 0;  // of these
+    double over = 0;    // launches per run that no operator wants
+  };
+
+  void Count() {
+    std::map<std::size_t, KernelFamily> family;
+    std::map<std::size_t, double> most_of;
+    for (const Slot& slot : slots_) {
+      most_of[slot.kernel] = slot.most;
+      family[slot.kernel] = slot.family;
+      found_[slot.family].model += 1;
+    }
+    for (const Slot& slot : slots_) {
+      const Measured& measured = joined_.kernels[slot.kernel];
+      if (!measured.any()) continue;
+      // A kernel whose name tells nothing counts for less.
+      const bool named_node = measured.joined_by.starts_with("name");
+      const bool told = named_node || measured.main.family != kUnknown;
+      // A convolution's kernel does no matrix product; the other way round it may.
+      const bool other = slot.family == kGemm && measured.main.family == kConvolution;
+      found_[slot.family].joined += other ? 0.2 : told ? 1 : 0.9;
+      cells_ |= std::any_of(measured.parts.begin(), measured.parts.end(), IsCell);
+      // Attention has two products, not any number.
+      double products = 0;
+      for (const MeasuredPart& part : measured.parts)
+        products += IsProduct(part.told.family) ? part.launches : 0;
+      if (slot.several && products > slot.most) found_[slot.family].over += products - slot.most;
+    }
+    for (const Joined::Shared& group : joined_.shared) {
+      cells_ |= std::any_of(group.measured.parts.begin(), group.measured.parts.end(), IsCell);
+      if (group.beside) continue;
+      double launches = 0;
+      for (const MeasuredPart& part : group.measured.parts)
+        launches += part.main ? part.launches : 0;
+      double most = 0;
+      std::map<KernelFamily, double> slots;
+      for (const std::size_t k : group.kernels) {
+        slots[family[k]] += 1;
+        most += std::max(1.0, most_of[k]);
+      }
+      const auto all = static_cast<double>(group.kernels.size());
+      const double share = std::min(1.0, launches / all);
+      for (const auto& [of, count] : slots) {
+        found_[of].joined += share * count;
+        if (launches > most) found_[of].over += (launches - most) * count / all;
+      }
+    }
+    for (const UnmatchedKernel& kernel : joined_.unmatched) {
+      // What ran before the first run may be a run that is not whole.
+      found_[kernel.family].over += kernel.before
+                                        ? 0.5 * kernel.launches / static_cast<double>(joined_.runs)
+                                        : kernel.launches;
+    }
+  }
+
+  static bool IsCell(const MeasuredPart& part) { return part.told.family == kRecurrent; }
+
+  // Recurrent cells leave a trace beside their products.
+  void Cells() {
+    const bool unknown = std::any_of(joined_.unmatched.begin(), joined_.unmatched.end(),
+                                     [](const UnmatchedKernel& k) { return k.family == kUnknown; });
+    if (found_[kRecurrent].model == 0 || (!cells_ && unknown)) return;
+    Add(cells_ ? 1.5 : -1.5,
+        fmt::format("kernels of recurrent cells were {}", cells_ ? "found" : "not found"));
+  }
+
+  void Names() {
+    const auto found = static_cast<double>(joined_.names.found);
+    const auto missing = static_cast<double>(joined_.names.missing);
+    if (found == 0) return;
+    const double share = found / (found + missing);
+    Add(Along(share, {{0, -16}, {0.5, -12}, {0.8, 0}, {1, 12}}) *
+            std::min(1.0, (found + missing) / 4),
+        fmt::format("{} of {} names in it are nodes of the model", joined_.names.found,
+                    joined_.names.found + joined_.names.missing));
+    if (joined_.names.other_type > 0) {
+      Add(-std::min(12.0, 3.0 * static_cast<double>(joined_.names.other_type)),
+          fmt::format("{} nodes have another operator type there", joined_.names.other_type));
+    }
+  }
+
+  void Products() {
+    Found sum;
+    double certain = 0;  // not counting operators to which any number of products goes
+    for (const auto& [family, found] : found_) {
+      if (!IsProduct(family)) continue;
+      if (family != kRecurrent) certain += found.model;
+      sum.model += found.model;
+      sum.joined += found.joined;
+      sum.over += found.over;
+    }
+    if (sum.model + sum.over == 0) return;
+    const double share = sum.joined / (sum.model + sum.over);
+    double bits = Along(share, {{0, -10},
+                                {0.5, -8},
+                                {0.8, -5},
+                                {0.9, -1},
+                                {0.95, 0.5},
+                                {0.98, 1.5},
+                                {1, 1 + 0.7 * std::log2(1 + certain)}});
+    // A part of a run: all of it is in the model, without holes, but not all of the model in it.
+    const double holes = Holes();
+    const bool part =
+        !joined_.folded && sum.joined > 0 && sum.over < 0.05 * sum.joined && holes < 0.1;
+    if (part) bits = std::max(bits, -3.0);
+    Add(bits,
+        fmt::format("{:.4g} of the model's {:.4g} convolutions and products were found, {:.4g} "
+                    "launches of others were not",
+                    sum.joined, sum.model, sum.over));
+    if (joined_.uneven > 0.02) {
+      Add(-8 * joined_.uneven,
+          fmt::format("{:.0f} % of the launches of its products are no multiple of {} runs",
+                      100 * joined_.uneven, joined_.runs));
+    }
+    if (holes > 0.2) {
+      Add(-(joined_.names.found > 0 ? 60 : 30) * (holes - 0.2),
+          fmt::format("{:.0f} % of the model's products between those that were found are missing",
+                      100 * holes));
+    }
+  }
+
+  // Share of the products between the first and the last that was found that were not. Zero where
+  // the file does not tell operators apart.
+  double Holes() const {
+    if (joined_.folded) return 0;
+    std::vector<bool> found;
+    for (const Slot& slot : slots_) {
+      if (IsProduct(slot.family)) found.push_back(joined_.kernels[slot.kernel].any());
+    }
+    const auto first = std::find(found.begin(), found.end(), true);
+    const auto last = std::find(found.rbegin(), found.rend(), true).base();
+    if (first >= last) return 0;
+    return static_cast<double>(std::count(first, last, false)) / static_cast<double>(last - first);
+  }
+
+  // Operators that networks differ in.
+  void Markers() {
+    Found sum;
+    for (const auto& [family, found] : found_) {
+      if (!IsMarker(family)) continue;
+      sum.model += found.model;
+      sum.joined += found.joined;
+      sum.over += found.over;
+    }
+    if (sum.model + sum.over < 2) return;
+    const double share = sum.joined / (sum.model + sum.over);
+    if (sum.joined + sum.over == 0) return;  // their names may tell nothing
+    Add(3 * (share - 0.5),
+        fmt::format("{:.4g} of the model's {:.4g} poolings, normalizations, softmaxes and gathers "
+                    "were found, {:.4g} others were not",
+                    sum.joined, sum.model, sum.over));
+  }
+
+  void Shapes() {
+    int fits = 0, others = 0;
+    for (const Slot& slot : slots_) {
+      for (const std::string& name : joined_.kernels[slot.kernel].names) {
+        const auto shape = SpellsShapeOf(name, report_.kernels[slot.kernel].nest);
+        if (!shape) continue;
+        (*shape ? fits : others) += 1;
+      }
+    }
+    if (fits + others == 0) return;
+    const double bits = 6.0 * fits - 6.0 * others;
+    Add(std::clamp(bits, -12.0, 12.0),
+        fmt::format("{} of {} shapes in its names are the model's", fits, fits + others));
+  }
+
+  // What the model has no place for.
+  void Rest() {
+    struct Amount {
+      double time = 0, flops = 0, launches = 0;
+    };
+    Amount in, out;
+    const auto add = [](Amount& to, double weight, double launches, const auto& time,
+                        const auto& flops) {
+      to.launches += weight * launches;
+      to.time += weight * (time ? time->value() : 0);
+      to.flops += weight * flops.value_or(0);
+    };
+    for (const Measured& m : joined_.kernels) add(in, 1, m.launches, m.time, m.vector_flops);
+    for (const Joined::Shared& group : joined_.shared)
+      add(in, 1, group.measured.launches, group.measured.time, group.measured.vector_flops);
+    for (const UnmatchedKernel& kernel : joined_.unmatched) {
+      if (kernel.before || MayBeForeign(kernel.family)) continue;
+      // One whose name tells nothing may well be the model's.
+      const double weight = kernel.family == kUnknown ? 0.5 : 1;
+      add(out, weight, kernel.launches, kernel.time, kernel.vector_flops);
+    }
+    const char* what = in.time + out.time > 0     ? "time"
+                       : in.flops + out.flops > 0 ? "counted FLOPs"
+                                                  : "launches";
+    const double whole = in.time + out.time > 0     ? in.time + out.time
+                         : in.flops + out.flops > 0 ? in.flops + out.flops
+                                                    : in.launches + out.launches;
+    const double rest = in.time + out.time > 0     ? out.time
+                        : in.flops + out.flops > 0 ? out.flops
+                                                   : out.launches;
+    if (whole <= 0 || in.launches <= 0) {
+      Add(-20, "nothing in it belongs to the model");
+      return;
+    }
+    const double share = rest / whole;
+    Add(Along(share, {{0.1, 1}, {0.2, 0}, {0.5, -3}, {1, -8}}),
+        fmt::format("{:.0f} % of its {} belongs to no operator of the model", 100 * share, what));
+  }
+
+  const ClueSource& source_;
+  const Report& report_;
+  const Joined& joined_;
+  const std::vector<Slot>& slots_;
+  std::map<KernelFamily, Found> found_;
+  bool cells_ = false;
+};
+
+}  // namespace
+
+void AddFoundClues(const ClueSource& source) { FoundClues(source).Run(); }
+
+}  // namespace dlcost
