@@ -7,6 +7,7 @@
 #include "estimator/calibrate/latency_table.h"
 #include "estimator/plan/kernel.h"
 #include "estimator/roofline/run.h"
+#include "estimator/roofline/timing_device.h"
 
 namespace dlcost {
 

@@ -10,6 +10,8 @@
 #include "estimator/core/integer.h"
 #include "estimator/core/spelling.h"
 #include "estimator/report/format.h"
+#include "estimator/report/kernel_views.h"
+#include "estimator/roofline/forced.h"
 #include "estimator/roofline/run.h"
 
 namespace dlcost {
@@ -32,7 +34,7 @@ constexpr const char* kExamples =
 
 RunOptions Explained(const ReportOptions& options) {
   RunOptions run = options.run;
-  run.attention = options.plan.attention;
+  run.attention = options.plan.Form();
   run.explain = true;
   return run;
 }
@@ -58,6 +60,7 @@ class Explainer {
 
   // The kernel of `node` ("": the one that takes longest) as "text" or "json".
   std::string Run(const std::string& node, const std::string& format) const {
+    RequireForced();
     const Kernel& kernel = node.empty() ? Longest() : Of(node);
     const KernelRun run = runner_.Run(kernel);
     if (!run.expected) {
@@ -69,6 +72,13 @@ class Explainer {
   }
 
  private:
+  void RequireForced() const {
+    if (!report_.run.conv && !report_.plan.attention) return;
+    ForcedChoices forced(&device_, report_.run, report_.plan);
+    for (const Kernel& kernel : plan_.kernels) forced.Add(kernel, runner_.Run(kernel));
+    forced.Require(model_);
+  }
+
   const std::string& NameOf(const Kernel& kernel) const { return model_.nodes[kernel.main].name; }
 
   const Kernel& Longest() const {
@@ -156,6 +166,12 @@ class Explainer {
       if (!term.reason.empty()) each["reason"] = term.reason;
       terms.push_back(std::move(each));
     }
+    Bytes moved = kernel.bytes();
+    Json tile;
+    if (run.execution != nullptr) {
+      moved += run.execution->ExtraRead() + run.execution->ExtraWritten();
+      if (const TileGrid* grid = run.execution->Grid()) tile = TileText(*grid);
+    }
     const Json json = {{"schema", "dlcost.explain/2"},
                        {"model", model_.model->path},
                        {"device", device_.id},
@@ -163,6 +179,10 @@ class Explainer {
                        {"kernel", kernel.id},
                        {"nodes", nodes},
                        {"algorithm", run.algorithm},
+                       {"tile", tile},
+                       {"launches", run.launches.value()},
+                       {"bytes", kernel.bytes().value()},
+                       {"executed_bytes", moved.value()},
                        {"terms", terms},
                        {"expected_s", expected.time.expected},
                        {"expected_low_s", expected.time.low},

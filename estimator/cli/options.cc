@@ -190,13 +190,13 @@ void AddCountOptions(CLI::App& app, CountOptions& options) {
       ->type_name("MODE")
       ->capture_default_str();
   app.add_option("--attention", options.attention,
-                 "flash (scores stay on the chip) or materialized")
-      ->type_name("FORM")
-      ->capture_default_str();
+                 "flash (scores stay on the chip; so without this option) or materialized")
+      ->type_name("FORM");
   app.add_option("--algo", options.algorithms,
                  "how convolutions run: conv=auto, direct, implicit_gemm, im2col_gemm, winograd, "
                  "winograd_nonfused, fft or depthwise")
-      ->type_name("OP=NAME");
+      ->type_name("OP=NAME")
+      ->allow_extra_args(false);
 }
 
 namespace {
@@ -205,8 +205,10 @@ PlanOptions PlanOptionsOf(const CountOptions& count) {
   PlanOptions plan;
   RequireOneOf("--fusion", count.fusion, {"none", "default", "ideal"});
   plan.fusion = *ParseFusion(count.fusion);
-  RequireOneOf("--attention", count.attention, {"flash", "materialized"});
-  plan.attention = *ParseAttentionForm(count.attention);
+  if (!count.attention.empty()) {
+    RequireOneOf("--attention", count.attention, {"flash", "materialized"});
+    plan.attention = ParseAttentionForm(count.attention);
+  }
   return plan;
 }
 

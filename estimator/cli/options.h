@@ -49,7 +49,7 @@ std::vector<Device> FindDevices(const DeviceOptions& options);
 struct CountOptions {
   std::string convention = "dlcost";
   std::string fusion = "default";
-  std::string attention = "flash";
+  std::string attention;                // empty: flash, where there is attention
   std::vector<std::string> algorithms;  // "conv=winograd"
 };
 void AddCountOptions(CLI::App& app, CountOptions& options);

@@ -1,7 +1,7 @@
 #include "estimator/compare/as_run.h"
 
 #include "estimator/profiles/text.h"
-#include "estimator/roofline/choose.h"
+#include "estimator/roofline/choose.h"  // which library a device has
 #include "models/algorithms/convolution.h"
 #include "models/algorithms/gemm.h"
 #include "models/algorithms/pointwise.h"
@@ -19,21 +19,47 @@ Algorithm AlgorithmOf(const KernelName& name, bool convolution) {
   if (Contains(name.algorithm, "direct")) return Algorithm::kDirect;
   if (convolution) return Algorithm::kNone;
   if (name.algorithm == "matrix times vector") return Algorithm::kMatrixVector;
-  return name.family == KernelFamily::kGemm ? Algorithm::kTiledGemm : Algorithm::kNone;
+  // A product without a tile may be any: the plan stands.
+  return name.family == KernelFamily::kGemm && name.tile_m ? Algorithm::kTiledGemm
+                                                           : Algorithm::kNone;
 }
 
-// The library's tile of these extents (with its steps, slices and residency), or one of them alone.
+bool IsProduct(Algorithm algorithm) {
+  return algorithm == Algorithm::kTiledGemm || algorithm == Algorithm::kImplicitGemm ||
+         algorithm == Algorithm::kIm2colGemm;
+}
+
+// The tile that the name tells, with the library's steps and slices where it has one of these
+// extents; the planned one where the name tells none and the plan is a product on the same pipe;
+// else the library's first.
 TileShape TileOf(const KernelName& name, std::span<const TileShape> tiles,
-                 const TileShape& planned) {
-  if (!name.tile_m || !name.tile_n) return planned;
+                 const Execution& planned) {
+  TileShape usual = tiles.empty() ? TileShape() : tiles.front();
+  const TileGrid* grid = planned.Grid();
+  const bool tensor = planned.On(Pipe::kTensor).fma > Count(0);
+  if (grid != nullptr && IsProduct(planned.algorithm) && tensor == name.tensor) {
+    usual = {.m = static_cast<int>(grid->tile_m.value()),
+             .n = static_cast<int>(grid->tile_n.value()),
+             .k = static_cast<int>(grid->tile_k.value()),
+             .slices = static_cast<int>(grid->slices.value())};
+  }
+  if (!name.tile_m || !name.tile_n) return usual;
   for (const TileShape& tile : tiles) {
     if (tile.m == *name.tile_m && tile.n == *name.tile_n) return tile;
   }
-  TileShape tile = planned;
-  tile.m = static_cast<int>(*name.tile_m);
-  tile.n = static_cast<int>(*name.tile_n);
-  if (name.tile_k) tile.k = static_cast<int>(*name.tile_k);
-  return tile;
+  usual.m = static_cast<int>(*name.tile_m);
+  usual.n = static_cast<int>(*name.tile_n);
+  if (name.tile_k) usual.k = static_cast<int>(*name.tile_k);
+  return usual;
+}
+
+// Whether the name tells of nothing but what was planned.
+bool IsAsPlanned(const KernelName& name, Algorithm algorithm, const Execution& planned) {
+  if (algorithm != planned.algorithm) return false;
+  if ((planned.On(Pipe::kTensor).fma > Count(0)) != name.tensor) return false;
+  const TileGrid* grid = planned.Grid();
+  return grid == nullptr || !name.tile_m || !name.tile_n ||
+         (grid->tile_m == Count(*name.tile_m) && grid->tile_n == Count(*name.tile_n));
 }
 
 Execution Convolution(const ConvNest& nest, Algorithm algorithm, const ConvOptions& options,
@@ -67,6 +93,7 @@ std::shared_ptr<const Execution> ExecutionAsRun(const KernelRow& kernel, const K
   const bool told = !name.library.empty() || !name.algorithm.empty() || name.tile_m || name.tensor;
   const Algorithm algorithm = told ? AlgorithmOf(name, conv != nullptr) : Algorithm::kNone;
   if (algorithm == Algorithm::kNone || (!conv && !gemm)) return kernel.execution;
+  if (IsAsPlanned(name, algorithm, *planned)) return kernel.execution;
   const Library& library = LibraryOf(device);
   const Pipe pipe = name.tensor ? Pipe::kTensor : Pipe::kVector;
   const bool tensor = pipe == Pipe::kTensor;
@@ -79,21 +106,20 @@ std::shared_ptr<const Execution> ExecutionAsRun(const KernelRow& kernel, const K
       return kernel.execution;
     }
     const auto tiles = tensor ? library.conv_tensor : library.conv_vector;
-    const TileShape usual = tiles.empty() ? TileShape() : ChooseTile(AsGemm(*conv), tiles, device);
     const ConvOptions options{.pipe = pipe,
                               .type = kernel.math,
-                              .tile = TileOf(name, tiles, usual),
+                              .tile = TileOf(name, tiles, *planned),
                               .convert_layout = tensor};
     execution = Convolution(*conv, algorithm, options, library);
   } else if (algorithm == Algorithm::kMatrixVector) {
     execution = MatrixVector(*gemm, kernel.math, library);
   } else if (algorithm == Algorithm::kTiledGemm) {
     const auto tiles = tensor ? library.gemm_tensor : library.gemm_vector;
-    const TileShape usual = tiles.empty() ? TileShape() : ChooseTile(*gemm, tiles, device);
-    execution = TiledGemm(*gemm, {pipe, kernel.math, TileOf(name, tiles, usual)}, library);
+    execution = TiledGemm(*gemm, {pipe, kernel.math, TileOf(name, tiles, *planned)}, library);
   } else {
     return kernel.execution;
   }
+  Repeat(execution, kernel.repeat);
   AddPointwise(execution, "bias and fused neighbours", TermKind::kEpilogue, kernel.sums.work);
   return std::make_shared<const Execution>(std::move(execution));
 }

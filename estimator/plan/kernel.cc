@@ -45,7 +45,7 @@ class Planner {
         options_(options),
         values_(model),
         grouping_(options.fusion == Fusion::kNone ? SeparateNodes(values_)
-                                                  : FuseNodes(values_, options.attention)),
+                                                  : FuseNodes(values_, options.Form())),
         traffic_(values_, grouping_) {}
 
   void Run(const std::function<void(Kernel)>& visit) {
@@ -87,6 +87,8 @@ class Planner {
     kernel.bytes_read = traffic.read;
     kernel.bytes_written = traffic.written;
     kernel.bytes_passed = traffic.passed;
+    // Control flow, whose bodies are kernels of their own, and tensors without elements.
+    if (kernel.bytes() == Bytes(0) && kernel.work == Work() && !kernel.unknown) kernel.repeat = 0;
     return kernel;
   }
 

@@ -56,7 +56,10 @@ std::optional<AttentionForm> ParseAttentionForm(std::string_view name);
 
 struct PlanOptions {
   Fusion fusion = Fusion::kNone;
-  AttentionForm attention = AttentionForm::kFlash;
+  // Empty: flash, wherever there is attention.
+  std::optional<AttentionForm> attention;
+
+  AttentionForm Form() const { return attention.value_or(AttentionForm::kFlash); }
 };
 
 // Every node belongs to exactly one kernel, and the algorithmic work of the kernels adds up to that

@@ -65,7 +65,7 @@ std::vector<std::string> DiffConditions(const Report& before, const Report& afte
   compare("launch",
           [](const Report& r) -> Text { return r.options.run.eager ? "eager" : "graph"; });
   compare("fusion", [](const Report& r) { return Name(r.options.plan.fusion); });
-  compare("attention", [](const Report& r) { return Name(r.options.plan.attention); });
+  compare("attention", [](const Report& r) { return Name(r.options.plan.Form()); });
   compare("convolutions", [](const Report& r) -> Text {
     return r.options.run.conv ? std::string(Name(*r.options.run.conv)) : "auto";
   });

@@ -212,8 +212,10 @@ ReportOptions OptionsOf(const Json& json) {
   options.run.math = ParseMathMode(json.value("math", "default")).value_or(MathMode::kDefault);
   options.run.cache = ParseCacheState(json.value("cache", "cold")).value_or(CacheState::kCold);
   options.plan.fusion = ParseFusion(json.value("fusion", "none")).value_or(Fusion::kNone);
-  options.plan.attention =
-      ParseAttentionForm(json.value("attention", "flash")).value_or(AttentionForm::kFlash);
+  // Flash is what a report has that was asked for nothing.
+  if (json.value("attention", "flash") != Name(AttentionForm::kFlash)) {
+    options.plan.attention = ParseAttentionForm(json.value("attention", ""));
+  }
   options.run.conv = ParseAlgorithm(json.value("conv", "auto"));  // none for auto
   options.run.eager = json.value("launch", "graph") == "eager";
   return options;

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "estimator/core/error.h"
 #include "estimator/plan/attention_share.h"
 #include "estimator/report/attribute_text.h"
+#include "estimator/report/format.h"
 #include "estimator/report/report.h"
 #include "estimator/roofline/call_queue.h"
+#include "estimator/roofline/forced.h"
 #include "estimator/roofline/run.h"
+#include "estimator/roofline/timing_device.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 // GCC 12 mistakes the copy of a std::variant for an uninitialised read (gcc.gnu.org/PR80635).
@@ -32,7 +34,7 @@ std::string_view ScopeAtDepth(std::string_view scope, std::size_t depth) {
 
 RunOptions RunOptionsOf(const ReportOptions& options) {
   RunOptions run = options.run;
-  run.attention = options.plan.attention;
+  run.attention = options.plan.Form();
   return run;
 }
 
@@ -53,7 +55,8 @@ class Builder {
         device_(device),
         options_(options),
         convention_(FindConvention(options.convention)),
-        runner_(device ? &*device : nullptr, RunOptionsOf(options)) {
+        runner_(device ? &*device : nullptr, RunOptionsOf(options)),
+        forced_(device ? &*device : nullptr, options.run, options.plan) {
   }
 
   Report Run() {
@@ -67,7 +70,7 @@ class Builder {
       AddKernel(std::move(kernel));
     });
     report_.attention = attention.Share();
-    RequireForced();
+    forced_.Require(model_);
     SumUp();
     AddDevice();
     report_.notes.insert(report_.notes.begin(), model_.notes.begin(), model_.notes.end());
@@ -75,14 +78,6 @@ class Builder {
   }
 
  private:
-  // What the user forces has an effect, or is an error.
-  void RequireForced() const {
-    if (!options_.run.conv || forced_) return;
-    const std::string_view name = Name(*options_.run.conv);
-    if (!device_) throw Error("--algo conv={} says how a device runs: add --gpu", name);
-    throw Error("--algo conv={}: no convolution of this model can run so on {}", name, device_->id);
-  }
-
   void AddModel() {
     const Model& model = *model_.model;
     report_.model = {.path = model.path,
@@ -188,7 +183,7 @@ class Builder {
     if (run.expected && options_.run.eager) {
       run.expected->time = calls_.Add(*run.expected, kernel.repeat.AsDouble(), bound.time.value());
     }
-    forced_ |= run.forced;
+    forced_.Add(kernel, run);
     // Products that no rate is public for: what is left is no total.
     partial_ |= !run.expected && runner_.timing() != nullptr && kernel.repeat > Count(0) &&
                 !kernel.unknown && kernel.work.macs() > Macs(0);
@@ -297,6 +292,7 @@ class Builder {
         if (known.name == name) return;
       }
       facts.roofs.push_back({name, roof.peak, RidgePoint(*device_, roof)});
+      NoteClock(roof, type, name);
     };
     for (const Work::Entry& entry : report_.totals.work.entries()) {
       if (entry.counts[0] > Count(0)) add(WorkKind::kMatrix, entry.dtype);
@@ -307,18 +303,31 @@ class Builder {
     report_.device = std::move(facts);
   }
 
+  // Which state of its clock the expected times are for, where its power makes a difference.
+  void NoteClock(const Roof& roof, DType type, const std::string& name) {
+    if (!report_.totals.expected || device_->systolic || runner_.timing() == nullptr) return;
+    const double sustained = PowerLimit(*runner_.timing(), roof.unit == UnitKind::kTensor,
+                                        std::max(Bits(type), 4) / 8.0);
+    if (options_.run.rested || sustained >= roof.peak.value()) return;
+    AddNote(fmt::format(
+        "expected times are those of a board that has been at work for long: its {:.4g} W sustain "
+        "{} of the {} that {} units have at full clock",
+        runner_.timing()->power, ReadableRate(sustained, "FLOP"),
+        ReadableRate(roof.peak.value(), "FLOP"), name));
+  }
+
   const InferredModel& model_;
   const std::optional<Device>& device_;
   const ReportOptions& options_;
   const Convention& convention_;
   const Runner runner_;
+  ForcedChoices forced_;
   CallQueue calls_;
   // Per tensor of a graph, once some node has it.
   std::unordered_map<const Graph*, std::vector<std::shared_ptr<const Operand>>> operands_;
   const std::shared_ptr<const Operand> omitted_ = std::make_shared<const Operand>();
   Groups by_op_, by_scope_;
   bool partial_ = false;  // a kernel that multiplies has no expected time
-  bool forced_ = false;   // an algorithm that the user asked for runs somewhere
   Report report_;
 };
 

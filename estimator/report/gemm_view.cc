@@ -10,13 +10,6 @@ namespace {
 
 std::string Text(Count count) { return std::to_string(count.value()); }
 
-// "128x64x8", "128x64x8 split 6".
-std::string TileText(const TileGrid& grid) {
-  std::string text = fmt::format("{}x{}x{}", grid.tile_m, grid.tile_n, grid.tile_k);
-  if (grid.split_k > Count(1)) text += fmt::format(" split {}", grid.split_k);
-  return text;
-}
-
 // The pipe of the stage that does most.
 Pipe PipeOf(const Execution& execution) {
   return execution.On(Pipe::kTensor).fma > Count(0) ? Pipe::kTensor : Pipe::kVector;
@@ -37,6 +30,12 @@ void AddTiles(std::vector<std::string>& cells, const KernelRow& kernel, Count un
 }
 
 }  // namespace
+
+std::string TileText(const TileGrid& grid) {
+  std::string text = fmt::format("{}x{}x{}", grid.tile_m, grid.tile_n, grid.tile_k);
+  if (grid.split_k > Count(1)) text += fmt::format(" split {}", grid.split_k);
+  return text;
+}
 
 std::optional<GemmNest> ProductOf(const KernelRow& kernel) {
   if (const auto* gemm = std::get_if<GemmNest>(&kernel.nest)) return *gemm;

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "estimator/report/certainty_text.h"
+#include "estimator/report/kernel_views.h"
 #include "estimator/report/page_json.h"
 #include "estimator/report/timeline.h"
 
@@ -156,18 +157,23 @@ class PageReport {
       if (kernel.launches == Count(0)) continue;
       const NodeRow* main = MainNode(kernel);
       const std::string label = main != nullptr ? main->name : kernel.id;
-      rows.push_back({strings.Number(label), strings.Number(Operators(kernel)),
-                      strings.Number(main != nullptr ? main->scope : ""),
-                      strings.Number(kernel.algorithm), strings.Number(kernel.limiter),
-                      kernel.sums.macs.value(), kernel.sums.flops.value(), kernel.least.value(),
-                      kernel.executed.value(), kernel.sums.bytes().value(), time(kernel.sums.bound),
-                      kernel.sums.expected ? Json(kernel.sums.expected->value()) : Json(),
-                      Measured(k), strings.Number(Word(kernel.doubt))});
+      const TileGrid* grid = kernel.execution == nullptr ? nullptr : kernel.execution->Grid();
+      rows.push_back(
+          {strings.Number(kernel.id), strings.Number(label), strings.Number(Operators(kernel)),
+           strings.Number(main != nullptr ? main->scope : ""), strings.Number(kernel.algorithm),
+           strings.Number(grid == nullptr ? "" : TileText(*grid)),
+           strings.Number(kernel.LimitedBy()), strings.Number(kernel.limiter),
+           kernel.launches.value(), kernel.sums.macs.value(), kernel.sums.flops.value(),
+           kernel.least.value(), kernel.executed.value(), kernel.sums.bytes().value(),
+           kernel.executed_bytes().value(), time(kernel.sums.bound),
+           kernel.sums.expected ? Json(kernel.sums.expected->value()) : Json(), Measured(k),
+           strings.Number(Word(kernel.doubt))});
     }
     return {{"names", strings.texts()},
             {"columns",
-             {"label", "ops", "scope", "algorithm", "limiter", "macs", "flops", "least", "executed",
-              "bytes", "bound", "expected", "measured", "certainty"}},
+             {"id", "label", "ops", "scope", "algorithm", "tile", "limiter", "bound_limiter",
+              "launches", "macs", "flops", "least", "executed", "bytes", "moved", "bound",
+              "expected", "measured", "certainty"}},
             {"rows", rows}};
   }
 

@@ -105,10 +105,11 @@ void WriteOptions(JsonWriter& json, const ReportOptions& options) {
   json.Key("dtype");
   options.dtype.empty() ? json.Null() : json.Value(options.dtype);
   json.Member("fusion", Name(options.plan.fusion));
-  json.Member("attention", Name(options.plan.attention));
+  json.Member("attention", Name(options.plan.Form()));
   json.Member("conv", options.run.conv ? Name(*options.run.conv) : "auto");
   json.Member("cache", Name(options.run.cache));
   json.Member("launch", options.run.eager ? "eager" : "graph");
+  json.Member("clock", options.run.rested ? "rested" : "sustained");
   json.EndObject();
 }
 

@@ -16,6 +16,9 @@ std::string RenderGemmView(const Report& report, std::size_t max_width = 0);
 // to kernels with a node of that name; an Error with the nearest spelling when there is none.
 std::string RenderWorkView(const Report& report, const std::string& node = "");
 
+// "128x64x8", "128x64x8 split 6": rows, columns and step, and the blocks that share k.
+std::string TileText(const TileGrid& grid);
+
 // The kernel as a product, where it is one.
 std::optional<GemmNest> ProductOf(const KernelRow& kernel);
 

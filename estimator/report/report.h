@@ -163,6 +163,8 @@ struct KernelRow {
   // Four of five measurements of kernels like this one lie between.
   std::optional<Seconds> expected_low, expected_high;
 
+  // What its time waits for: the largest term of the expected time, else the roof that bounds it.
+  const std::string& LimitedBy() const { return waits_for.empty() ? limiter : waits_for; }
   // What moves when the algorithm's own intermediate results do: never less than sums.bytes().
   Bytes executed_bytes() const;
   Doubt doubt;

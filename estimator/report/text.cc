@@ -52,8 +52,7 @@ std::vector<Row> RowsOf(const Report& report, GroupBy by) {
         // "attention (flash 128x64)"; the label alone where it says as much.
         std::string what = kernel.label;
         if (kernel.execution != nullptr) what += " (" + kernel.algorithm + ")";
-        const std::string& limiter = kernel.waits_for.empty() ? kernel.limiter : kernel.waits_for;
-        rows.push_back({report.nodes[kernel.main].name, what, limiter, &kernel.sums,
+        rows.push_back({report.nodes[kernel.main].name, what, kernel.LimitedBy(), &kernel.sums,
                         kernel.sums.flops, kernel.doubt});
       }
       break;

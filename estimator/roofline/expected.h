@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "estimator/hardware/timing_basis.h"
-#include "estimator/roofline/timing_device.h"
+#include "estimator/roofline/time_range.h"
 
 namespace dlcost {
 

@@ -26,6 +26,7 @@ std::optional<ComputeUnit> FindVectorUnit(const Target& target, DType type) {
 
 Conditions ConditionsOf(const Target& target, const Part& part, double weights) {
   Conditions conditions{.eager = target.options.eager,
+                        .rested = target.options.rested,
                         .weight_copies = target.options.weight_copies};
   if (target.options.cache != CacheState::kCold) return conditions;
   // Weights and the model's inputs come from memory; what the kernels before have written may still
@@ -45,7 +46,7 @@ Conditions ConditionsOf(const Target& target, const Part& part, double weights) 
 
 void ApplySustainedPower(const Target& target, const ComputeUnit& unit, double flops,
                          PartTime& time) {
-  if (target.options.eager) return;
+  if (target.options.rested) return;
   const double sustained =
       time.launch + flops / PowerLimit(*target.timing, unit.tensor, unit.bytes);
   if (sustained <= time.seconds) return;

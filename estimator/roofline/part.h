@@ -4,6 +4,7 @@
 #include <string>
 
 #include "estimator/roofline/run.h"
+#include "estimator/roofline/timing_device.h"
 #include "models/algorithms/gemm.h"
 #include "models/algorithms/library.h"
 #include "models/operators/op_cost.h"

@@ -13,7 +13,7 @@ namespace {
 // the weights where the step before has left them.
 Conditions WithinLayer(const Conditions& conditions) {
   Conditions step = conditions;
-  step.eager = false;
+  step.eager = step.rested = false;
   step.kept_weights = step.kept_rest = 1;
   step.weight_copies = 1;
   return step;

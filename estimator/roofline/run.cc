@@ -8,6 +8,7 @@
 #include "estimator/roofline/choose.h"
 #include "estimator/roofline/part.h"
 #include "estimator/roofline/terms.h"
+#include "estimator/roofline/timing_device.h"
 #include "models/algorithms/convolution.h"
 #include "models/algorithms/pointwise.h"
 
@@ -25,16 +26,6 @@ Work PerRun(const Work& work, Count times) {
     }
   }
   return one;
-}
-
-void Multiply(Execution& execution, Count times) {
-  if (times == Count(1)) return;
-  for (Stage& stage : execution.stages) {
-    stage.launches *= times;
-    stage.extra_read = stage.extra_read * times;
-    stage.extra_written = stage.extra_written * times;
-    for (Term& term : stage.terms) term.instructions = term.instructions * times;
-  }
 }
 
 // Bytes that a part touches at least, when it is a kernel of its own.
@@ -166,7 +157,7 @@ class KernelRunner {
     }
     SetLeast(all);
     if (all.stages.empty()) return;
-    Multiply(all, kernel_.repeat);
+    Repeat(all, kernel_.repeat);
     // An attention kernel's own terms cover its softmax and masks; layers of recurrent cells end
     // with the stage that computes the gates.
     if (!std::holds_alternative<AttentionNest>(kernel_.nest)) {
@@ -354,11 +345,13 @@ Work ToWork(const Execution& execution) {
 Runner::Runner(const Device* device, const RunOptions& options)
     : device_(device), options_(options) {
   // Without a bandwidth there is nothing to expect; bounds say so themselves.
-  if (device_ != nullptr && device_->memory.bandwidth) timing_ = MakeTimingDevice(*device_);
+  if (device_ != nullptr && device_->memory.bandwidth) {
+    timing_ = std::make_unique<const TimingDevice>(MakeTimingDevice(*device_));
+  }
 }
 
 Runner::Runner(const Device& device, const RunOptions& options, const TimingDevice& timing)
-    : device_(&device), options_(options), timing_(timing) {}
+    : device_(&device), options_(options), timing_(std::make_unique<const TimingDevice>(timing)) {}
 
 Runner::~Runner() = default;
 

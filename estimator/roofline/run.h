@@ -7,16 +7,21 @@
 #include "estimator/plan/kernel.h"
 #include "estimator/roofline/bound.h"
 #include "estimator/roofline/expected.h"
-#include "estimator/roofline/timing_device.h"
 #include "models/algorithms/execution.h"
 
 namespace dlcost {
+
+struct TimingDevice;
 
 // How kernels run: what the user says about it.
 struct RunOptions {
   MathMode math = MathMode::kDefault;
   CacheState cache = CacheState::kCold;
-  bool eager = false;             // every kernel is a framework call; else they follow each other
+  bool eager = false;  // every kernel is a framework call; else they follow each other
+  // A board pauses before each kernel, as where a stopwatch waits for it: it starts at full clock
+  // and comes down within burst.time. Else it has been at work for long, at the clock that its
+  // power sustains.
+  bool rested = false;
   std::optional<Algorithm> conv;  // empty: as the device's library would choose
   AttentionForm attention = AttentionForm::kFlash;
   // Weights are used in turns: so many copies pass before one comes again (a measuring loop's).
@@ -55,12 +60,12 @@ class Runner {
   // Throws Error for a forced algorithm that is none of convolutions.
   KernelRun Run(const Kernel& kernel) const;
   // What the time model knows of the device; null without a device or without its bandwidth.
-  const TimingDevice* timing() const { return timing_ ? &*timing_ : nullptr; }
+  const TimingDevice* timing() const { return timing_.get(); }
 
  private:
   const Device* device_;
   RunOptions options_;
-  std::optional<TimingDevice> timing_;
+  std::unique_ptr<const TimingDevice> timing_;
 };
 
 // Executed instructions as work: FMAs are MACs, special functions exponentials.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "estimator/roofline/expected.h"
+#include "estimator/roofline/timing_device.h"
 
 namespace dlcost {
 

@@ -4,6 +4,7 @@
 
 #include "estimator/core/units.h"
 #include "estimator/roofline/timing_constants.h"
+#include "models/algorithms/library.h"
 
 namespace dlcost {
 
@@ -18,6 +19,7 @@ struct TimingDevice {
   double power = 0;        // of the board, in W; 0: not public, no limit
   double process = 0;      // feature size by name ("4N", "4NP": 5), in nm; 0: not public, no limit
   TimingConstants constants;
+  const Library* library = &LibraryFor("generic");  // traits of its kernels
 
   double operator[](Constant constant) const { return constants[constant]; }
 };
@@ -28,7 +30,8 @@ TimingDevice MakeTimingDevice(const Device& device);
 
 // How a kernel finds its surroundings when it starts.
 struct Conditions {
-  bool eager = false;  // launched by a framework call; otherwise from a graph or back to back
+  bool eager = false;   // launched by a framework call; otherwise from a graph or back to back
+  bool rested = false;  // RunOptions::rested
   // Shares (0 to 1) of the weights, and of everything else that the kernel touches, that a cache
   // could hold: what the same kernel or another one touched just before. 0: starts cold.
   double kept_weights = 1, kept_rest = 1;
@@ -71,12 +74,5 @@ double RoundUp(double value, double multiple);
 
 // (a^p + b^p + c^p)^(1/p) of times in seconds; p = 1 adds, large p takes the longest.
 double Overlap(double p, double a, double b, double c = 0);
-
-// The expected time and the range that holds four of five measurements.
-struct TimeRange {
-  double low = 0, expected = 0, high = 0;  // seconds
-};
-// `bound` is a time that nothing beats: neither the range nor the expected time goes below it.
-TimeRange WithRange(double expected, double log_range, double bound = 0);
 
 }  // namespace dlcost

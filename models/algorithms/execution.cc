@@ -129,4 +129,14 @@ const TileGrid* Execution::Grid() const {
   return longest == nullptr ? nullptr : &*longest->grid;
 }
 
+void Repeat(Execution& execution, Count times) {
+  if (times == Count(1)) return;
+  for (Stage& stage : execution.stages) {
+    stage.launches *= times;
+    stage.extra_read = stage.extra_read * times;
+    stage.extra_written = stage.extra_written * times;
+    for (Term& term : stage.terms) term.instructions = term.instructions * times;
+  }
+}
+
 }  // namespace dlcost

@@ -127,4 +127,7 @@ struct Execution {
   const TileGrid* Grid() const;
 };
 
+// The same so many times, one after the other: launches, traffic and instructions add up.
+void Repeat(Execution& execution, Count times);
+
 }  // namespace dlcost

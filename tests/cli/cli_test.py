@@ -91,6 +91,32 @@ class Rejects(unittest.TestCase):
         self.rejected(ALEXNET, "-o", "/nonexistent/report.json", says="cannot write")
         self.rejected("report", says="required")
 
+    def test_what_is_forced_shows_or_is_an_error(self):
+        bert = (BERT, "--dim", "sequence=32")
+        for form in ("flash", "materialized"):
+            for model in ((ALEXNET,), (ALEXNET, "--gpu", "a100")):
+                self.rejected(*model, "--attention", form, says="no attention that could run as one kernel")
+            self.rejected(*bert, "--fusion", "none", "--attention", form, says="--fusion none runs every node alone")
+            self.assertEqual(run(*bert, "--attention", form).returncode, 0)
+        self.rejected(ALEXNET, "--algo", "conv=winograd", says="add --gpu")
+        self.rejected(*bert, "--gpu", "a100", "--algo", "conv=fft", says="this model has no convolution")
+        self.rejected(ALEXNET, "--gpu", "tpu-v5e", "--algo", "conv=fft", says="runs on the arrays")
+        for command in ((), ("explain",)):
+            self.rejected(*command, "--algo", "conv=depthwise", ALEXNET, "--gpu", "a100",
+                          says="(more than one input channel per group); can: direct, implicit_gemm, im2col_gemm")
+            self.rejected(*command, ALEXNET, "--gpu", "a100", "--attention", "flash", says="no attention")
+        # Whatever applies changes executed work, traffic or time.
+        totals = lambda *options: json.loads(run(*options, "--format", "json").stdout)
+        usual = totals(ALEXNET, "--gpu", "v100")
+        for name in ("direct", "im2col_gemm", "winograd", "winograd_nonfused", "fft"):
+            forced = totals(ALEXNET, "--gpu", "v100", "--algo", "conv=" + name)
+            kernels = [[(k["executed_flops"], k["executed_bytes"], k["expected_s"]) for k in report["kernels"]]
+                       for report in (usual, forced)]
+            self.assertNotEqual(*kernels, name)
+        for device in ("v100", "a100", "tpu-v5e"):
+            forms = [totals(*bert, "--gpu", device, "--attention", form) for form in ("flash", "materialized")]
+            self.assertLess(*[report["totals"]["expected_s"] for report in forms], device)
+
     def test_dimensions(self):
         self.rejected(BERT, "--dim", "sek=128", says="no input has a dimension of that name")
         self.rejected(BERT, "--dim", "sequence", says="NAME=N")
@@ -138,6 +164,24 @@ class Reports(unittest.TestCase):
         parts = [term["value"] for term in kernel["terms"] if term["level"] == 1]
         self.assertEqual(kernel["terms"][0]["combine"], "longest")
         self.assertEqual(kernel["expected_s"], max(parts))
+
+    def test_explains_what_the_report_says(self):
+        networks = ((ALEXNET,), (os.path.join(NETWORKS, "lstm.onnx"), "--dim", "sequence=8"))
+        for model in networks:
+            for device in ("p4", "h100-sxm5", "tpu-v5e"):
+                report = json.loads(run(*model, "--gpu", device, "--format", "json").stdout)
+                for kernel in report["kernels"]:
+                    told = json.loads(run("explain", *model, "--gpu", device, "--node", kernel["main"],
+                                          "--format", "json").stdout)
+                    self.assertEqual(told["kernel"], kernel["id"])
+                    self.assertEqual(told["limited_by"], kernel["limited_by"])
+                    self.assertEqual(told["bound_limited_by"], kernel["limiter"])
+                    for key in ("nodes", "algorithm", "launches", "bytes", "executed_bytes", "expected_s", "bound_s"):
+                        self.assertEqual(told[key], kernel[key], (device, kernel["main"], key))
+                    if "tile" in kernel.get("gemm", {}):
+                        tile = "x".join(str(extent) for extent in kernel["gemm"]["tile"])
+                        self.assertEqual(told["tile"].split()[0], tile)
+                    self.assertEqual(told["terms"][0]["value"], kernel["expected_s"])
 
     def test_writes_a_file(self):
         with tempfile.TemporaryDirectory() as folder:

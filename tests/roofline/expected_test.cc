@@ -5,6 +5,7 @@
 #include "estimator/hardware/database.h"
 #include "estimator/roofline/call_queue.h"
 #include "estimator/roofline/run.h"
+#include "estimator/roofline/timing_device.h"
 
 namespace dlcost {
 namespace {
@@ -94,13 +95,13 @@ TEST_F(ExpectedTest, TellsWhenABoardWaitsForItsPower) {
   const TimingDevice timing = MakeTimingDevice(l40s);
   Kernel kernel = Gemm(4096, 3072, 768);
   kernel.bytes_passed = kernel.bytes() - Bytes(3072 * 768 * 2);  // all but the weights
-  const auto told = [&](bool eager) {
-    const auto e = Runner(&l40s, {.eager = eager, .explain = true}).Run(kernel).expected;
+  const auto told = [&](bool rested) {
+    const auto e = Runner(&l40s, {.rested = rested, .explain = true}).Run(kernel).expected;
     const auto power = [](const TimeTerm& term) { return term.what == "waiting for power"; };
     return std::any_of(e->terms.begin(), e->terms.end(), power);
   };
   EXPECT_TRUE(told(false));
-  EXPECT_FALSE(told(true));  // calls of a framework leave pauses
+  EXPECT_FALSE(told(true));  // a timer that waits for each kernel leaves pauses
   const double seconds = Runner(&l40s, {}).Run(kernel).expected->time.expected;
   EXPECT_NEAR(
       seconds,

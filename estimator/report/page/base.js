@@ -51,7 +51,7 @@ const ratio = value => value === null ? '–' : value < 10 ? value.toPrecision(3
 // What bounds a kernel has a colour, the same in every chart.
 const kLimiterColors = {
   compute: 'var(--c0)', tensor: 'var(--c0)', vector: 'var(--c4)', memory: 'var(--c1)', cache: 'var(--c2)',
-  launch: 'var(--c3)', latency: 'var(--c3)', occupancy: 'var(--c5)',
+  launch: 'var(--c3)', steps: 'var(--c2)', transforms: 'var(--c4)', power: 'var(--c5)',
 };
 function limiterColor(limiter) {
   const text = (limiter || '').toLowerCase();
@@ -78,12 +78,13 @@ function kernelRows(kernel, total) {
   if (kernel.launches !== undefined) return profileRows(kernel, total);
   return [
     ['operators', kernel.ops], kernel.algorithm && ['algorithm', kernel.algorithm],
+    kernel.tile && ['tile', kernel.tile], kernel.launches > 1 && ['launches', integer(kernel.launches)],
     ['limited by', kernel.limiter || '–'],
     ['work', si(kernel.flops, 'FLOP')],
     kernel.least !== kernel.flops && ['needed by its algorithm', si(kernel.least, 'FLOP')],
     kernel.executed !== null && kernel.executed !== kernel.flops && ['executed', si(kernel.executed, 'FLOP')],
-    ['traffic', si(kernel.bytes, 'B')], kernel.flops > 0 && ['intensity', ratio(kernel.intensity) + ' FLOP/B'],
-    ['bound', seconds(kernel.bound)], ['expected', seconds(kernel.expected)],
+    ['traffic', si(kernel.bytes, 'B')], kernel.moved !== kernel.bytes && ['with intermediate results', si(kernel.moved, 'B')], kernel.flops > 0 && ['intensity', ratio(kernel.intensity) + ' FLOP/B'],
+    ['bound', seconds(kernel.bound) + (kernel.bound_limiter ? ` (${kernel.bound_limiter})` : '')], ['expected', seconds(kernel.expected)],
     kernel.measured !== null && ['measured', seconds(kernel.measured)],
     ['share of time', percent(timeOf(kernel), total)],
   ];

@@ -4,7 +4,7 @@
 // Kernels travel as rows of numbers and indices into a table of strings.
 function unpack(report) {
   const {names, columns, rows} = report.kernel_table;
-  const isText = new Set(['label', 'ops', 'scope', 'algorithm', 'limiter', 'certainty']);
+  const isText = new Set(['id', 'label', 'ops', 'scope', 'algorithm', 'tile', 'limiter', 'bound_limiter', 'certainty']);
   report.kernels = rows.map((row, index) => {
     const kernel = {index};
     columns.forEach((column, i) => { kernel[column] = isText.has(column) ? names[row[i]] : row[i]; });
