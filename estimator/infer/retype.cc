@@ -55,6 +55,9 @@ void Retype(InferredModel& model, DType dtype) {
   for (CountedNode& counted : model.nodes) {
     ScaleAccesses(counted, dtype);
     counted.cost.work = Converted(counted.cost.work, dtype);
+    for (CostPart& part : counted.cost.parts) {
+      if (IsFloat(part.type)) part.type = dtype;
+    }
   }
   RetypeTensors(model.model->graph, dtype);
   for (const Subgraph& subgraph : model.subgraphs) RetypeTensors(*subgraph.graph, dtype);
