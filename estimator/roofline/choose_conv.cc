@@ -26,6 +26,8 @@ constexpr double kUsualRidge = 15;  // where the device's bandwidth is not publi
 // block.
 constexpr int kMostlyIdle = 2;
 constexpr double kTensorShare = 0.4;  // tf32 kernels of cuDNN 8
+// Libraries rank Winograd by rules, but none keeps a kernel that takes so many times as long.
+constexpr double kFarSlower = 2;
 
 }  // namespace
 
@@ -80,6 +82,12 @@ ConvChoice ConvChooser::Choose(const std::function<double(const Execution&)>& se
   }
   if (tensor ? product : nest_.groups == Count(1) && (product || mostly_idle)) {
     if (auto fastest = FastestProduct(tensor, seconds)) take(std::move(*fastest));
+  }
+  if (!product && choice.execution.algorithm != Algorithm::kImplicitGemm) {
+    Execution whole = Execute(Algorithm::kImplicitGemm);
+    auto fastest = FastestProduct(tensor, seconds);
+    if (fastest && seconds(*fastest) < seconds(whole)) whole = std::move(*fastest);
+    if (seconds(whole) * kFarSlower < least) take(std::move(whole));
   }
   return choice;
 }
