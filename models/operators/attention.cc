@@ -48,6 +48,7 @@ AttentionCore CoreOf(const OpContext& ctx) {
                      .type = ctx.InputType(0)};
   if (ctx.HasInput(4)) {  // past_key [batch, kv_heads, past, size]
     RequireRank(ctx, 4, 4);
+    core.cached = true;
     core.offset = ctx.InputDim(4, 2);
     core.kv_len = (Count(k.length) + Count(core.offset)).value();
   }
