@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "estimator/core/error.h"
 
@@ -87,6 +88,12 @@ class Fit {
   std::map<const TimingDevice*, TimingDevice> devices_;
 };
 
+// Closer to an end of its range than a fit tells apart. Nothing at all is an answer, not a limit.
+bool IsAtLimit(const ConstantDef& def, double value) {
+  const double near = 1e-3 * (def.high - def.low);
+  return value > def.high - near || (value < def.low + near && def.low > 0);
+}
+
 struct Parameters {
   std::vector<Constant> ids;
   std::vector<Scale> scales;
@@ -97,6 +104,24 @@ struct Parameters {
       constants[ids[j]] = scales[j].Outside(inside[static_cast<Eigen::Index>(j)]);
     }
     return constants;
+  }
+  void MoveTo(const TimingConstants& constants) {
+    for (std::size_t j = 0; j < ids.size(); ++j) {
+      now[static_cast<Eigen::Index>(j)] = scales[j].Inside(constants[ids[j]]);
+    }
+  }
+  // Of the constants that moved to an end of their range, the one that moved most.
+  std::optional<std::size_t> FarthestAtLimit() const {
+    std::optional<std::size_t> farthest;
+    double most = 0;
+    for (std::size_t j = 0; j < ids.size(); ++j) {
+      const auto i = static_cast<Eigen::Index>(j);
+      const double moved = std::abs(now[i] - start[i]);
+      if (moved <= most || !IsAtLimit(Def(ids[j]), scales[j].Outside(now[i]))) continue;
+      farthest = j;
+      most = moved;
+    }
+    return farthest;
   }
   // Back inside the ranges after a step.
   Eigen::VectorXd Clamp(const Eigen::VectorXd& inside) const {
@@ -284,9 +309,21 @@ Calibration Calibrate(const std::vector<CalibrationRow>& rows,
   Calibration result;
   result.before = Summarize(Compare(held_out, start, {}));
   Fit fit(rows, options);
-  Parameters parameters = Sensitive(fit, start, fixed);
+  std::vector<Constant> held = fixed;
+  Parameters parameters;
   Eigen::VectorXd errors;
-  result.iterations = Minimize(fit, parameters, start, options, errors);
+  TimingConstants reached = start;
+  while (true) {
+    parameters = Sensitive(fit, start, held);
+    parameters.MoveTo(reached);
+    result.iterations += Minimize(fit, parameters, start, options, errors);
+    reached = parameters.Apply(start, parameters.now);
+    const std::optional<std::size_t> farthest = parameters.FarthestAtLimit();
+    if (!farthest) break;
+    const Constant id = parameters.ids[*farthest];
+    result.refused.push_back({.constant = id, .start = start[id], .value = reached[id]});
+    held.push_back(id);
+  }
   result.values = parameters.Apply(start, parameters.now);
   SetRanges(rows, parameters.ids, result.values);
   for (std::size_t j = 0; j < parameters.ids.size(); ++j) {

@@ -32,8 +32,12 @@ struct FittedConstant {
 
 struct Calibration {
   std::vector<FittedConstant> constants;  // those that the rows depend on, in the order of Constant
-  TimingConstants values;                 // all of them
-  Accuracy before, fitted, held_out;      // held-out rows with the starting values; the fit
+  // Those that ran to an end of their range, with that end as value: the rows ask for something
+  // else than the constant stands for. Refused: they stay where they started, and the others are
+  // fitted again without them.
+  std::vector<FittedConstant> refused;
+  TimingConstants values;             // all of them
+  Accuracy before, fitted, held_out;  // held-out rows with the starting values; the fit
   int iterations = 0;
 };
 

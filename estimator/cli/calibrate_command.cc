@@ -92,6 +92,11 @@ class Calibrator {
     out += Score("held out, before", result.before);
     out += Score("held out, fitted", result.held_out);
     out += Score("rows of the fit", result.fitted);
+    for (const FittedConstant& c : result.refused) {
+      const ConstantDef& def = Def(c.constant);
+      out += fmt::format("# refused: {} ran to {}, an end of its range, and stays {}\n", def.name,
+                         Written(def, c.value), Written(def, c.start));
+    }
     out += "timing:\n";
     for (const FittedConstant& c : result.constants) {
       const ConstantDef& def = Def(c.constant);

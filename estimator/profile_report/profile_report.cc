@@ -185,7 +185,7 @@ class Builder {
     constexpr double kDefault = 10e-6;  // what a launch costs a host that does nothing else
     LaunchTail tail;
     const auto eager =
-        options_.device ? options_.device->Timing("launch.eager") : std::optional<double>();
+        options_.device ? options_.device->Timing("launch.call") : std::optional<double>();
     tail.threshold = Seconds(eager.value_or(kDefault));
     tail.threshold_from = eager ? "a framework's call on " + options_.device->name
                                 : "what a launch costs a host that does nothing else";

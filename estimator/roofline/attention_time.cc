@@ -42,7 +42,7 @@ void StreamMemory(const TimingDevice& d, const Conditions& conditions, double to
 double Efficiency(const TimingDevice& d, const AttentionProblem& p) {
   double efficiency = p.query_bytes <= 1 ? d[C::kAttentionEfficiency8] : d[C::kAttentionEfficiency];
   if (p.phase == AttentionPhase::kPrefill) efficiency *= d[C::kAttentionPaged];
-  if (p.query_bytes <= 1 && p.head_size > kWideHead) efficiency *= d[C::kAttentionWide8];
+  if (p.query_bytes <= 1 && p.head_size > kWideHead) efficiency *= d.library->attention.wide_8bit;
   return efficiency;
 }
 
@@ -50,7 +50,7 @@ double Efficiency(const TimingDevice& d, const AttentionProblem& p) {
 double KernelHead(const TimingDevice& d, const AttentionProblem& p) {
   const double head =
       p.phase == AttentionPhase::kPrefill ? PaddedHead(p) : RoundUp(p.head_size, kHeadGranule);
-  return p.query_bytes <= 1 ? std::max(head, d[C::kAttentionHead8]) : head;
+  return p.query_bytes <= 1 ? std::max<double>(head, d.library->attention.least_head_8bit) : head;
 }
 
 // Blocks one after the other on a unit, while the start and end of one overlap another's
@@ -102,9 +102,10 @@ AttentionTime PrefillTime(const TimingDevice& d, const AttentionProblem& p,
     t.prepare_bytes = (elements.queries + elements.keys_values) * 2 +
                       elements.queries * p.query_bytes + elements.keys_values * p.key_value_bytes;
     const double miss = MissShare(d, conditions, t.prepare_bytes);
-    t.prepare_seconds = t.prepare_bytes * (miss / (d.memory_rate * d[C::kAttentionPrepare]) +
-                                           (1 - miss) / (CacheRate(d) * d[C::kAttentionPrepare]));
-    t.launch_seconds += d[C::kLaunchPrefill];
+    t.prepare_seconds = t.prepare_bytes * (miss / (d.memory_rate * d[C::kMemorySustained]) +
+                                           (1 - miss) / (CacheRate(d) * d[C::kMemorySustained]));
+    // A kernel of its own, and one more that waits for the one before.
+    t.launch_seconds += 2 * d[C::kLaunchGraph];
   }
   StreamMemory(d, conditions, t.memory_bytes + t.prepare_bytes, &t);
   t.launch_seconds += d[C::kLaunchAttention];
@@ -129,10 +130,10 @@ DecodeBlock SharedBlock(const TimingDevice& d, const AttentionProblem& p, double
 }
 
 DecodeBlock SingleBlock(const TimingDevice& d, const AttentionProblem& p) {
-  const bool narrow = p.key_value_bytes <= 1;
-  const double rate = d[narrow ? C::kDecodeHeadOverhead8 : C::kDecodeHeadOverhead];
-  return {kSingleResident * rate, rate,
-          d[narrow ? C::kDecodeFillSingle8 : C::kDecodeFill] * d.clock};
+  const double rate = d[C::kDecodeHeadOverhead];
+  // A row of one query leaves half of what converts 8-bit elements idle.
+  const double fill = p.key_value_bytes <= 1 ? d[C::kDecodeFill8] / 2 : d[C::kDecodeFill];
+  return {kSingleResident * rate, rate, fill * d.clock};
 }
 
 AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
@@ -154,7 +155,7 @@ AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
   t.cache_seconds = cached / CacheRate(d);
   t.launch_seconds = d[C::kLaunchAttention];
   if (p.parts > 1) t.split_seconds = d[C::kTileSplit];
-  t.seconds = Overlap(d[C::kDecodeOverlap], t.units_seconds, t.memory_seconds, t.cache_seconds) +
+  t.seconds = Overlap(d[C::kAttentionOverlap], t.units_seconds, t.memory_seconds, t.cache_seconds) +
               t.split_seconds;
   return t;
 }
@@ -163,7 +164,7 @@ AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
 
 // No shorter than kMinPart keys and no more than kMostParts.
 double KeyParts(const TimingDevice& d, const AttentionProblem& p, bool shared, double serving) {
-  if (shared && p.key_value_bytes <= 1 && d[C::kDecodeSplit8] < 0.5) return 1;
+  if (shared && p.key_value_bytes <= 1 && !d.library->attention.splits_8bit) return 1;
   const double most = std::min(std::ceil(p.key_length / kMinPart), kMostParts);
   return std::max(1.0, std::min(std::floor(d.units / serving), most));
 }

@@ -19,7 +19,6 @@ constexpr double kDepthStep = 8;     // the main loop advances by eight elements
 // The products of a method, and what they read and write.
 struct Products {
   double efficiency;
-  double result_bytes;  // per element of the products' result, as it leaves the unit
   double memory_bytes;  // overlapped with the products
 };
 
@@ -37,21 +36,20 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Conditions& 
   const double rows = grid.tile_m.AsDouble(), columns = grid.tile_n.AsDouble();
   t->tiles = grid.Blocks().AsDouble();
   t->waves = std::ceil(t->tiles / d.units);
-  t->busy = std::min(1.0, t->waves * rows * columns * planes / d[C::kConvBusyArea]);
+  t->busy = std::min(1.0, t->waves * rows * columns * planes / d[C::kTileBusyArea]);
   t->efficiency =
       std::min(1.0, w.efficiency / (1 + d[C::kConvTilePenalty] * (1 / rows + 1 / columns)));
   // Warps whose filters lie beyond the last one compute nothing.
   const double used = std::min(columns, RoundUp(t->n, kWarpFilters) / std::ceil(t->n / columns));
   const double arithmetic = 2 * rows * used * depth * planes / (p.peak / d.units * t->efficiency);
-  const double drain = rows * columns * planes * w.result_bytes / (d[C::kConvDrain] * d.clock);
-  t->tile_seconds = arithmetic / t->busy + drain + d[C::kTileOverhead];
+  t->tile_seconds = arithmetic / t->busy + d[C::kTileOverhead];
   t->executed_flops = 2 * t->tiles * rows * columns * depth * planes;
   t->units_seconds = UnderPower(d, {.tensor = p.tensor,
                                     .bytes = p.element_bytes,
                                     .flops = 2 * t->batch * t->m * t->n * t->k,
                                     .rate = p.peak * w.efficiency,
                                     .seconds = t->waves * t->tile_seconds,
-                                    .steady = !conditions.eager && !p.tensor});
+                                    .steady = !conditions.rested && !p.tensor});
   t->memory_bytes = w.memory_bytes;
   t->memory_seconds = w.memory_bytes / Sustained(d);
 }
@@ -111,15 +109,13 @@ ConvTime TimeOfConv(const TimingDevice& device, const ConvProblem& p, const Exec
     case Algorithm::kWinograd:
       // The transformed filters go through memory; all frequencies of a tile are one block's.
       RunProducts(device, p, conditions, *grid,
-                  {device[C::kConvWinogradFused], p.element_bytes * 4 / grid->planes.AsDouble(),
-                   traffic.activations + traffic.weights + extra},
+                  {device[C::kConvWinogradFused], traffic.activations + traffic.weights + extra},
                   &t);
       break;
     case Algorithm::kWinogradNonfused:
     case Algorithm::kFft:
       // Everything that is transformed goes through memory, before and after the products.
-      RunProducts(device, p, conditions, *grid,
-                  {device[C::kConvWinogradStaged], p.element_bytes, 0}, &t);
+      RunProducts(device, p, conditions, *grid, {device[C::kConvWinogradStaged], 0}, &t);
       t.memory_bytes = traffic.activations + traffic.weights + extra;
       t.transform_seconds = t.memory_bytes / Sustained(device);
       break;
@@ -132,7 +128,7 @@ ConvTime TimeOfConv(const TimingDevice& device, const ConvProblem& p, const Exec
         }
       } else {
         RunProducts(device, p, conditions, *grid,
-                    {efficiency, p.element_bytes, traffic.activations + traffic.weights}, &t);
+                    {efficiency, traffic.activations + traffic.weights}, &t);
       }
       // im2col writes the unfolded input and the product reads it; the same for another layout.
       t.transform_seconds = extra / Sustained(device);

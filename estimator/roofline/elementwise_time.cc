@@ -10,13 +10,15 @@ namespace {
 constexpr double kOnePassElements = 1024;
 // Elements that a block of an elementwise kernel handles (256 threads, vectors of four).
 constexpr double kBlockElements = 1024;
+// What one unit loads per clock: 32 lanes of four bytes (NVIDIA's load and store units; a CU's
+// vector memory path is as wide).
+constexpr double kLoadBytes = 128;
 
 // Share of stream.sustained that a kernel of this kind and shape reaches.
 double KindShare(const TimingDevice& d, const StreamProblem& p) {
   if (p.kind == StreamKind::kElementwise) return 1;
   if (p.kind == StreamKind::kNormalization) return d[Constant::kNormalization];
-  if (p.row_elements <= kOnePassElements) return d[Constant::kSoftmaxOnePass];
-  return d[Constant::kSoftmaxTwoPass];
+  return p.row_elements <= kOnePassElements ? 1 : d[Constant::kSoftmax];
 }
 
 }  // namespace
@@ -34,7 +36,7 @@ StreamTime ExpectedStream(const TimingDevice& device, const StreamProblem& probl
 
   const double blocks = std::ceil(problem.bytes / problem.element_bytes / 2 / kBlockElements);
   const double active = std::clamp(blocks, 1.0, device.units);
-  t.fill_seconds = problem.bytes / (active * device[Constant::kVectorFill] * device.clock);
+  t.fill_seconds = problem.bytes / (active * kLoadBytes * device.clock);
   if (problem.arithmetic_peak > 0)
     t.arithmetic_seconds = problem.arithmetic / problem.arithmetic_peak;
   if (problem.special_rate > 0) t.arithmetic_seconds += problem.specials / problem.special_rate;

@@ -8,18 +8,13 @@ namespace {
 
 constexpr double kWarpColumns = 8;  // columns of a vector kernel's tile that one warp computes
 
+// Blocks of one unit that walk the matrices together.
+constexpr double kTogether = 4;
+
 // The constants of one kind of unit.
 struct UnitConstants {
-  double efficiency, shape, tile_penalty, fill, drain, overhead, busy_area, split, overlap,
-      resident;
-  bool squares;  // blocks that run together cover squares of the result
+  double efficiency, shape, fill, drain, overlap;  // fill: 0 where loads are never the limit
 };
-
-// Vector loads of 16 bytes need rows that start at multiples of 16 bytes.
-bool Aligned(const GemmProblem& p) {
-  const double elements = std::max(1.0, 16 / p.input_bytes);
-  return std::fmod(p.k, elements) == 0 && std::fmod(p.n, elements) == 0;
-}
 
 double VectorShape(const TimingDevice& d, const GemmProblem& p) {
   if (p.batch > 1) return d[Constant::kVectorBatched];
@@ -29,22 +24,11 @@ double VectorShape(const TimingDevice& d, const GemmProblem& p) {
 UnitConstants Constants(const TimingDevice& d, const GemmProblem& p) {
   using C = Constant;
   if (!p.tensor) {
-    return {d[C::kVectorEfficiency], VectorShape(d, p),          d[C::kVectorTilePenalty],
-            d[C::kVectorFill],       d[C::kVectorDrain],         d[C::kTileOverhead],
-            d[C::kTileBusyArea],     d[C::kTileSplit],           d[C::kVectorOverlap],
-            d[C::kVectorResident],   d[C::kVectorSquares] >= 0.5};
+    return {d[C::kVectorEfficiency], VectorShape(d, p), 0, d[C::kVectorDrain],
+            d[C::kVectorOverlap]};
   }
-  return {p.input_bytes <= 1 ? d[C::kTensorEfficiency8] : d[C::kTensorEfficiency],
-          Aligned(p) ? 1 : d[C::kTensorUnaligned],
-          d[C::kTensorTilePenalty],
-          d[C::kTensorFill],
-          d[C::kTensorDrain],
-          d[C::kTileOverhead],
-          d[C::kTileBusyArea],
-          d[C::kTileSplit],
-          d[C::kTensorOverlap],
-          d[C::kTensorResident],
-          true};
+  return {p.input_bytes <= 1 ? d[C::kTensorEfficiency8] : d[C::kTensorEfficiency], 1,
+          d[C::kTensorFill], d[C::kTensorDrain], d[C::kTensorOverlap]};
 }
 
 }  // namespace
@@ -109,25 +93,27 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
   t.tiles = grid.Blocks().AsDouble();
   t.waves = std::ceil(t.tiles / d.units);
   const double threads = rows * columns * grid.slices.AsDouble();
-  t.busy = std::min(1.0, t.waves * threads / s.c.busy_area);
+  t.busy = std::min(1.0, t.waves * threads / d[Constant::kTileBusyArea]);
   t.padding = grid.PaddingShare();
-  t.efficiency =
-      std::min(1.0, s.c.efficiency * s.c.shape / (1 + s.c.tile_penalty * (1 / rows + 1 / columns)));
+  t.efficiency = std::min(
+      1.0, s.c.efficiency * s.c.shape / (1 + d[Constant::kTilePenalty] * (1 / rows + 1 / columns)));
 
   // Warps whose columns lie beyond the matrix compute nothing.
   const double used = p.tensor ? columns : std::min(columns, RoundUp(p.n, kWarpColumns) / tiles_n);
   const double arithmetic = 2 * rows * used * depth / (p.peak / d.units * t.efficiency);
-  const double fill = (rows + columns) * depth * p.input_bytes / (s.c.fill * d.clock);
+  const double fill =
+      s.c.fill > 0 ? (rows + columns) * depth * p.input_bytes / (s.c.fill * d.clock) : 0;
+  const double overhead = d[Constant::kTileOverhead];
   const double part_bytes = split > 1 ? 4 : p.output_bytes;
   const double drain = rows * columns * part_bytes / (s.c.drain * d.clock);
   const double compute = AlmostLonger(arithmetic, fill) / t.busy;
   if (p.tensor) {
     // One block fills a unit: nothing computes while its tile drains.
-    t.tile_seconds = compute + drain + s.c.overhead;
+    t.tile_seconds = compute + drain + overhead;
     t.units_seconds = t.waves * t.tile_seconds;
   } else {
     // While one block drains its tile another one computes; the last drain stands alone.
-    t.tile_seconds = AlmostLonger(compute, drain) + s.c.overhead;
+    t.tile_seconds = AlmostLonger(compute, drain) + overhead;
     t.units_seconds = t.waves * t.tile_seconds + std::min(compute, drain);
   }
   t.units_seconds = UnderPower(d, {.tensor = p.tensor,
@@ -135,28 +121,26 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
                                    .flops = 2 * p.batch * p.m * p.n * p.k,
                                    .rate = p.peak * s.c.efficiency,
                                    .seconds = t.units_seconds,
-                                   .steady = !conditions_.eager && !p.tensor});
+                                   .steady = !conditions_.rested && !p.tensor});
 
   // Blocks that run together cover `across` columns of tiles and `down` rows of tiles, close to a
-  // square or along n first; each group reads the panels of the other matrix again.
-  const double together =
-      std::max(1.0, std::min(t.tiles / split / p.batch, d.units * s.c.resident));
+  // square; each group reads the panels of the other matrix again.
+  const double together = std::max(1.0, std::min(t.tiles / split / p.batch, d.units * kTogether));
   const double square = std::max(std::ceil(std::sqrt(together)), together / tiles_m);
-  const double across = std::min(tiles_n, s.c.squares ? square : together);
+  const double across = std::min(tiles_n, square);
   const double down = std::min(tiles_m, std::max(1.0, together / across));
   t.reread_bytes = s.w * s.keep_w * (std::max(tiles_m / down, 1.0) - 1) +
                    s.a * s.keep_a * (std::max(tiles_n / across, 1.0) - 1);
   t.memory_bytes = s.first_bytes + t.reread_bytes;
-  t.memory_seconds =
-      StreamSeconds(d, s.sustained, s.first_bytes + t.reread_bytes / d[Constant::kMemoryReread]);
-  // Blocks of a cluster load the operand that they share once.
+  t.memory_seconds = StreamSeconds(d, s.sustained, t.memory_bytes);
   const double shared =
-      p.tensor ? std::max(rows, columns) * (1 - 1 / d[Constant::kTensorCluster]) : 0;
+      p.tensor ? std::max(rows, columns) * (1 - 1.0 / d.library->shared_loads) : 0;
   t.cache_bytes = t.tiles * (rows + columns - shared) * depth * p.input_bytes;
   t.cache_seconds = t.cache_bytes / s.cache_rate;
   if (split > 1) {
     // Every part writes 4-byte sums; a last pass reads them and writes the result.
-    t.split_seconds = s.c.split + p.batch * p.m * p.n * 4 * split * 1.5 / s.cache_rate;
+    t.split_seconds =
+        d[Constant::kTileSplit] + p.batch * p.m * p.n * 4 * split * 1.5 / s.cache_rate;
   }
   t.seconds = std::max({t.units_seconds, t.memory_seconds, t.cache_seconds}) + t.split_seconds;
   if (t.seconds < best) {  // else the norm, which is no less, need not be worked out

@@ -6,6 +6,8 @@
 
 #include "estimator/core/error.h"
 #include "estimator/hardware/device.h"
+#include "estimator/roofline/choose.h"
+#include "estimator/roofline/time_range.h"
 
 namespace dlcost {
 namespace {
@@ -35,6 +37,7 @@ TimingDevice MakeTimingDevice(const Device& device) {
   if (device.power) result.power = device.power->value();
   if (device.process) result.process = *device.process;
   result.constants = TimingConstants(device.timing);
+  result.library = &LibraryOf(device);
   return result;
 }
 

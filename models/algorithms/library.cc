@@ -133,6 +133,16 @@ constexpr Instructions kAccumulate = {.fma = 1};
 constexpr AttentionConstants kAttention = {
     .rows = 128, .columns = 64, .decode_rows = 16, .most_shared = 32};
 
+// TensorRT-LLM on Ada (its measured rows): 8-bit queries run in kernels for heads of 128, wider
+// heads at a third of their rate, and its kernel for shared 8-bit caches does not split keys.
+constexpr AttentionConstants kAdaAttention = {.rows = 128,
+                                              .columns = 64,
+                                              .decode_rows = 16,
+                                              .most_shared = 32,
+                                              .least_head_8bit = 128,
+                                              .wide_8bit = 0.34,
+                                              .splits_8bit = false};
+
 constexpr Library kLibraries[] = {
     {.id = "gp100",
      .covers = "cuDNN 6 and cuBLAS 8 to 11 on Pascal for data centers",
@@ -206,7 +216,7 @@ constexpr Library kLibraries[] = {
      .attention = kAttention,
      .tensor_flops_per_instruction = 512},
     {.id = "ampere",
-     .covers = "cuDNN 8 and cuBLAS 11 on Ampere and Ada",
+     .covers = "cuDNN 8 and cuBLAS 11 on Ampere",
      .gemm_vector = kAmpereGemm,
      .gemm_tensor = kAmpereTensor,
      .batched = {.tiles = kAmpereBatched},
@@ -220,6 +230,22 @@ constexpr Library kLibraries[] = {
      .winograd = kCudnnWinograd,
      .fft = kAmpereFft,
      .attention = kAttention,
+     .tensor_flops_per_instruction = 2048},
+    {.id = "ada",
+     .covers = "cuDNN 8 and cuBLAS 12 on Ada",
+     .gemm_vector = kAmpereGemm,
+     .gemm_tensor = kAmpereTensor,
+     .batched = {.tiles = kAmpereBatched},
+     .conv_vector = kAmpereConv,
+     .conv_tensor = kAmpereTensor,
+     .gemm_scale = kScale,
+     .gemm_accumulate = kAccumulate,
+     .conv_epilogue = {.mul = 1},
+     .tensor_conv_nhwc = true,
+     .matrix_vector = kMatrixVector,
+     .winograd = kCudnnWinograd,
+     .fft = kAmpereFft,
+     .attention = kAdaAttention,
      .tensor_flops_per_instruction = 2048},
     {.id = "hopper",
      .covers = "cuDNN 9 and cuBLAS 12 on Hopper and Blackwell",
@@ -235,6 +261,7 @@ constexpr Library kLibraries[] = {
      .winograd = kCudnnWinograd,
      .fft = kAmpereFft,
      .attention = kAttention,
+     .shared_loads = 4,
      .tensor_flops_per_instruction = 0},
     {.id = "cpu",
      .covers = "oneDNN and MLAS on x86 and Arm processors",
@@ -250,6 +277,7 @@ constexpr Library kLibraries[] = {
      .winograd = kCpuWinograd,
      .fft = kMaxwellFft,
      .attention = {.rows = 32, .columns = 32, .decode_rows = 1, .most_shared = 32},
+     .shared_loads = 1,
      .tensor_flops_per_instruction = 0},
     {.id = "generic",
      .covers = "devices without a known library: 128x128 and 64x64 tiles",
@@ -276,7 +304,7 @@ struct Coverage {
 // is Blackwell.
 constexpr Coverage kCoverage[] = {
     {"Kepler", "pascal"}, {"Maxwell", "pascal"},   {"Pascal 6.0", "gp100"}, {"Pascal", "pascal"},
-    {"Volta", "volta"},   {"Turing", "turing"},    {"Ampere", "ampere"},    {"Ada", "ampere"},
+    {"Volta", "volta"},   {"Turing", "turing"},    {"Ampere", "ampere"},    {"Ada", "ada"},
     {"Hopper", "hopper"}, {"Blackwell", "hopper"},
 };
 

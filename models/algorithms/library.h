@@ -68,6 +68,11 @@ struct AttentionConstants {
   int rows, columns;  // query and key positions per step; columns divide rows
   int decode_rows;    // least number of rows that a product pads to when there are few queries
   int most_shared;    // queries that share a key-value head and fit one tile
+  // 8-bit queries: the smallest head that kernels are written for, and the rate that they reach
+  // with heads beyond 128, over that up to 128.
+  int least_head_8bit = 16;
+  double wide_8bit = 1;
+  bool splits_8bit = true;  // blocks that share an 8-bit cache also split its keys
 };
 
 struct Library {
@@ -87,6 +92,9 @@ struct Library {
   WinogradConstants winograd;
   FftConstants fft;
   AttentionConstants attention;
+  // Blocks of products on matrix units that ask for an operand together, so that it crosses the
+  // last-level cache once: the two units of a cluster, times thread block clusters.
+  int shared_loads = 2;
   int tensor_flops_per_instruction;  // of one warp-wide matrix instruction, fp16; 0: none or varied
 };
 

@@ -134,15 +134,9 @@ TEST(Accuracy, Quantiles) {
   EXPECT_EQ(Quantile({}, 0.5), 0);
 }
 
-// Rows made by the model itself, with other constants and an outlier, give those constants back.
-TEST(Calibrate, FindsTheConstantsThatMadeTheRows) {
-  const Device device = A100();
-  TimingDevice timing = MakeTimingDevice(device);
-  timing.power = 0;  // no limit hides the efficiency
-  TimingDevice truth = timing;
-  truth.constants[Constant::kLaunchGraph] = 6e-6;
-  truth.constants[Constant::kTensorEfficiency] = 0.6;
-  truth.constants[Constant::kMemorySustained] = 0.7;
+// Products whose times the model made with the constants of `truth`.
+std::vector<CalibrationRow> RowsMadeBy(const TimingDevice& truth, const Device& device,
+                                       const TimingDevice& timing) {
   std::vector<CalibrationRow> rows;
   for (const int m : {1, 16, 128, 512, 4096}) {
     for (const int n : {256, 1024, 4096, 12288}) {
@@ -156,19 +150,74 @@ TEST(Calibrate, FindsTheConstantsThatMadeTheRows) {
                                {"latency_us", "1"},
                                {"timing", "graph"}}),
                           device, &why);
-        ASSERT_TRUE(c.has_value()) << why;
+        if (!c) throw Error("{}", why);
         c->measured = ExpectedSeconds(truth, *c);
         rows.push_back({*c, &timing});
       }
     }
   }
+  return rows;
+}
+
+// With other constants and an outlier, the rows give those constants back.
+TEST(Calibrate, FindsTheConstantsThatMadeTheRows) {
+  const Device device = A100();
+  TimingDevice timing = MakeTimingDevice(device);
+  timing.power = 0;  // no limit hides the efficiency
+  TimingDevice truth = timing;
+  truth.constants[Constant::kLaunchGraph] = 6e-6;
+  truth.constants[Constant::kTensorEfficiency] = 0.6;
+  truth.constants[Constant::kMemorySustained] = 0.7;
+  std::vector<CalibrationRow> rows = RowsMadeBy(truth, device, timing);
   rows[7].latency.measured *= 5;
   const Calibration result = Calibrate(rows, rows, timing.constants, {}, {});
+  for (const FittedConstant& c : result.refused) {
+    ADD_FAILURE() << Def(c.constant).name << " was refused at " << c.value;
+  }
   EXPECT_NEAR(result.values[Constant::kLaunchGraph], 6e-6, 0.3e-6);
   EXPECT_NEAR(result.values[Constant::kTensorEfficiency], 0.6, 0.03);
   EXPECT_NEAR(result.values[Constant::kMemorySustained], 0.7, 0.04);
   EXPECT_LT(result.held_out.median_ape, 0.02);
   EXPECT_GT(result.before.median_ape, 0.1);
+}
+
+// A launch of 90 us is none: the constant stands for up to 50, and does not take what it is not.
+TEST(Calibrate, RefusesWhatEndsAtALimit) {
+  const Device device = A100();
+  const TimingDevice timing = MakeTimingDevice(device);
+  TimingDevice truth = timing;
+  truth.constants[Constant::kLaunchGraph] = 90e-6;
+  const std::vector<CalibrationRow> rows = RowsMadeBy(truth, device, timing);
+  const Calibration result = Calibrate(rows, rows, timing.constants, {}, {});
+  const auto refused =
+      std::find_if(result.refused.begin(), result.refused.end(),
+                   [](const auto& c) { return c.constant == Constant::kLaunchGraph; });
+  ASSERT_NE(refused, result.refused.end());
+  EXPECT_NEAR(refused->value, Def(Constant::kLaunchGraph).high, 1e-9);
+  EXPECT_EQ(result.values[Constant::kLaunchGraph], timing.constants[Constant::kLaunchGraph]);
+  for (const FittedConstant& c : result.constants) {
+    EXPECT_NE(c.constant, Constant::kLaunchGraph);
+    EXPECT_TRUE(c.value == c.start || c.value < Def(c.constant).high) << Def(c.constant).name;
+  }
+}
+
+// The harness's bound is that of a report on the same operator.
+TEST(LatencyCase, IsTheKernelOfAReport) {
+  std::string why;
+  const Device device = A100();
+  const auto c = MakeCase(LatencyKind::kStream,
+                          Row({{"dtype", "fp32"},
+                               {"op", "layernorm"},
+                               {"rows", "64"},
+                               {"cols", "1024"},
+                               {"latency_us", "10"}}),
+                          device, &why);
+  ASSERT_TRUE(c.has_value()) << why;
+  ASSERT_EQ(c->kernels.size(), 1u);
+  // Input and result, and the scale and bias of a row.
+  EXPECT_EQ(c->kernels[0].bytes(), Bytes(4 * (2 * 64 * 1024 + 2 * 1024)));
+  EXPECT_GT(c->kernels[0].work.Of(OpClass::kSqrt), Count(0));
+  EXPECT_TRUE(std::holds_alternative<ReduceNest>(c->kernels[0].nest));
 }
 
 TEST(Calibrate, TooFewRowsAreAnError) {

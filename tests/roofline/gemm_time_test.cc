@@ -19,15 +19,13 @@ TimingDevice PlainDevice() {
   c[Constant::kLaunchGraph] = 2e-6;
   c[Constant::kMemorySustained] = 1;
   c[Constant::kMemoryLatency] = 0;
-  c[Constant::kMemoryReread] = 1;
   c[Constant::kTensorEfficiency] = 1;
-  c[Constant::kTensorTilePenalty] = 0;
+  c[Constant::kTilePenalty] = 0;
   c[Constant::kTensorFill] = 400;
   c[Constant::kTensorDrain] = 400;
   c[Constant::kTileOverhead] = 0;
   c[Constant::kTileBusyArea] = 64;
   c[Constant::kTensorOverlap] = 10;
-  c[Constant::kTensorResident] = 1;
   return d;
 }
 
@@ -76,7 +74,6 @@ TEST(GemmTime, TilesAndWavesByHand) {
 TEST(GemmTime, OnVectorUnitsOneTileDrainsWhileTheNextComputes) {
   TimingDevice d = PlainDevice();
   d.constants[Constant::kVectorEfficiency] = 1;
-  d.constants[Constant::kVectorTilePenalty] = 0;
   d.constants[Constant::kTileOverhead] = 0;
   d.constants[Constant::kVectorDrain] = 1;
   GemmProblem p{.batch = 300,
@@ -112,9 +109,12 @@ TEST(GemmTime, ColumnsBeyondTheMatrixCostWarpsNotTiles) {
 
 TEST(GemmTime, BlocksOfAClusterShareAnOperand) {
   TimingDevice d = PlainDevice();
+  Library library = LibraryFor("generic");
+  library.shared_loads = 1;
+  d.library = &library;
   const GemmProblem p = Square(4096, 4096, 4096);
   const double alone = GemmWithTile(d, p, {}, {128, 256}, 1).cache_bytes;
-  d.constants[Constant::kTensorCluster] = 2;
+  library.shared_loads = 2;
   EXPECT_NEAR(GemmWithTile(d, p, {}, {128, 256}, 1).cache_bytes, alone * 256 / 384, 1);
 }
 

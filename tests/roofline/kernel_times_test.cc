@@ -4,6 +4,7 @@
 #include "estimator/roofline/conv_time.h"
 #include "estimator/roofline/elementwise_time.h"
 #include "estimator/roofline/recurrent_time.h"
+#include "estimator/roofline/time_range.h"
 #include "models/algorithms/convolution.h"
 
 namespace dlcost {
@@ -113,7 +114,9 @@ TEST(AttentionTime, LibrariesThatDoNotSplitNarrowCachesLeaveUnitsIdle) {
   p.shared = true;
   p.parts = KeyParts(d, p, true, 1);
   const double split = TimeOfAttention(d, p, {}).seconds;
-  d.constants[Constant::kDecodeSplit8] = 0;
+  Library library = *d.library;
+  library.attention.splits_8bit = false;
+  d.library = &library;
   p.parts = KeyParts(d, p, true, 1);
   EXPECT_EQ(p.parts, 1);
   EXPECT_GT(TimeOfAttention(d, p, {}).seconds, 5 * split);
