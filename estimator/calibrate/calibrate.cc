@@ -88,12 +88,6 @@ class Fit {
   std::map<const TimingDevice*, TimingDevice> devices_;
 };
 
-// Closer to an end of its range than a fit tells apart. Nothing at all is an answer, not a limit.
-bool IsAtLimit(const ConstantDef& def, double value) {
-  const double near = 1e-3 * (def.high - def.low);
-  return value > def.high - near || (value < def.low + near && def.low > 0);
-}
-
 struct Parameters {
   std::vector<Constant> ids;
   std::vector<Scale> scales;

@@ -123,7 +123,7 @@ PartTime MaterializedTime(const Target& target, const AttentionNest& nest, const
     time.units += t.units_seconds;
     time.memory += t.memory_seconds;
     time.cache += t.cache_seconds;
-    time.apart += t.split_seconds;
+    time.parts += t.split_seconds;
     time.seconds += t.seconds;
     terms.Time(what, t.seconds);
   };
@@ -184,7 +184,8 @@ PartRun RunAttention(const Target& target, const Part& part, const AttentionNest
   time.units = t.units_seconds;
   time.memory = t.memory_seconds + extra;
   time.cache = t.cache_seconds;
-  time.apart = t.split_seconds + t.prepare_seconds;
+  time.apart = t.prepare_seconds;
+  time.parts = t.split_seconds;
   time.seconds = t.seconds + extra;
   time.range = (*target.timing)[range];
   if (target.options.explain) Explain(target, chosen, t, extra, time);

@@ -101,7 +101,8 @@ PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& n
   time.units = t.units_seconds;
   time.memory = t.memory_seconds;
   time.cache = t.cache_seconds;
-  time.apart = t.transform_seconds + t.split_seconds;
+  time.apart = t.transform_seconds;
+  time.parts = t.split_seconds;
   time.seconds = t.seconds;
   time.range = (*target.timing)[Constant::kRangeConv];
   if (target.options.explain) Explain(target, run.execution, t, time);

@@ -38,9 +38,10 @@ struct PartTime {
   double launch = 0;                        // of all its launches
   double units = 0, memory = 0, cache = 0;  // side by side
   double steps = 0;                         // waiting of dependent steps for each other
-  double apart = 0;  // before and after: transforms, parts of a split, conversions
-  double power = 0;  // what the board's power adds
-  double call = 0;   // of a framework, beyond another call's
+  double apart = 0;                         // before and after: transforms, conversions
+  double parts = 0;                         // adding up the parts of a split sum
+  double power = 0;                         // what the board's power adds
+  double call = 0;                          // of a framework, beyond another call's
   double seconds = 0;
   double range = 0;             // logarithm of the width of the range
   std::vector<TimeTerm> terms;  // where asked for: below a term of their own
@@ -57,7 +58,7 @@ struct Expected {
   // the device, for the calls; the device's own time.
   double host = 0, prepared = 0, calls = 0, device = 0;
   // The largest term: "compute", "device memory", "cache", "dependent steps", "launch", "power",
-  // "transforms"; "bound" where the model falls below what is possible.
+  // "transforms", "parts of sums"; "bound" where the model falls below what is possible.
   std::string limiter;
   // Only when asked to explain; the first is the whole time.
   std::vector<TimeTerm> terms;

@@ -112,7 +112,7 @@ PartRun RunProduct(const Target& target, const Part& part, const GemmNest& nest)
   time.units = t.units_seconds;
   time.memory = t.memory_seconds;
   time.cache = t.cache_seconds;
-  time.apart = t.split_seconds;
+  time.parts = t.split_seconds;
   time.seconds = t.seconds;
   // The library looks for a kernel at each call, batched products have theirs by name
   // (cublasLtMatmulAlgoGetHeuristic against cublasSgemmStridedBatched).

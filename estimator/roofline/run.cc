@@ -59,11 +59,12 @@ struct RunPart {
 
 // The largest term of a time.
 std::string LimiterOf(const PartTime& time) {
-  const std::array<std::pair<const char*, double>, 7> terms = {{{"compute", time.units},
+  const std::array<std::pair<const char*, double>, 8> terms = {{{"compute", time.units},
                                                                 {"device memory", time.memory},
                                                                 {"cache", time.cache},
                                                                 {"dependent steps", time.steps},
                                                                 {"transforms", time.apart},
+                                                                {"parts of sums", time.parts},
                                                                 {"launch", time.launch},
                                                                 {"power", time.power}}};
   return std::max_element(terms.begin(), terms.end(),
@@ -78,6 +79,7 @@ void AddTo(PartTime& sum, const PartTime& part) {
   sum.cache += part.cache;
   sum.steps += part.steps;
   sum.apart += part.apart;
+  sum.parts += part.parts;
   sum.power += part.power;
   sum.call = std::max(sum.call, part.call);
   sum.seconds += part.seconds;

@@ -52,7 +52,7 @@ constexpr ConstantDef kDefs[] = {
      "elements of a product's tile that one unit needs to be busy", kUniversal},
     {C::kTileSplit, "tile.split", 2.45 * kUs, 0, 30 * kUs, "s",
      "adding up the parts when a sum is split over blocks", kUniversal},
-    {C::kVectorEfficiency, "vector.efficiency", 0.85, 0.1, 1.1, "",
+    {C::kVectorEfficiency, "vector.efficiency", 0.85, 0.1, 1, "",
      "share of the vector peak that the main loop of a matrix product sustains", kTrait},
     {C::kVectorRagged, "vector.ragged", 1, 0.05, 1.2, "x",
      "rate of unbatched products whose m is no multiple of 64", kTrait},
@@ -96,7 +96,7 @@ constexpr ConstantDef kDefs[] = {
      "key and value bytes that a block reads per clock", kUniversal},
     {C::kDecodeFill8, "decode.fill_8bit", 32, 0.5, 400, "B/clk",
      "the same for 8-bit caches; half of it in a block that serves one query head", kTrait},
-    {C::kConvEfficiency, "conv.efficiency", 0.93, 0.1, 1.1, "",
+    {C::kConvEfficiency, "conv.efficiency", 0.93, 0.1, 1, "",
      "share of the vector peak in the main loop of direct and implicit-GEMM convolution"},
     {C::kConvTilePenalty, "conv.tile_penalty", 6, 0, 60, "elements",
      "as tile.penalty, for convolutions on vector units", kUniversal},
@@ -143,6 +143,11 @@ std::optional<Constant> FindConstant(std::string_view name) {
     if (def.name == name) return def.id;
   }
   return std::nullopt;
+}
+
+bool IsAtLimit(const ConstantDef& def, double value) {
+  const double near = 1e-3 * (def.high - def.low);
+  return value > def.high - near || (value < def.low + near && def.low > 0);
 }
 
 TimingConstants::TimingConstants() {

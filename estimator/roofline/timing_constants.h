@@ -94,6 +94,9 @@ struct ConstantDef {
 std::span<const ConstantDef> ConstantDefs();
 const ConstantDef& Def(Constant constant);
 std::optional<Constant> FindConstant(std::string_view name);
+// Closer to an end of its range than a fit tells apart: the rows ask for something else than the
+// constant stands for. 0 is an answer, not an end.
+bool IsAtLimit(const ConstantDef& def, double value);
 
 // One value per constant.
 class TimingConstants {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "estimator/core/error.h"
+#include "estimator/hardware/database.h"
 
 namespace dlcost {
 namespace {
@@ -45,6 +46,15 @@ TEST(TimingConstants, AFileOverridesTheDefault) {
   const TimingConstants constants({{"launch.graph", 5e-6}});
   EXPECT_EQ(constants[Constant::kLaunchGraph], 5e-6);
   EXPECT_EQ(constants[Constant::kLaunchHost], Def(Constant::kLaunchHost).value);
+}
+
+TEST(TimingConstants, NoDeviceHasOneAtTheEndOfItsRange) {
+  for (const Device& device : DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"}).All()) {
+    for (const auto& [name, value] : device.timing) {
+      EXPECT_FALSE(IsAtLimit(Def(*FindConstant(name)), value))
+          << device.id << " " << name << " " << value;
+    }
+  }
 }
 
 TEST(TimingConstants, AnUnknownNameIsAnErrorWithTheNearestOne) {

@@ -51,7 +51,7 @@ const ratio = value => value === null ? '–' : value < 10 ? value.toPrecision(3
 // What bounds a kernel has a colour, the same in every chart.
 const kLimiterColors = {
   compute: 'var(--c0)', tensor: 'var(--c0)', vector: 'var(--c4)', memory: 'var(--c1)', cache: 'var(--c2)',
-  launch: 'var(--c3)', steps: 'var(--c2)', transforms: 'var(--c4)', power: 'var(--c5)',
+  launch: 'var(--c3)', steps: 'var(--c2)', transforms: 'var(--c4)', parts: 'var(--c4)', power: 'var(--c5)',
 };
 function limiterColor(limiter) {
   const text = (limiter || '').toLowerCase();
