@@ -15,6 +15,7 @@
 #include "estimator/infer/custom_ops.h"
 #include "estimator/infer/retype.h"
 #include "estimator/onnx/reader.h"
+#include "estimator/training/step.h"
 
 namespace dlcost {
 namespace {
@@ -70,9 +71,31 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
   app.add_option("--branch", options.branches,
                  "branch of conditions that the file leaves open: then or else")
       ->type_name("[NODE=]WHICH");
+  app.add_option("--train", options.train,
+                 "a training step instead of inference, with this optimizer: none, sgd, momentum, "
+                 "adam, adamw, lion or lamb")
+      ->type_name("OPTIMIZER");
+  app.add_option("--loss", options.loss,
+                 "what a step trains towards: auto, cross_entropy, mse, sum, or none (gradients of "
+                 "the outputs are given)")
+      ->type_name("LOSS")
+      ->capture_default_str();
+  app.add_option("--freeze", options.frozen,
+                 "parameters that a step does not train, by name, e.g. --freeze 'encoder.*'")
+      ->type_name("PATTERN");
   app.add_option("--ops", options.ops, "a YAML file that defines operators of your own")
       ->type_name("FILE");
 }
+
+namespace {
+
+TrainOptions TrainOptionsOf(const ModelOptions& options) {
+  RequireOneOf("--train", options.train, Optimizers());
+  RequireOneOf("--loss", options.loss, Losses());
+  return {.optimizer = options.train, .loss = options.loss, .frozen = options.frozen};
+}
+
+}  // namespace
 
 Bindings BindingsOf(const ModelOptions& options) {
   Bindings bindings;
@@ -101,7 +124,13 @@ InferredModel InferModel(Model model, const ModelOptions& options, const Binding
     for (const std::string& path : options.ops) custom->Read(path);
     infer.custom = std::move(custom);
   }
-  if (options.dtype.empty()) return Infer(std::move(model), infer);
+  const auto count = [&] {
+    InferredModel inferred = Infer(std::move(model), infer);
+    if (options.train.empty()) return inferred;
+    Step step = BuildStep(inferred, TrainOptionsOf(options));
+    return InferStep(std::move(step), inferred, infer);
+  };
+  if (options.dtype.empty()) return count();
   const std::optional<DType> dtype = ParseDType(options.dtype);
   if (!dtype) {
     std::vector<std::string> names = {"float32", "float16", "bfloat16", "int8", "int4"};
@@ -109,7 +138,7 @@ InferredModel InferModel(Model model, const ModelOptions& options, const Binding
     throw Error("--dtype '{}' is no data type{}", Printable(options.dtype),
                 DidYouMean(options.dtype, names));
   }
-  InferredModel inferred = Infer(std::move(model), infer);
+  InferredModel inferred = count();
   Retype(inferred, *dtype);
   return inferred;
 }

@@ -22,6 +22,10 @@ struct ModelOptions {
   std::vector<std::string> dims, inputs, trips, branches, values, ops, at;
   std::string assume;  // "" nothing
   std::string dtype;   // "" as the file says
+  // A training step instead of inference: the optimizer, "" for none of this.
+  std::string train;
+  std::string loss = "auto";
+  std::vector<std::string> frozen;
 };
 // `positional` is the name of the positional argument for the file.
 void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional = "model");

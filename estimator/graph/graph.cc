@@ -62,6 +62,22 @@ bool IsSorted(const Graph& graph, std::vector<bool> waiting) {
 
 }  // namespace
 
+std::string_view Name(Phase phase) {
+  switch (phase) {
+    case Phase::kForward:
+      return "forward";
+    case Phase::kLoss:
+      return "loss";
+    case Phase::kBackwardData:
+      return "backward for data";
+    case Phase::kBackwardWeights:
+      return "backward for weights";
+    case Phase::kOptimizer:
+      return "optimizer";
+  }
+  return "";
+}
+
 const AttributeValue* Node::FindAttribute(std::string_view attribute) const {
   for (const Attribute& candidate : attributes) {
     if (candidate.name == attribute) return &candidate.value;

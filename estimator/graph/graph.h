@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "estimator/core/dtype.h"
@@ -59,6 +60,12 @@ struct Tensor {
   bool upper_bound = false;
 };
 
+// What a node does in a training step; a model as it was read is all forward.
+enum class Phase { kForward, kLoss, kBackwardData, kBackwardWeights, kOptimizer };
+inline constexpr int kPhaseCount = 5;
+// "forward", "loss", "backward for data", "backward for weights", "optimizer".
+std::string_view Name(Phase phase);
+
 struct Node {
   std::string
       name;  // unique within a model; made from operator and position where the file has none
@@ -66,6 +73,7 @@ struct Node {
   std::string domain;  // "" is ai.onnx
   std::string scope;   // module path, "" when the exporter left none
   int opset = 1;       // version of `domain` that the model (or the local function) imports
+  Phase phase = Phase::kForward;
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs;
   std::vector<Attribute> attributes;

@@ -11,6 +11,7 @@
 #include "estimator/infer/choices.h"
 #include "estimator/infer/run_binding.h"
 #include "estimator/infer/settled.h"
+#include "estimator/infer/step.h"
 #include "models/operators/op_def.h"
 
 namespace dlcost {
@@ -71,6 +72,7 @@ struct InferredModel {
   std::vector<Settled> settled;
   std::vector<OpenBranch> open_branches;
   std::vector<std::string> notes;
+  std::shared_ptr<const StepFacts> step;  // null: inference
 };
 
 class CustomOperators;

@@ -64,7 +64,8 @@ class Fuser {
   std::size_t size() const { return group_of_.size(); }
   bool SamePlace(std::size_t a, std::size_t b) const {
     return values_.node(a).graph == values_.node(b).graph &&
-           values_.node(a).repeat == values_.node(b).repeat;
+           values_.node(a).repeat == values_.node(b).repeat &&
+           values_.node(a).node->phase == values_.node(b).node->phase;
   }
 
   // Groups that make what the unit reads, each once; looks through dequantization.

@@ -120,9 +120,14 @@ class UnitFinder {
     const bool known = counted.def != nullptr && counted.status == NodeStatus::kCounted;
     const auto* attention = std::get_if<AttentionNest>(&counted.cost.nest);
     const bool causal = attention != nullptr && attention->causal;
+    FusionRole role = known ? counted.def->role : FusionRole::kOpaque;
+    // A normalization in training reduces what it scales at inference.
+    if (role == FusionRole::kElementwise && std::holds_alternative<ReduceNest>(counted.cost.nest)) {
+      role = FusionRole::kNormalization;
+    }
     return {.nodes = {n},
             .name = causal ? "causal_attention" : std::string_view(counted.node->op),
-            .role = known ? counted.def->role : FusionRole::kOpaque,
+            .role = role,
             .main = n};
   }
 

@@ -122,7 +122,12 @@ void InferConvGrad(OpContext& ctx) {
 }
 
 OpCost CostConvGrad(const OpContext& ctx) {
-  OpCost cost = StreamAll(ctx);
+  // dX takes dY and W, dW takes dY and X; a gradient that is left out reads nothing.
+  OpCost cost;
+  AddRead(cost, ctx, 0);
+  if (ctx.HasOutput(1)) AddRead(cost, ctx, 1);
+  if (ctx.HasOutput(0)) AddRead(cost, ctx, 2);
+  for (int i = 0; i < ctx.NumOutputs(); ++i) AddWrite(cost, ctx, i);
   const ConvShape conv = ForwardOf(ctx);
   OpCost forward;
   AddConv(forward, conv, ctx.InputType(0));
@@ -250,6 +255,14 @@ constexpr OpCase kConvGradCases[] = {
      .flops = 3456 + 45,
      .bytes_read = 4 * (48 + 32 + 54),
      .bytes_written = 4 * (32 + 54 + 3)},
+    {.what = "dW alone: W is not read",
+     .attributes = "pads=[1,1,1,1] kernel_shape=[3,3]",
+     .inputs = "f32[1,3,4,4] f32[1,2,4,4] w:f32[3,2,3,3]",
+     .outputs = "_ f32[3,2,3,3]",
+     .macs = 864,
+     .flops = 1728,
+     .bytes_read = 4 * (48 + 32),
+     .bytes_written = 4 * 54},
 };
 
 constexpr OpCase kGatherGradCases[] = {

@@ -198,6 +198,15 @@ constexpr OpCase kBatchNormalizationCases[] = {
      .opset = 7},
 };
 
+constexpr OpCase kBatchNormInternalCases[] = {
+    {.what = "E = 24, R = 3, as BatchNormalization in training",
+     .inputs = "f32[2,3,4] f32[3] f32[3] f32[3] f32[3]",
+     .outputs = "f32[2,3,4] f32[3] f32[3] f32[3] f32[3]",
+     .flops = 69 + 24 + 6 + 3 + 9 * 3 + 2 * 24,
+     .bytes_read = 4 * (24 + 12),
+     .bytes_written = 4 * (24 + 12)},
+};
+
 // E = 24, R = 6: additions 36 + 24 + 6 + 24, multiplications 24 + 48, divisions 12, roots 6.
 constexpr OpCase kInstanceNormalizationCases[] = {
     {.what = "2 images, 3 channels",
@@ -280,6 +289,15 @@ constexpr OpDef kOps[] = {
      .cost = CostGroupNormalization,
      .role = FusionRole::kNormalization,
      .cases = kGroupNormalizationCases},
+    // The training form of ONNX Runtime's training graphs: running statistics, then those of the
+    // batch, which the gradient reads.
+    {.name = "BatchNormInternal",
+     .domain = "com.microsoft",
+     .formula = "moments; 1 mul, 1 add per element; 6 mul, 3 add per channel",
+     .infer = InferBatchNormalization,
+     .cost = CostBatchNormalization,
+     .role = FusionRole::kNormalization,
+     .cases = kBatchNormInternalCases},
     {.name = "LRN",
      .since = {1, 13},
      .formula = "2 mul, size adds, 1 exp, 1 log, 1 div per element",

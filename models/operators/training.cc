@@ -36,13 +36,22 @@ struct Updates {
 
 OpCost CostOptimizer(const OpContext& ctx, std::int64_t states, Updates updates, bool adaptive) {
   OpCost cost = StreamAll(ctx);
+  const std::int64_t tensors = TensorsOf(ctx, states);
+  for (Access& access : cost.accesses) {
+    // Tensors and states are updated where they are.
+    if (!access.is_output) continue;
+    const std::int64_t group = access.operand / tensors;
+    access.kind = AccessKind::kInPlace;
+    access.memory_of = static_cast<int>(2 + (group == 0 ? 0 : group + 1) * tensors +
+                                        access.operand % tensors);
+  }
   const DType type = ctx.InputType(2);
   if (ctx.Float("norm_coefficient", 0) != 0) {
     ++updates.mul;
     ++updates.add;
   }
   Count elements;
-  for (std::int64_t i = 0; i < TensorsOf(ctx, states); ++i) {
+  for (std::int64_t i = 0; i < tensors; ++i) {
     elements += ctx.InputShape(static_cast<int>(2 + i)).Elements();
   }
   cost.work.Add(OpClass::kMul, type, elements * updates.mul);
@@ -89,6 +98,36 @@ OpCost CostMomentum(const OpContext& ctx) {
   }
   const std::int64_t more = mode == "nesterov" ? 1 : 0;
   return CostOptimizer(ctx, 1, {.mul = 3 + more, .add = 2 + more}, false);
+}
+
+// dlcost's own, for what ONNX has no operator: laid out alike. Sgd: w -= r g. AdamW: both moments
+// (5 mul, 2 add), the root with epsilon, quotient and update (1 mul, 2 add, 1 sqrt, 1 div), decay of
+// the weight (1 mul). Lion: the sign of a mix of momentum and gradient (2 mul, 1 add, 1 compare),
+// update with decay (2 mul, 1 add), momentum (2 mul, 1 add). Lamb: AdamW's step with decay (1 MAC)
+// times the ratio of the norms of weight and step (2 MACs, 1 mul; per tensor 2 sqrt, 1 div).
+void InferSgd(OpContext& ctx) { InferOptimizer(ctx, 0); }
+OpCost CostSgd(const OpContext& ctx) {
+  return CostOptimizer(ctx, 0, {.mul = 1, .add = 1}, false);
+}
+
+OpCost CostAdamW(const OpContext& ctx) {
+  return CostOptimizer(ctx, 2, {.mul = 7, .add = 4}, true);
+}
+
+OpCost CostLion(const OpContext& ctx) {
+  OpCost cost = CostOptimizer(ctx, 1, {.mul = 6, .add = 3}, false);
+  cost.work.Add(OpClass::kCompare, ctx.InputType(2),
+                std::get<ElementwiseNest>(cost.nest).elements);
+  return cost;
+}
+
+OpCost CostLamb(const OpContext& ctx) {
+  OpCost cost = CostOptimizer(ctx, 2, {.mul = 7, .add = 4}, true);
+  const DType type = ctx.InputType(2);
+  cost.work.Add(OpClass::kMac, type, std::get<ElementwiseNest>(cost.nest).elements * Count(3));
+  cost.work.Add(OpClass::kSqrt, type, TensorsOf(ctx, 2) * 2);
+  cost.work.Add(OpClass::kDiv, type, TensorsOf(ctx, 2));
+  return cost;
 }
 
 // The i-th output is the derivative to the i-th of xs, the first inputs. What it takes depends on
@@ -153,11 +192,49 @@ constexpr OpCase kGradientCases[] = {
      .bytes_written = 24 + 12},
 };
 
+constexpr OpCase kSgdCases[] = {
+    {.what = "two tensors",
+     .inputs = "f32[] i64[] f32[2,3] f32[4] f32[2,3] f32[4]",
+     .outputs = "f32[2,3] f32[4]",
+     .flops = 10 * 2,
+     .bytes_read = 12 + 80,
+     .bytes_written = 40},
+};
+
+constexpr OpCase kAdamWCases[] = {
+    {.what = "one tensor",
+     .inputs = "f32[] i64[] f32[2,3] f32[2,3] f32[2,3] f32[2,3]",
+     .outputs = "f32[2,3] f32[2,3] f32[2,3]",
+     .flops = 6 * (7 + 4 + 2),
+     .bytes_read = 12 + 96,
+     .bytes_written = 72},
+};
+
+constexpr OpCase kLionCases[] = {
+    {.what = "one tensor",
+     .inputs = "f32[] i64[] f32[2,3] f32[2,3] f32[2,3]",
+     .outputs = "f32[2,3] f32[2,3]",
+     .flops = 6 * (6 + 3 + 1),
+     .bytes_read = 12 + 72,
+     .bytes_written = 48},
+};
+
+constexpr OpCase kLambCases[] = {
+    {.what = "one tensor: 13 and 3 MACs per element, 2 sqrt and 1 div for the norms",
+     .inputs = "f32[] i64[] f32[2,3] f32[2,3] f32[2,3] f32[2,3]",
+     .outputs = "f32[2,3] f32[2,3] f32[2,3]",
+     .macs = 18,
+     .flops = 6 * (7 + 4 + 2) + 36 + 3,
+     .bytes_read = 12 + 96,
+     .bytes_written = 72},
+};
+
 constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
                      OpCost (*cost)(const OpContext&), FusionRole role,
-                     std::span<const OpCase> cases) {
+                     std::span<const OpCase> cases,
+                     std::string_view domain = "ai.onnx.preview.training") {
   return {.name = name,
-          .domain = "ai.onnx.preview.training",
+          .domain = domain,
           .formula = formula,
           .infer = infer,
           .cost = cost,
@@ -174,6 +251,14 @@ constexpr OpDef kOps[] = {
          FusionRole::kElementwise, kMomentumCases),
     Make("Gradient", "not counted: depends on the graph that is differentiated", InferGradient,
          CostGradient, FusionRole::kOpaque, kGradientCases),
+    Make("Sgd", "1 mul, 1 add per element", InferSgd, CostSgd, FusionRole::kElementwise, kSgdCases,
+         "dlcost.training"),
+    Make("AdamW", "7 mul, 4 add, 1 sqrt, 1 div per element", InferAdam, CostAdamW,
+         FusionRole::kElementwise, kAdamWCases, "dlcost.training"),
+    Make("Lion", "6 mul, 3 add, 1 compare per element", InferAdagrad, CostLion,
+         FusionRole::kElementwise, kLionCases, "dlcost.training"),
+    Make("Lamb", "3 MACs, 7 mul, 4 add, 1 sqrt, 1 div per element", InferAdam, CostLamb,
+         FusionRole::kElementwise, kLambCases, "dlcost.training"),
 };
 
 }  // namespace

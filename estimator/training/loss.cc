@@ -1,0 +1,99 @@
+#include "estimator/training/loss.h"
+
+#include <fmt/format.h>
+
+#include "estimator/core/error.h"
+
+namespace dlcost {
+namespace {
+
+const Tensor& At(const NodeWriter& writer, TensorId id) {
+  return writer.graph().tensors[static_cast<std::size_t>(id)];
+}
+
+// The scores that a softmax at the end of the model reads: a loss takes those.
+TensorId BeforeSoftmax(NodeWriter& writer, TensorId output) {
+  for (const Node& node : writer.graph().nodes) {
+    if (node.op == "Softmax" && node.domain.empty() && node.outputs[0] == output) {
+      return node.inputs[0];
+    }
+  }
+  return output;
+}
+
+TensorId CrossEntropy(NodeWriter& writer, TensorId output) {
+  const std::string name = At(writer, output).name;
+  TensorId scores = BeforeSoftmax(writer, output);
+  const Shape shape = writer.ShapeOf(scores);
+  if (shape.rank() < 2) {
+    throw Error("--loss cross_entropy needs class scores [N, C, ...]; output '{}' is {}",
+                Printable(name), ToString(shape));
+  }
+  // Tokens have their classes last: [batch, position, class] as so many rows.
+  if (shape.rank() == 3) {
+    scores = writer.Reshape(scores, {shape.Product(0, 2).value(), shape[2]});
+  }
+  const Shape rows = writer.ShapeOf(scores);
+  std::vector<std::int64_t> labels = rows.dims();
+  labels.erase(labels.begin() + 1);
+  const TensorId target = writer.Input(name + ".labels", DType::kInt64, Shape(labels));
+  return writer.Nodes("SoftmaxCrossEntropyLoss", "", {scores, target},
+                      {TextAttribute("reduction", "mean")}, 2)[0];
+}
+
+TensorId SumOfAll(NodeWriter& writer, TensorId x) {
+  return writer.Node1("ReduceSum", {x}, {IntAttribute("keepdims", 0)});
+}
+
+TensorId MeanSquare(NodeWriter& writer, TensorId output) {
+  const TensorId target = writer.Input(At(writer, output).name + ".target", writer.TypeOf(output),
+                                       writer.ShapeOf(output));
+  const TensorId difference = writer.Sub(output, target);
+  const Count elements = writer.ShapeOf(output).Elements();
+  const double share = elements > Count(0) ? 1 / elements.AsDouble() : 0;
+  return writer.Scale(SumOfAll(writer, writer.Mul(difference, difference)), share);
+}
+
+}  // namespace
+
+Seeds WriteLoss(NodeWriter& writer, const std::string& loss, const std::vector<TensorId>& outputs) {
+  Seeds seeds{.loss = loss};
+  std::vector<TensorId> floats;
+  for (const TensorId id : outputs) {
+    const Tensor& tensor = At(writer, id);
+    if (IsFloat(tensor.type.dtype) && tensor.type.kind == ValueKind::kTensor && tensor.type.shape &&
+        !tensor.constant) {
+      floats.push_back(id);
+    }
+  }
+  if (floats.empty()) {
+    throw Error("--train: the model has no floating-point output to train towards");
+  }
+  if (loss == "auto") {
+    const Shape shape = writer.ShapeOf(floats[0]);
+    seeds.loss = floats.size() == 1 && shape.rank() == 2 && shape[1] > 1 ? "cross_entropy" : "mse";
+  }
+  TensorId total = kNoTensor;
+  for (const TensorId output : floats) {
+    const std::string name = At(writer, output).name;
+    writer.Place(name + "/loss", "loss", Phase::kLoss);
+    if (loss == "none") {
+      seeds.values.push_back(output);
+      seeds.gradients.push_back(
+          writer.Input(name + ".grad", writer.TypeOf(output), writer.ShapeOf(output)));
+      continue;
+    }
+    const TensorId one = seeds.loss == "cross_entropy" ? CrossEntropy(writer, output)
+                         : seeds.loss == "mse"         ? MeanSquare(writer, output)
+                                                       : SumOfAll(writer, output);
+    total = total == kNoTensor ? one : writer.Add(total, one);
+  }
+  if (total != kNoTensor) {
+    seeds.values.push_back(total);
+    seeds.gradients.push_back(writer.Scalar(1, writer.TypeOf(total)));
+    writer.graph().outputs.push_back(total);
+  }
+  return seeds;
+}
+
+}  // namespace dlcost

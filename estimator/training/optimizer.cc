@@ -1,0 +1,96 @@
+#include "estimator/training/optimizer.h"
+
+#include <array>
+#include <map>
+
+#include "estimator/core/error.h"
+#include "estimator/training/step.h"
+
+namespace dlcost {
+namespace {
+
+struct OptimizerForm {
+  std::string_view name;
+  std::string_view op, domain;
+  std::array<std::string_view, 2> states;  // names; "" for none
+};
+
+constexpr OptimizerForm kForms[] = {
+    {"sgd", "Sgd", "dlcost.training", {}},
+    {"momentum", "Momentum", "ai.onnx.preview.training", {"momentum"}},
+    {"adam", "Adam", "ai.onnx.preview.training", {"exp_avg", "exp_avg_sq"}},
+    {"adamw", "AdamW", "dlcost.training", {"exp_avg", "exp_avg_sq"}},
+    {"lion", "Lion", "dlcost.training", {"exp_avg"}},
+    {"lamb", "Lamb", "dlcost.training", {"exp_avg", "exp_avg_sq"}},
+};
+
+const OptimizerForm& FormOf(const std::string& optimizer) {
+  for (const OptimizerForm& form : kForms) {
+    if (form.name == optimizer) return form;
+  }
+  throw Error("--train '{}' is no optimizer", Printable(optimizer));
+}
+
+// Only what the specification has no default for, or what changes the arithmetic.
+std::vector<Attribute> AttributesOf(const OptimizerForm& form) {
+  if (form.op == "Momentum") {
+    return {RealAttribute("alpha", 0.9), RealAttribute("beta", 1), TextAttribute("mode", "standard"),
+            RealAttribute("norm_coefficient", 0)};
+  }
+  if (form.op == "Adam") {
+    return {RealAttribute("alpha", 0.9), RealAttribute("beta", 0.999),
+            RealAttribute("epsilon", 1e-8), RealAttribute("norm_coefficient", 0),
+            RealAttribute("norm_coefficient_post", 0)};
+  }
+  return {};
+}
+
+}  // namespace
+
+const std::vector<std::string>& Optimizers() {
+  static const std::vector<std::string> kNames = {"none",  "sgd",  "momentum", "adam",
+                                                  "adamw", "lion", "lamb"};
+  return kNames;
+}
+
+Bytes WriteOptimizer(NodeWriter& writer, const std::string& optimizer,
+                     const std::vector<TensorId>& parameters,
+                     const std::vector<TensorId>& gradients) {
+  Graph& graph = writer.graph();
+  if (optimizer == "none") {
+    graph.outputs.insert(graph.outputs.end(), gradients.begin(), gradients.end());
+    return {};
+  }
+  const OptimizerForm& form = FormOf(optimizer);
+  writer.Place("step/" + optimizer, "optimizer", Phase::kOptimizer);
+  std::map<DType, std::vector<std::size_t>> by_type;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    by_type[writer.TypeOf(parameters[i])].push_back(i);
+  }
+  const TensorId rate = writer.Input("learning_rate", DType::kFloat32, {});
+  const TensorId count = writer.Input("step", DType::kInt64, {});
+  Bytes states;
+  for (const auto& [type, members] : by_type) {
+    std::vector<TensorId> inputs = {rate, count};
+    for (const std::size_t i : members) inputs.push_back(parameters[i]);
+    for (const std::size_t i : members) inputs.push_back(gradients[i]);
+    std::size_t outputs = members.size();
+    for (const std::string_view state : form.states) {
+      if (state.empty()) continue;
+      outputs += members.size();
+      for (const std::size_t i : members) {
+        const Shape shape = writer.ShapeOf(parameters[i]);
+        const std::string name =
+            graph.tensors[static_cast<std::size_t>(parameters[i])].name + "." + std::string(state);
+        inputs.push_back(writer.Input(name, type, shape));
+        states += SizeOf(type, shape.Elements());
+      }
+    }
+    const std::vector<TensorId> updated = writer.Nodes(form.op, form.domain, std::move(inputs),
+                                                       AttributesOf(form), outputs);
+    graph.outputs.insert(graph.outputs.end(), updated.begin(), updated.end());
+  }
+  return states;
+}
+
+}  // namespace dlcost

@@ -1,0 +1,77 @@
+#include "estimator/training/parameters.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+
+#include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
+
+namespace dlcost {
+namespace {
+
+Tensor& At(Graph& graph, TensorId id) { return graph.tensors[static_cast<std::size_t>(id)]; }
+
+bool IsTrainable(const Tensor& tensor) {
+  return tensor.constant && IsFloat(tensor.type.dtype) && tensor.type.shape &&
+         tensor.type.shape->rank() > 0;
+}
+
+// A node whose output is a stored tensor in other words.
+bool IsGenerator(const Graph& graph, const Node& node) {
+  if (!node.domain.empty() || node.outputs.size() != 1 || node.outputs[0] == kNoTensor) return false;
+  const Tensor& output = graph.tensors[static_cast<std::size_t>(node.outputs[0])];
+  if (!IsTrainable(output) || output.type.shape->Elements() <= Count(1)) return false;
+  return node.op == "Constant" || node.op == "ConstantOfShape";
+}
+
+// The running mean and variance of normalizations.
+std::vector<TensorId> Statistics(const Graph& graph) {
+  std::vector<TensorId> ids;
+  for (const Node& node : graph.nodes) {
+    if (node.op != "BatchNormalization") continue;
+    for (std::size_t i = 3; i < node.inputs.size(); ++i) ids.push_back(node.inputs[i]);
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+}  // namespace
+
+std::vector<TensorId> TakeParameters(Graph& graph, const std::vector<std::string>& frozen) {
+  std::erase_if(graph.nodes, [&](const Node& node) {
+    if (!IsGenerator(graph, node)) return false;
+    Tensor& tensor = At(graph, node.outputs[0]);
+    tensor.is_initializer = tensor.foldable = true;
+    tensor.role = Role::kWeight;
+    tensor.stored = SizeOf(tensor.type.dtype, tensor.type.shape->Elements());
+    return true;
+  });
+  const std::vector<TensorId> statistics = Statistics(graph);
+  std::vector<bool> used(frozen.size(), false);
+  std::vector<TensorId> parameters;
+  std::vector<std::string> names;
+  for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
+    const Tensor& tensor = graph.tensors[t];
+    const auto id = static_cast<TensorId>(t);
+    if (!tensor.is_initializer || !IsTrainable(tensor) ||
+        std::binary_search(statistics.begin(), statistics.end(), id)) {
+      continue;
+    }
+    names.push_back(tensor.name);
+    bool is_frozen = false;
+    for (std::size_t i = 0; i < frozen.size(); ++i) {
+      if (fnmatch(frozen[i].c_str(), tensor.name.c_str(), 0) != 0) continue;
+      is_frozen = used[i] = true;
+    }
+    if (!is_frozen) parameters.push_back(id);
+  }
+  for (std::size_t i = 0; i < frozen.size(); ++i) {
+    if (used[i]) continue;
+    throw Error("--freeze '{}' matches no parameter{}", Printable(frozen[i]),
+                DidYouMean(frozen[i], names));
+  }
+  return parameters;
+}
+
+}  // namespace dlcost

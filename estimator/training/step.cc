@@ -1,0 +1,181 @@
+#include "estimator/training/step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "estimator/core/error.h"
+#include "estimator/infer/infer_once.h"
+#include "estimator/training/loss.h"
+#include "estimator/training/optimizer.h"
+#include "estimator/training/parameters.h"
+#include "estimator/training/reverse.h"
+#include "estimator/training/training_mode.h"
+
+namespace dlcost {
+namespace {
+
+constexpr int kLeastOpset = 13;  // what gradients are written in
+
+// The shapes that were bound, as if the file had them: the step asks for no dimension again.
+void FixShapes(Graph& graph) {
+  for (Tensor& tensor : graph.tensors) {
+    if (!tensor.declared || !tensor.type.shape || tensor.upper_bound) continue;
+    tensor.declared->dims.emplace();
+    for (const std::int64_t size : *tensor.type.shape) {
+      tensor.declared->dims->push_back({.size = size});
+    }
+  }
+}
+
+// Nodes in an order in which they can run, so that what is written behind them can run too.
+void SortNodes(Graph& graph) {
+  std::vector<Node> sorted;
+  sorted.reserve(graph.nodes.size());
+  for (const std::int32_t n : TopologicalOrder(graph)) {
+    sorted.push_back(std::move(graph.nodes[static_cast<std::size_t>(n)]));
+  }
+  graph.nodes = std::move(sorted);
+}
+
+int OpsetOf(const Model& model) {
+  const auto opset = model.opset.find("");
+  return std::max(kLeastOpset, opset == model.opset.end() ? kLeastOpset : opset->second);
+}
+
+// The parameters that something flows back to, and the gradients of these.
+struct Trained {
+  std::vector<TensorId> parameters, gradients;
+};
+
+Trained TrainedOf(const std::vector<TensorId>& parameters, const Reversed& reversed) {
+  Trained trained;
+  for (const TensorId id : parameters) {
+    const auto index = static_cast<std::size_t>(id);
+    if (index >= reversed.gradients.size() || reversed.gradients[index] == kNoTensor) continue;
+    trained.parameters.push_back(id);
+    trained.gradients.push_back(reversed.gradients[index]);
+  }
+  return trained;
+}
+
+// What of the forward pass and the loss the backward pass reads.
+Bytes SavedBytes(const InferredModel& step) {
+  const Graph& graph = step.model->graph;
+  std::vector<TensorId> root(graph.tensors.size());
+  for (std::size_t t = 0; t < root.size(); ++t) root[t] = static_cast<TensorId>(t);
+  std::vector<bool> made_before(root.size(), false), saved(root.size(), false);
+  for (const TensorId id : graph.inputs) made_before[static_cast<std::size_t>(id)] = true;
+  for (const CountedNode& counted : step.nodes) {
+    if (counted.graph != &graph) continue;
+    const Node& node = *counted.node;
+    const bool forward = node.phase == Phase::kForward || node.phase == Phase::kLoss;
+    for (const TensorId id : node.outputs) {
+      if (id == kNoTensor) continue;
+      const auto t = static_cast<std::size_t>(id);
+      if (counted.status == NodeStatus::kView && !node.inputs.empty() &&
+          node.inputs[0] != kNoTensor) {
+        root[t] = root[static_cast<std::size_t>(node.inputs[0])];
+      } else {
+        made_before[t] = forward;
+      }
+    }
+    const bool backward =
+        node.phase == Phase::kBackwardData || node.phase == Phase::kBackwardWeights;
+    if (!backward) continue;
+    for (const Access& access : counted.cost.accesses) {
+      if (access.is_output || access.operand < 0 || access.bytes == Bytes(0)) continue;
+      const TensorId id = node.inputs[static_cast<std::size_t>(access.operand)];
+      if (id != kNoTensor) saved[static_cast<std::size_t>(root[static_cast<std::size_t>(id)])] = true;
+    }
+  }
+  Bytes bytes;
+  for (std::size_t t = 0; t < root.size(); ++t) {
+    const Tensor& tensor = graph.tensors[t];
+    if (!saved[t] || !made_before[t] || tensor.constant || tensor.foldable || !tensor.type.shape) {
+      continue;
+    }
+    bytes += SizeOf(tensor.type.dtype, tensor.type.shape->Elements());
+  }
+  return bytes;
+}
+
+void AddSkippedProducts(const InferredModel& forward, const std::vector<std::string>& nodes,
+                        StepFacts& facts) {
+  const std::unordered_set<std::string> names(nodes.begin(), nodes.end());
+  for (const CountedNode& counted : forward.nodes) {
+    if (counted.graph != &forward.model->graph || names.count(counted.node->name) == 0) continue;
+    const Macs macs = counted.cost.work.macs();
+    const bool product = IsProduct(counted.cost.nest);
+    if (product && macs > Macs(0)) facts.without_data_gradient.push_back({counted.name, macs});
+  }
+}
+
+}  // namespace
+
+const std::vector<std::string>& Losses() {
+  static const std::vector<std::string> kNames = {"auto", "cross_entropy", "mse", "sum", "none"};
+  return kNames;
+}
+
+Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
+  Step step{.model = *forward.model};
+  Graph& graph = step.model.graph;
+  FixShapes(graph);
+  SortNodes(graph);
+  const std::vector<TensorId> parameters = TakeParameters(graph, options.frozen);
+  NodeWriter writer(graph, OpsetOf(step.model));
+  step.notes = EnterTraining(writer);
+  std::vector<TensorId> outputs;
+  for (const TensorId id : forward.model->graph.outputs) outputs.push_back(id);
+  const Seeds seeds = WriteLoss(writer, options.loss, outputs);
+  writer.Take();  // a loss is differentiated like the model
+  const Reversed reversed = Reverse(writer, parameters, seeds);
+  const Trained trained = TrainedOf(parameters, reversed);
+  if (trained.parameters.empty()) {
+    throw Error("--train: no parameter is behind the outputs of the model");
+  }
+  step.facts.state_bytes =
+      WriteOptimizer(writer, options.optimizer, trained.parameters, trained.gradients);
+  writer.Take();
+  step.facts.loss = seeds.loss;
+  step.facts.optimizer = options.optimizer;
+  for (const TensorId id : trained.parameters) {
+    const Count elements = writer.ShapeOf(id).Elements();
+    step.facts.trained += elements;
+    step.facts.trained_bytes += SizeOf(writer.TypeOf(id), elements);
+    step.facts.gradient_bytes += SizeOf(writer.TypeOf(id), elements);
+  }
+  AddSkippedProducts(forward, reversed.without_data_gradient, step.facts);
+  step.unknown = reversed.unknown;
+  step.parameters = trained.parameters;
+  if (options.loss == "auto") {
+    step.notes.push_back(fmt::format("loss {} was chosen by the shape of the outputs; see --loss",
+                                     seeds.loss));
+  }
+  return step;
+}
+
+InferredModel InferStep(Step step, const InferredModel& forward, const InferOptions& options) {
+  InferOptions again = options;
+  again.bindings = Bindings();
+  again.bindings.values = options.bindings.values;
+  const std::unique_ptr<Model> model = Uninferred(step.model);
+  InferredModel result = Infer(std::move(*model), again);
+  result.dims = forward.dims;
+  for (CountedNode& counted : result.nodes) {
+    const auto why = step.unknown.find(counted.node->name);
+    if (why == step.unknown.end()) continue;
+    if (counted.status == NodeStatus::kCounted) counted.status = NodeStatus::kBounded;
+    counted.why = why->second;
+  }
+  step.facts.saved_bytes = SavedBytes(result);
+  result.step = std::make_shared<const StepFacts>(std::move(step.facts));
+  result.notes = forward.notes;
+  result.notes.insert(result.notes.end(), step.notes.begin(), step.notes.end());
+  return result;
+}
+
+}  // namespace dlcost

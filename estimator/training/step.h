@@ -1,0 +1,43 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "estimator/infer/infer.h"
+
+namespace dlcost {
+
+// What a training step does beside the forward pass.
+struct TrainOptions {
+  std::string optimizer;            // one of Optimizers()
+  std::string loss = "auto";        // one of Losses()
+  std::vector<std::string> frozen;  // patterns of parameters that are not trained: "encoder.*"
+};
+
+// "none" (the gradients are what the step yields), "sgd", "momentum", "adam", "adamw", "lion",
+// "lamb".
+const std::vector<std::string>& Optimizers();
+// "auto" (cross_entropy for class scores [N, C], else mse), "cross_entropy", "mse", "sum", "none"
+// (the gradients of the outputs are inputs of the step).
+const std::vector<std::string>& Losses();
+
+// A step as a graph of its own: the forward pass as training runs it (statistics of the batch,
+// dropout alive), loss, backward pass and update. Parameters are stored tensors still.
+struct Step {
+  Model model;
+  StepFacts facts;
+  std::vector<std::string> notes;
+  // Nodes that stand for a derivative that is not written, and why.
+  std::map<std::string, std::string> unknown;
+  std::vector<TensorId> parameters;  // that the step updates
+};
+
+// Derives the step from a model whose shapes are known. Throws Error for options that do not fit
+// the model.
+Step BuildStep(const InferredModel& forward, const TrainOptions& options);
+
+// The step counted like any model. `options` are those that `forward` was inferred with.
+InferredModel InferStep(Step step, const InferredModel& forward, const InferOptions& options);
+
+}  // namespace dlcost

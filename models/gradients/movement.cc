@@ -1,0 +1,241 @@
+#include <algorithm>
+#include <numeric>
+
+#include "models/gradients/gradient.h"
+
+namespace dlcost {
+namespace {
+
+// A move's gradient moves back; where it repeated elements, their gradients add up.
+
+void ReshapeGradient(GradientContext& g) { g.Set(0, g.w().Reshape(g.dY(), g.XShape())); }
+void ExpandGradient(GradientContext& g) { g.Set(0, g.dY()); }
+
+void TransposeGradient(GradientContext& g) {
+  const std::size_t rank = g.XShape().rank();
+  std::vector<std::int64_t> reversed(rank);
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  const std::vector<std::int64_t> permutation = g.forward().Ints("perm", reversed);
+  std::vector<std::int64_t> inverse(rank);
+  for (std::size_t i = 0; i < rank; ++i) {
+    inverse[NormalizeAxis(permutation[i], rank)] = static_cast<std::int64_t>(i);
+  }
+  g.Set(0, g.w().Transpose(g.dY(), inverse));
+}
+
+void ConcatGradient(GradientContext& g) {
+  const std::size_t axis = NormalizeAxis(g.forward().Int("axis", 1), g.YShape().rank());
+  std::int64_t start = 0;
+  for (std::size_t i = 0; i < g.NumInputs(); ++i) {
+    const std::int64_t length = g.XShape(i)[axis];
+    if (g.Wants(i)) {
+      g.Set(i, g.w().Slice(g.dY(), static_cast<std::int64_t>(axis), start, length));
+    }
+    start += length;
+  }
+}
+
+void SplitGradient(GradientContext& g) {
+  std::vector<TensorId> parts;
+  for (std::size_t i = 0; i < g.node().outputs.size(); ++i) {
+    if (g.Y(i) == kNoTensor) throw Unresolved("a part of the split is left out");
+    parts.push_back(g.dY(i) != kNoTensor ? g.dY(i)
+                                         : g.w().Zeros(g.w().TypeOf(g.X()), g.YShape(i)));
+  }
+  const std::int64_t axis = g.forward().Int("axis", 0);
+  g.Set(0, g.w().Node1("Concat", std::move(parts), {IntAttribute("axis", axis)}));
+}
+
+// Zeros around dy; between its elements where the slice took steps.
+void SliceGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const OpContext forward = g.forward();
+  const Shape x = g.XShape(), y = g.YShape();
+  const bool inputs = g.since() >= 10;
+  const std::vector<std::int64_t> starts =
+      inputs ? forward.InputInts(1) : forward.RequiredInts("starts");
+  std::vector<std::int64_t> axes(starts.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (inputs && g.HasInput(3)) axes = forward.InputInts(3);
+  if (!inputs) axes = forward.Ints("axes", axes);
+  std::vector<std::int64_t> steps(starts.size(), 1);
+  if (inputs && g.HasInput(4)) steps = forward.InputInts(4);
+  if (std::any_of(steps.begin(), steps.end(), [](std::int64_t step) { return step != 1; })) {
+    g.Set(0, w.Contrib("SliceGrad", {g.dY(), w.Ints(x.dims()), g.X(1), g.X(2),
+                                     w.Ints(axes), w.Ints(steps)}));
+    return;
+  }
+  std::vector<std::int64_t> pads(2 * x.rank(), 0);
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const std::size_t axis = NormalizeAxis(axes[i], x.rank());
+    const std::int64_t size = x[axis];
+    const std::int64_t start =
+        std::clamp<std::int64_t>(starts[i] < 0 ? starts[i] + size : starts[i], 0, size);
+    pads[axis] = start;
+    pads[axis + x.rank()] = size - start - y[axis];
+  }
+  g.Set(0, w.Node1("Pad", {g.dY(), w.Ints(pads)}));
+}
+
+void PadGradient(GradientContext& g) {
+  const OpContext forward = g.forward();
+  if (forward.String("mode", "constant") != "constant") {
+    throw Unresolved("the derivative of padding with data is not written");
+  }
+  if (g.HasInput(3)) throw Unresolved("the derivative of padding of named axes is not written");
+  const std::vector<std::int64_t> pads =
+      g.since() >= 11 ? forward.InputInts(1) : forward.RequiredInts("pads");
+  const Shape x = g.XShape();
+  std::vector<std::int64_t> starts, ends, axes;
+  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
+    if (pads[axis] < 0 || pads[axis + x.rank()] < 0) {
+      throw Unresolved("the derivative of negative padding is not written");
+    }
+    if (pads[axis] == 0 && pads[axis + x.rank()] == 0) continue;
+    starts.push_back(pads[axis]);
+    ends.push_back(pads[axis] + x[axis]);
+    axes.push_back(static_cast<std::int64_t>(axis));
+  }
+  NodeWriter& w = g.w();
+  g.Set(0, axes.empty()
+               ? g.dY()
+               : w.Node1("Slice", {g.dY(), w.Ints(starts), w.Ints(ends), w.Ints(axes)}));
+}
+
+// [r0 d0, r1 d1] as [r0, d0, r1, d1], summed over the repeats.
+void TileGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const Shape x = g.XShape(), y = g.YShape();
+  Shape parts;
+  std::vector<std::int64_t> axes;
+  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
+    axes.push_back(static_cast<std::int64_t>(parts.rank()));
+    parts.Append(x[axis] > 0 ? y[axis] / x[axis] : 0);
+    parts.Append(x[axis]);
+  }
+  g.Set(0, w.Reshape(w.ReduceSum(w.Reshape(g.dY(), parts), axes), x));
+}
+
+// Every row of dy is added to the row that it came from.
+void GatherGradient(GradientContext& g) {
+  const Shape x = g.XShape();
+  NodeWriter& w = g.w();
+  g.Set(0, w.Contrib("GatherGrad", {w.Ints(x.dims()), g.X(1), g.dY()},
+                     {IntAttribute("axis", g.forward().Int("axis", 0))}));
+}
+
+void GatherElementsGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  g.Set(0, w.Contrib("GatherElementsGrad", {g.dY(), w.Ints(g.XShape().dims()), g.X(1)},
+                     {IntAttribute("axis", g.forward().Int("axis", 0))}));
+}
+
+void GatherNdGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  g.Set(0, w.Contrib("GatherNDGrad", {w.Ints(g.XShape().dims()), g.X(1), g.dY()},
+                     {IntAttribute("batch_dims", g.forward().Int("batch_dims", 0))}));
+}
+
+// Of the values; where they came from is output 1.
+void TopKGradient(GradientContext& g) {
+  if (g.dY() == kNoTensor) return;
+  NodeWriter& w = g.w();
+  g.Set(0, w.Contrib("GatherElementsGrad", {g.dY(), w.Ints(g.XShape().dims()), g.Y(1)},
+                     {IntAttribute("axis", g.forward().Int("axis", -1))}));
+}
+
+void RequireOverwriting(GradientContext& g) {
+  const std::string reduction = g.forward().String("reduction", "none");
+  if (reduction != "none") {
+    throw Unresolved("the derivative of scattering with reduction '" + reduction +
+                     "' is not written");
+  }
+}
+
+// Data keeps its gradient where nothing was written over it; updates take theirs from there.
+void ScatterElementsGradient(GradientContext& g) {
+  RequireOverwriting(g);
+  NodeWriter& w = g.w();
+  const Attribute axis = IntAttribute("axis", g.forward().Int("axis", 0));
+  if (g.Wants(0)) {
+    const TensorId zeros = w.Zeros(g.Type(), g.XShape(2));
+    g.Set(0, w.Node1("ScatterElements", {g.dY(), g.X(1), zeros}, {axis}));
+  }
+  if (g.Wants(2)) g.Set(2, w.Node1("GatherElements", {g.dY(), g.X(1)}, {axis}));
+}
+
+void ScatterNdGradient(GradientContext& g) {
+  RequireOverwriting(g);
+  NodeWriter& w = g.w();
+  if (g.Wants(0)) {
+    const TensorId zeros = w.Zeros(g.Type(), g.XShape(2));
+    g.Set(0, w.Node1("ScatterND", {g.dY(), g.X(1), zeros}));
+  }
+  if (g.Wants(2)) g.Set(2, w.Node1("GatherND", {g.dY(), g.X(1)}));
+}
+
+void TriluGradient(GradientContext& g) {
+  std::vector<TensorId> inputs = {g.dY()};
+  if (g.HasInput(1)) inputs.push_back(g.X(1));
+  g.Set(0, g.w().Node1("Trilu", std::move(inputs),
+                       {IntAttribute("upper", g.forward().Int("upper", 1))}));
+}
+
+// [N, C, H, W] from [N, b, b, C, H/b, W/b] or, for CRD, [N, C, b, b, H/b, W/b].
+void DepthToSpaceGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const Shape x = g.XShape(), y = g.YShape();
+  const std::int64_t b = g.forward().RequiredInt("blocksize");
+  if (x.rank() != 4 || b < 1) throw Unresolved("not the depth of four axes");
+  const TensorId parts = w.Reshape(g.dY(), {y[0], y[1], x[2], b, x[3], b});
+  const bool columns = g.forward().String("mode", "DCR") == "CRD";
+  g.Set(0, w.Reshape(columns ? w.Transpose(parts, {0, 1, 3, 5, 2, 4})
+                             : w.Transpose(parts, {0, 3, 5, 1, 2, 4}),
+                     x));
+}
+
+void SpaceToDepthGradient(GradientContext& g) {
+  g.Set(0, g.w().Node1("DepthToSpace", {g.dY()},
+                       {IntAttribute("blocksize", g.forward().RequiredInt("blocksize"))}));
+}
+
+// In training: of output 1, which elements stayed.
+void DropoutGradient(GradientContext& g) {
+  if (!g.HasInput(2)) {  // a view
+    g.Set(0, g.dY());
+    return;
+  }
+  const TensorId mask = g.Saved(1);
+  const TensorId ratio = g.HasInput(1) ? g.X(1) : g.w().Scalar(0.5, DType::kFloat32);
+  g.Set(0, g.w().Contrib("DropoutGrad", {g.dY(), mask, ratio, g.X(2)}));
+}
+
+constexpr GradientDef kRules[] = {
+    {"Reshape", ReshapeGradient},
+    {"Flatten", ReshapeGradient},
+    {"Squeeze", ReshapeGradient},
+    {"Unsqueeze", ReshapeGradient},
+    {"Expand", ExpandGradient},
+    {"Transpose", TransposeGradient},
+    {"Concat", ConcatGradient},
+    {"Split", SplitGradient, "", true},
+    {"Slice", SliceGradient},
+    {"Pad", PadGradient},
+    {"Tile", TileGradient},
+    {"Gather", GatherGradient},
+    {"GatherElements", GatherElementsGradient},
+    {"GatherND", GatherNdGradient},
+    {"TopK", TopKGradient},
+    {"ScatterElements", ScatterElementsGradient},
+    {"ScatterND", ScatterNdGradient},
+    {"Trilu", TriluGradient},
+    {"DepthToSpace", DepthToSpaceGradient},
+    {"SpaceToDepth", SpaceToDepthGradient},
+    {"Dropout", DropoutGradient},
+};
+
+}  // namespace
+
+std::span<const GradientDef> MovementGradients() { return kRules; }
+
+}  // namespace dlcost

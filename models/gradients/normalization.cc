@@ -1,0 +1,117 @@
+#include "models/gradients/gradient.h"
+
+namespace dlcost {
+namespace {
+
+// The counted gradients of ONNX Runtime read the statistics that the forward pass saved: of them,
+// output 0 is dX, 1 the scale's gradient, 2 the shift's.
+
+void SetAll(GradientContext& g, const std::vector<TensorId>& gradients) {
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (g.Wants(i)) g.Set(i, gradients[i]);
+  }
+}
+
+void LayerNormGradient(GradientContext& g) {
+  const TensorId mean = g.Saved(1), inverse = g.Saved(2);
+  const std::size_t outputs = g.Wants(2) ? 3 : g.Wants(1) ? 2 : 1;
+  SetAll(g, g.w().Nodes("LayerNormalizationGrad", "com.microsoft",
+                        {g.dY(), g.X(0), g.X(1), mean, inverse},
+                        {IntAttribute("axis", g.forward().Int("axis", -1))}, outputs));
+}
+
+void RmsNormGradient(GradientContext& g) {
+  const TensorId inverse = g.Saved(1);
+  SetAll(g, g.w().Nodes("SimplifiedLayerNormalizationGrad", "com.microsoft",
+                        {g.dY(), g.X(0), g.X(1), inverse},
+                        {IntAttribute("axis", g.forward().Int("axis", -1))},
+                        g.Wants(1) ? 2 : 1));
+}
+
+// In training (BatchNormInternal): outputs 3 and 4 are the statistics of the batch.
+void BatchNormGradient(GradientContext& g) {
+  const TensorId mean = g.Saved(3), inverse = g.Saved(4);
+  const std::size_t outputs = g.Wants(2) ? 3 : g.Wants(1) ? 2 : 1;
+  SetAll(g,
+         g.w().Nodes("BatchNormalizationGrad", "com.microsoft",
+                     {g.dY(), g.X(0), g.X(1), mean, inverse},
+                     {RealAttribute("epsilon", g.forward().Float("epsilon", 1e-5))}, outputs));
+}
+
+// Groups of an [N, C, d...] tensor, each with its own statistics, which are computed again. With
+// h = (x - mean) / deviation and e = scale dy: dx = (e - mean(e) - h mean(e h)) / deviation.
+void GroupedGradient(GradientContext& g, std::int64_t groups) {
+  NodeWriter& w = g.w();
+  const Shape shape = g.XShape(), scale = g.XShape(1);
+  const Count rows = Count(shape[0]) * groups;
+  const Count reduce = rows > Count(0) ? shape.Elements() / rows : Count(0);
+  const Shape folded = {rows.value(), reduce.value()};
+  const DType type = g.Type();
+  const double share = reduce > Count(0) ? 1 / reduce.AsDouble() : 0;
+  const auto mean = [&](TensorId x) { return w.Scale(w.ReduceSum(x, {1}), share); };
+  const TensorId x = w.Reshape(g.X(0), folded);
+  const TensorId centred = w.Sub(x, mean(x));
+  const TensorId variance = mean(w.Mul(centred, centred));
+  const double epsilon = g.forward().Float("epsilon", 1e-5);
+  const TensorId inverse =
+      w.Node1("Reciprocal", {w.Node1("Sqrt", {w.Add(variance, w.Scalar(epsilon, type))})});
+  const TensorId h = w.Mul(centred, inverse);
+  // One number per channel (or, in version 18, per group) beside the data: axes [N, channels, rest].
+  const std::int64_t channels = scale[0];
+  const Count rest = Count(shape[0]) * channels > Count(0)
+                         ? shape.Elements() / (Count(shape[0]) * channels)
+                         : Count(0);
+  const Shape by_channel = {shape[0], channels, rest.value()};
+  const TensorId dy = w.Reshape(g.dY(), by_channel);
+  if (g.Wants(0)) {
+    const TensorId e =
+        w.Reshape(w.Mul(dy, w.Reshape(g.X(1), {channels, 1})), folded);
+    const TensorId inner = w.Sub(w.Sub(e, mean(e)), w.Mul(h, mean(w.Mul(e, h))));
+    g.Set(0, w.Reshape(w.Mul(inner, inverse), shape));
+  }
+  if (g.Wants(1)) {
+    const TensorId product = w.Mul(dy, w.Reshape(h, by_channel));
+    g.Set(1, w.Reshape(w.ReduceSum(product, {0, 2}), scale));
+  }
+  if (g.Wants(2)) g.Set(2, w.Reshape(w.ReduceSum(dy, {0, 2}), scale));
+}
+
+void InstanceNormGradient(GradientContext& g) { GroupedGradient(g, g.XShape()[1]); }
+void GroupNormGradient(GradientContext& g) {
+  GroupedGradient(g, g.forward().RequiredInt("num_groups"));
+}
+
+// sum + bias of the input and the skip, normalized; output 3 is that sum.
+void SkipLayerNormGradient(GradientContext& g) {
+  const TensorId mean = g.Saved(1), inverse = g.Saved(2), sum = g.Saved(3);
+  const bool shifts = g.Wants(3);
+  const std::vector<TensorId> gradients =
+      g.w().Nodes("LayerNormalizationGrad", "com.microsoft",
+                  {g.dY() == kNoTensor ? g.w().Zeros(g.Type(), g.XShape()) : g.dY(), sum, g.X(2),
+                   mean, inverse},
+                  {IntAttribute("axis", -1)}, shifts ? 3 : g.Wants(2) ? 2 : 1);
+  TensorId data = gradients[0];
+  if (g.dY(3) != kNoTensor) data = g.w().Add(data, g.dY(3));
+  for (const std::size_t i : {0U, 1U, 4U}) {
+    if (g.Wants(i)) g.Set(i, data);
+  }
+  if (g.Wants(2)) g.Set(2, gradients[1]);
+  if (shifts) g.Set(3, gradients[2]);
+}
+
+constexpr std::string_view kMicrosoft = "com.microsoft";
+
+constexpr GradientDef kRules[] = {
+    {"LayerNormalization", LayerNormGradient},
+    {"SimplifiedLayerNormalization", RmsNormGradient},
+    {"BatchNormInternal", BatchNormGradient, kMicrosoft},
+    {"InstanceNormalization", InstanceNormGradient},
+    {"GroupNormalization", GroupNormGradient},
+    {"SkipLayerNormalization", SkipLayerNormGradient, kMicrosoft, true},
+};
+
+}  // namespace
+
+std::span<const GradientDef> NormalizationGradients() { return kRules; }
+
+}  // namespace dlcost

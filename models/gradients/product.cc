@@ -1,0 +1,141 @@
+#include "models/gradients/gradient.h"
+
+namespace dlcost {
+namespace {
+
+// C = A B: dA = dC B', dB = A' dC, each with the multiply-accumulates of the forward product. Where
+// B has no batch, dB is one product over all rows of A.
+
+Shape Flat(const Shape& shape) {
+  const std::size_t last = shape.rank() - 1;
+  return {shape.Product(0, last).value(), shape[last]};
+}
+
+// Of operands with at least two axes; the gradients may have more batch axes than the operands.
+std::pair<TensorId, TensorId> OperandGradients(NodeWriter& w, TensorId a, bool transpose_a,
+                                               TensorId b, bool transpose_b, TensorId dy,
+                                               bool want_a, bool want_b) {
+  TensorId da = kNoTensor, db = kNoTensor;
+  if (want_a) {
+    da = transpose_a ? w.Product(b, transpose_b, dy, true) : w.Product(dy, false, b, !transpose_b);
+  }
+  if (want_b) {
+    if (w.ShapeOf(b).rank() == 2 && !transpose_a) {
+      a = w.Reshape(a, Flat(w.ShapeOf(a)));
+      dy = w.Reshape(dy, Flat(w.ShapeOf(dy)));
+    }
+    db = transpose_b ? w.Product(dy, true, a, transpose_a) : w.Product(a, !transpose_a, dy, false);
+  }
+  return {da, db};
+}
+
+void MatMulGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  Shape a = g.XShape(0), b = g.XShape(1), y = g.YShape();
+  // A one-dimensional operand is a row or a column whose axis is dropped from the result.
+  if (b.rank() == 1) {
+    b = Shape{b[0], 1};
+    y.Append(1);
+  }
+  if (a.rank() == 1) {
+    a = Shape{1, a[0]};
+    std::vector<std::int64_t> dims = y.dims();
+    dims.insert(dims.end() - 1, 1);
+    y = Shape(dims);
+  }
+  const auto [da, db] =
+      OperandGradients(w, w.Reshape(g.X(0), a), false, w.Reshape(g.X(1), b), false,
+                       w.Reshape(g.dY(), y), g.Wants(0), g.Wants(1));
+  if (g.Wants(0)) g.Set(0, w.Reshape(w.SumTo(da, a), g.XShape(0)));
+  if (g.Wants(1)) g.Set(1, w.Reshape(w.SumTo(db, b), g.XShape(1)));
+}
+
+void FusedMatMulGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const OpContext forward = g.forward();
+  if (forward.Int("transBatchA", 0) != 0 || forward.Int("transBatchB", 0) != 0) {
+    throw Unresolved("the derivative of a product with exchanged batch axes is not written");
+  }
+  if (g.XShape(0).rank() < 2 || g.XShape(1).rank() < 2) {
+    throw Unresolved("the derivative of a transposed product of vectors is not written");
+  }
+  const TensorId dy = w.Scale(g.dY(), forward.Float("alpha", 1));
+  const auto [da, db] =
+      OperandGradients(w, g.X(0), forward.Int("transA", 0) != 0, g.X(1),
+                       forward.Int("transB", 0) != 0, dy, g.Wants(0), g.Wants(1));
+  if (g.Wants(0)) g.Set(0, da);
+  if (g.Wants(1)) g.Set(1, db);
+}
+
+void GemmGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const OpContext forward = g.forward();
+  if (g.Wants(0) || g.Wants(1)) {
+    const TensorId dy = w.Scale(g.dY(), forward.Float("alpha", 1));
+    const auto [da, db] =
+        OperandGradients(w, g.X(0), forward.Int("transA", 0) != 0, g.X(1),
+                         forward.Int("transB", 0) != 0, dy, g.Wants(0), g.Wants(1));
+    if (g.Wants(0)) g.Set(0, da);
+    if (g.Wants(1)) g.Set(1, db);
+  }
+  if (g.Wants(2)) g.Set(2, w.Scale(w.SumTo(g.dY(), g.XShape(2)), forward.Float("beta", 1)));
+}
+
+// "bij,bjk->bik": the gradient of an operand is the einsum of dy and the other operand, back to the
+// operand's letters. A letter that only one operand has and the result has not was summed away: its
+// gradient repeats.
+void EinsumGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  std::string equation;
+  for (const char c : g.forward().String("equation", "")) {
+    if (c != ' ') equation += c;
+  }
+  const std::size_t arrow = equation.find("->");
+  const bool plain = arrow != std::string::npos && equation.find('.') == std::string::npos;
+  if (!plain || g.NumInputs() > 2) {
+    throw Unresolved("the derivative of the equation '" + equation + "' is not written");
+  }
+  const std::string result = equation.substr(arrow + 2);
+  const std::string operands = equation.substr(0, arrow);
+  const std::size_t comma = operands.find(',');
+  const std::string terms[2] = {operands.substr(0, comma),
+                                comma == std::string::npos ? "" : operands.substr(comma + 1)};
+  for (std::size_t i = 0; i < g.NumInputs(); ++i) {
+    if (!g.Wants(i)) continue;
+    const std::string& own = terms[i];
+    const std::string& other = terms[1 - i];
+    const bool alone = g.NumInputs() == 1;
+    std::string known;
+    Shape partial, ones;
+    const Shape shape = g.XShape(i);
+    for (std::size_t axis = 0; axis < own.size(); ++axis) {
+      if (own.find(own[axis], axis + 1) != std::string::npos) {
+        throw Unresolved("the derivative of a diagonal is not written");
+      }
+      const bool is_known = result.find(own[axis]) != std::string::npos ||
+                            (!alone && other.find(own[axis]) != std::string::npos);
+      if (is_known) known += own[axis];
+      ones.Append(is_known ? shape[axis] : 1);
+    }
+    std::vector<TensorId> inputs = {g.dY()};
+    std::string text = result;
+    if (!alone) {
+      inputs.push_back(g.X(1 - i));
+      text += "," + other;
+    }
+    TensorId gradient =
+        w.Node1("Einsum", std::move(inputs), {TextAttribute("equation", text + "->" + known)});
+    g.Set(i, w.Expand(w.Reshape(gradient, ones), shape));
+  }
+}
+
+constexpr GradientDef kRules[] = {{"MatMul", MatMulGradient},
+                                  {"Gemm", GemmGradient},
+                                  {"Einsum", EinsumGradient},
+                                  {"FusedMatMul", FusedMatMulGradient, "com.microsoft"}};
+
+}  // namespace
+
+std::span<const GradientDef> ProductGradients() { return kRules; }
+
+}  // namespace dlcost

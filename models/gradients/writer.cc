@@ -1,0 +1,250 @@
+#include "models/gradients/writer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <numeric>
+
+#include "estimator/core/error.h"
+#include "models/operators/registry.h"
+
+namespace dlcost {
+
+NodeWriter::NodeWriter(Graph& graph, int opset) : graph_(graph), opset_(opset) {
+  for (const Tensor& tensor : graph.tensors) tensor_names_.emplace(tensor.name, 1);
+  for (const Node& node : graph.nodes) node_names_.emplace(node.name, 1);
+}
+
+void NodeWriter::Place(std::string prefix, std::string scope, Phase phase) {
+  prefix_ = std::move(prefix);
+  scope_ = std::move(scope);
+  phase_ = phase;
+}
+
+Shape NodeWriter::ShapeOf(TensorId id) const {
+  const Tensor& tensor = graph_.tensors[static_cast<std::size_t>(id)];
+  if (!tensor.type.shape) {
+    throw Unresolved("the shape of '" + Printable(tensor.name) + "' is not known");
+  }
+  return *tensor.type.shape;
+}
+
+DType NodeWriter::TypeOf(TensorId id) const {
+  return graph_.tensors[static_cast<std::size_t>(id)].type.dtype;
+}
+
+std::string NodeWriter::UniqueName(std::unordered_map<std::string, int>& names, std::string name) {
+  const auto [known, fresh] = names.emplace(name, 1);
+  if (fresh) return name;
+  int& count = known->second;
+  std::string unique;
+  do {
+    unique = fmt::format("{}#{}", name, ++count);
+  } while (!names.emplace(unique, 1).second);
+  return unique;
+}
+
+TensorId NodeWriter::AddTensor(const std::string& name) {
+  const auto id = static_cast<TensorId>(graph_.tensors.size());
+  graph_.tensors.emplace_back().name = UniqueName(tensor_names_, name);
+  return id;
+}
+
+TensorId NodeWriter::Input(const std::string& name, DType dtype, Shape shape) {
+  const TensorId id = AddTensor(name);
+  Tensor& tensor = graph_.tensors[static_cast<std::size_t>(id)];
+  tensor.role = Role::kInput;
+  tensor.type.dtype = dtype;
+  DeclaredType declared{.dtype = dtype, .dims = std::vector<Dim>()};
+  for (const std::int64_t size : shape) declared.dims->push_back({.size = size});
+  tensor.declared = std::move(declared);
+  tensor.type.shape = std::move(shape);
+  graph_.inputs.push_back(id);
+  return id;
+}
+
+TensorId NodeWriter::Constant(const std::string& key, DType dtype, Shape shape, ValuePtr value) {
+  const auto known = constants_.find(key);
+  if (known != constants_.end()) return known->second;
+  const TensorId id = AddTensor("step/" + key);
+  Tensor& tensor = graph_.tensors[static_cast<std::size_t>(id)];
+  tensor.role = Role::kWeight;
+  tensor.type.dtype = dtype;
+  tensor.stored = SizeOf(dtype, shape.Elements());
+  tensor.type.shape = std::move(shape);
+  tensor.value = std::move(value);
+  tensor.is_initializer = tensor.constant = tensor.foldable = true;
+  constants_.emplace(key, id);
+  return id;
+}
+
+TensorId NodeWriter::Ints(const std::vector<std::int64_t>& values) {
+  return Constant(fmt::format("[{}]", fmt::join(values, ",")), DType::kInt64,
+                  {static_cast<std::int64_t>(values.size())}, std::make_shared<Value>(values));
+}
+
+TensorId NodeWriter::Scalar(double value, DType dtype) {
+  return Constant(fmt::format("{} {}", Name(dtype), value), dtype, {},
+                  std::make_shared<Value>(std::vector<double>{value}));
+}
+
+TensorId NodeWriter::True() {
+  return Constant("true", DType::kBool, {},
+                  std::make_shared<Value>(std::vector<std::int64_t>{1}));
+}
+
+TensorId NodeWriter::Zeros(DType dtype, const Shape& shape) {
+  return Expand(Scalar(0, dtype), shape);
+}
+
+Node NodeWriter::NewNode(std::string_view op, std::string_view domain,
+                         std::vector<TensorId> inputs, std::vector<Attribute> attributes) {
+  Node node;
+  node.name = UniqueName(node_names_, fmt::format("{}/{}", prefix_, op));
+  node.op = op;
+  node.domain = domain;
+  node.scope = scope_;
+  node.opset = domain.empty() ? opset_ : 1;
+  node.phase = phase_;
+  node.inputs = std::move(inputs);
+  node.attributes = std::move(attributes);
+  return node;
+}
+
+std::vector<TensorId> NodeWriter::Nodes(std::string_view op, std::string_view domain,
+                                        std::vector<TensorId> inputs,
+                                        std::vector<Attribute> attributes, std::size_t outputs,
+                                        const Shape* declared) {
+  Node node = NewNode(op, domain, std::move(inputs), std::move(attributes));
+  for (std::size_t i = 0; i < outputs; ++i) {
+    node.outputs.push_back(
+        AddTensor(outputs == 1 ? node.name : fmt::format("{}:{}", node.name, i)));
+  }
+  if (declared != nullptr) {
+    DeclaredType type{.dtype = TypeOf(node.inputs[0]), .dims = std::vector<Dim>()};
+    for (const std::int64_t size : *declared) type.dims->push_back({.size = size});
+    graph_.tensors[static_cast<std::size_t>(node.outputs[0])].declared = std::move(type);
+  }
+  Infer(node);
+  if (declared != nullptr) {
+    graph_.tensors[static_cast<std::size_t>(node.outputs[0])].type.shape = *declared;
+  }
+  nodes_.push_back(std::move(node));
+  return nodes_.back().outputs;
+}
+
+TensorId NodeWriter::ContribOutput(std::string_view op, std::vector<TensorId> inputs,
+                                   std::vector<Attribute> attributes, std::size_t only) {
+  Node node = NewNode(op, "com.microsoft", std::move(inputs), std::move(attributes));
+  node.outputs.assign(only, kNoTensor);
+  node.outputs.push_back(AddTensor(node.name));
+  Infer(node);
+  nodes_.push_back(std::move(node));
+  return nodes_.back().outputs[only];
+}
+
+void NodeWriter::Infer(const Node& node) {
+  const OpDef* def = FindOperator(node.domain, node.op);
+  if (def == nullptr) throw Error("there is no operator {}", node.op);
+  OpContext ctx(graph_, node, SinceVersion(*def, node.opset));
+  try {
+    def->infer(ctx);
+  } catch (const Unresolved&) {
+    // Whoever needs the shape will ask for it in vain.
+  } catch (const Error& error) {
+    throw error.At("node '" + Printable(node.name) + "' (" + Printable(node.op) + ")");
+  }
+  bool constant = true;
+  for (const TensorId id : node.inputs) {
+    constant &= id == kNoTensor || graph_.tensors[static_cast<std::size_t>(id)].constant;
+  }
+  for (const TensorId id : node.outputs) {
+    if (id != kNoTensor) graph_.tensors[static_cast<std::size_t>(id)].constant = constant;
+  }
+}
+
+TensorId NodeWriter::Node1(std::string_view op, std::vector<TensorId> inputs,
+                           std::vector<Attribute> attributes) {
+  return Nodes(op, "", std::move(inputs), std::move(attributes), 1)[0];
+}
+
+TensorId NodeWriter::Contrib(std::string_view op, std::vector<TensorId> inputs,
+                             std::vector<Attribute> attributes, const Shape* declared) {
+  return Nodes(op, "com.microsoft", std::move(inputs), std::move(attributes), 1, declared)[0];
+}
+
+TensorId NodeWriter::Scale(TensorId a, double factor) {
+  return factor == 1 ? a : Mul(a, Scalar(factor, TypeOf(a)));
+}
+
+TensorId NodeWriter::Reshape(TensorId x, const Shape& shape) {
+  return ShapeOf(x) == shape ? x : Node1("Reshape", {x, Ints(shape.dims())});
+}
+
+TensorId NodeWriter::Transpose(TensorId x, const std::vector<std::int64_t>& permutation) {
+  return Node1("Transpose", {x}, {IntsAttribute("perm", permutation)});
+}
+
+TensorId NodeWriter::Expand(TensorId x, const Shape& shape) {
+  return ShapeOf(x) == shape ? x : Node1("Expand", {x, Ints(shape.dims())});
+}
+
+TensorId NodeWriter::ReduceSum(TensorId x, const std::vector<std::int64_t>& axes) {
+  if (axes.empty()) return x;
+  return Node1("ReduceSum", {x, Ints(axes)}, {IntAttribute("keepdims", 1)});
+}
+
+TensorId NodeWriter::SumTo(TensorId x, const Shape& shape) {
+  const Shape from = ShapeOf(x);
+  if (from == shape) return x;
+  std::vector<std::int64_t> axes;
+  const std::size_t added = from.rank() - shape.rank();
+  for (std::size_t axis = 0; axis < from.rank(); ++axis) {
+    const bool repeated = axis < added || (shape[axis - added] == 1 && from[axis] != 1);
+    if (repeated) axes.push_back(static_cast<std::int64_t>(axis));
+  }
+  return Reshape(ReduceSum(x, axes), shape);
+}
+
+TensorId NodeWriter::Slice(TensorId x, std::int64_t axis, std::int64_t start,
+                           std::int64_t length) {
+  return Node1("Slice", {x, Ints({start}), Ints({start + length}), Ints({axis})});
+}
+
+TensorId NodeWriter::Product(TensorId a, bool transpose_a, TensorId b, bool transpose_b) {
+  if (!transpose_a && !transpose_b) return Node1("MatMul", {a, b});
+  if (ShapeOf(a).rank() == 2 && ShapeOf(b).rank() == 2) {
+    return Node1("Gemm", {a, b},
+                 {IntAttribute("transA", transpose_a ? 1 : 0),
+                  IntAttribute("transB", transpose_b ? 1 : 0)});
+  }
+  return Contrib("FusedMatMul", {a, b},
+                 {IntAttribute("transA", transpose_a ? 1 : 0),
+                  IntAttribute("transB", transpose_b ? 1 : 0)});
+}
+
+TensorId NodeWriter::ExtraOutput(Node& node, std::size_t output) {
+  while (node.outputs.size() <= output) node.outputs.push_back(kNoTensor);
+  if (node.outputs[output] == kNoTensor) {
+    node.outputs[output] = AddTensor(fmt::format("{}:{}", node.name, output));
+    Infer(node);
+  }
+  return node.outputs[output];
+}
+
+void NodeWriter::Take() {
+  graph_.nodes.insert(graph_.nodes.end(), std::make_move_iterator(nodes_.begin()),
+                      std::make_move_iterator(nodes_.end()));
+  nodes_.clear();
+}
+
+Attribute IntAttribute(std::string name, std::int64_t value) { return {std::move(name), value}; }
+Attribute RealAttribute(std::string name, double value) { return {std::move(name), value}; }
+Attribute TextAttribute(std::string name, std::string value) {
+  return {std::move(name), std::move(value)};
+}
+Attribute IntsAttribute(std::string name, std::vector<std::int64_t> values) {
+  return {std::move(name), std::move(values)};
+}
+
+}  // namespace dlcost
