@@ -14,6 +14,8 @@ struct Commands {
 
 // `dlcost calibrate`: fits the time model's constants to measured latencies.
 void AddCalibrateCommand(Commands& commands);
+// `dlcost train model.onnx -o step.onnx`: a training step as an ONNX file.
+void AddTrainCommand(Commands& commands);
 // `dlcost explain`: the expected time of one kernel, step by step.
 void AddExplainCommand(Commands& commands);
 

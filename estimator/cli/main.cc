@@ -79,6 +79,7 @@ int Main(int argc, char** argv) {
   AddGpusCommand(commands);
   AddOpsCommand(commands);
   AddNetworkCommand(commands);
+  AddTrainCommand(commands);
   AddCalibrateCommand(commands);
 
   // The default command: whatever does not name another one is a model to report on.

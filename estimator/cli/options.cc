@@ -111,7 +111,9 @@ InferredModel InferModel(const ModelOptions& options) {
   return InferModel(ReadModel(options.path), options, BindingsOf(options));
 }
 
-InferredModel InferModel(Model model, const ModelOptions& options, const Bindings& bindings) {
+namespace {
+
+InferOptions InferOptionsOf(const ModelOptions& options, const Bindings& bindings) {
   InferOptions infer;
   infer.bindings = bindings;
   for (const std::string& text : options.at) infer.at.push_back(ParseRunBinding(text));
@@ -124,13 +126,11 @@ InferredModel InferModel(Model model, const ModelOptions& options, const Binding
     for (const std::string& path : options.ops) custom->Read(path);
     infer.custom = std::move(custom);
   }
-  const auto count = [&] {
-    InferredModel inferred = Infer(std::move(model), infer);
-    if (options.train.empty()) return inferred;
-    Step step = BuildStep(inferred, TrainOptionsOf(options));
-    return InferStep(std::move(step), inferred, infer);
-  };
-  if (options.dtype.empty()) return count();
+  return infer;
+}
+
+std::optional<DType> WhatIfType(const ModelOptions& options) {
+  if (options.dtype.empty()) return std::nullopt;
   const std::optional<DType> dtype = ParseDType(options.dtype);
   if (!dtype) {
     std::vector<std::string> names = {"float32", "float16", "bfloat16", "int8", "int4"};
@@ -138,9 +138,32 @@ InferredModel InferModel(Model model, const ModelOptions& options, const Binding
     throw Error("--dtype '{}' is no data type{}", Printable(options.dtype),
                 DidYouMean(options.dtype, names));
   }
-  InferredModel inferred = count();
-  Retype(inferred, *dtype);
+  return dtype;
+}
+
+}  // namespace
+
+InferredModel InferModel(Model model, const ModelOptions& options, const Bindings& bindings) {
+  const InferOptions infer = InferOptionsOf(options, bindings);
+  const std::optional<DType> dtype = WhatIfType(options);
+  const bool trains = !options.train.empty();
+  if (!trains && options.loss != "auto") throw Error("--loss needs --train");
+  if (!trains && !options.frozen.empty()) throw Error("--freeze needs --train");
+  const TrainOptions train = trains ? TrainOptionsOf(options) : TrainOptions();
+  InferredModel inferred = Infer(std::move(model), infer);
+  if (trains) {
+    inferred = InferStep(BuildStep(inferred, train), inferred, infer);
+  }
+  if (dtype) Retype(inferred, *dtype);
   return inferred;
+}
+
+TrainingStep BuildTrainingStep(const ModelOptions& options) {
+  const TrainOptions train = TrainOptionsOf(options);
+  const InferOptions infer = InferOptionsOf(options, BindingsOf(options));
+  const InferredModel forward = Infer(ReadModel(options.path), infer);
+  Step step = BuildStep(forward, train);
+  return {.model = std::move(step.model), .inputs = std::move(step.changed)};
 }
 
 void AddDeviceOptions(CLI::App& app, DeviceOptions& options) {

@@ -34,6 +34,14 @@ InferredModel InferModel(const ModelOptions& options);
 // The same for a model that was read already, with the dimensions bound so.
 InferredModel InferModel(Model model, const ModelOptions& options, const Bindings& bindings);
 
+// The training step that --train names, as a model, and which of its stored tensors are inputs of
+// a file that has it: what training changes.
+struct TrainingStep {
+  Model model;
+  std::vector<TensorId> inputs;
+};
+TrainingStep BuildTrainingStep(const ModelOptions& options);
+
 // Which device, and how bounds are taken.
 struct DeviceOptions {
   std::string gpu;  // "" none

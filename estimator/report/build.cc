@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include "estimator/plan/attention_share.h"
@@ -142,6 +143,7 @@ class Builder {
     row.scope = counted.node->scope;
     row.note = counted.cost.note;
     row.status = counted.status;
+    row.phase = counted.node->phase;
     row.repeat = counted.repeat;
     row.upper_bound = counted.upper_bound;
     row.assumed = counted.assumed;
@@ -169,6 +171,7 @@ class Builder {
   template <typename Add>
   void AddToGroups(const Node& node, Add add) {
     add(by_op_[node.op]);
+    if (model_.step != nullptr) add(by_phase_[static_cast<std::size_t>(node.phase)]);
     if (options_.detail == ReportDetail::kOperators) return;
     add(by_scope_[ScopeAtDepth(node.scope, options_.scope_depth)]);
   }
@@ -262,6 +265,7 @@ class Builder {
   void SumUp() {
     report_.by_op = by_op_.Rows();
     report_.by_scope = by_scope_.Rows();
+    AddPhases();
     report_.certainty = CertaintyOf(model_, convention_);
     for (const GroupRow& row : report_.by_op) {
       Accumulate(report_.totals, row.sums);
@@ -270,6 +274,17 @@ class Builder {
     if (partial_) report_.totals.expected.reset();
     SortGroups(report_.by_op, device_.has_value());
     SortGroups(report_.by_scope, device_.has_value());
+  }
+
+  void AddPhases() {
+    report_.step = model_.step;
+    if (model_.step == nullptr) return;
+    for (const Phase phase : {Phase::kForward, Phase::kLoss, Phase::kBackwardData,
+                              Phase::kBackwardWeights, Phase::kOptimizer}) {
+      GroupRow& row = by_phase_[static_cast<std::size_t>(phase)];
+      row.name = Name(phase);
+      if (row.sums.nodes > 0) report_.by_phase.push_back(std::move(row));
+    }
   }
 
   void AddDevice() {
@@ -327,6 +342,7 @@ class Builder {
   std::unordered_map<const Graph*, std::vector<std::shared_ptr<const Operand>>> operands_;
   const std::shared_ptr<const Operand> omitted_ = std::make_shared<const Operand>();
   Groups by_op_, by_scope_;
+  std::array<GroupRow, kPhaseCount> by_phase_;
   bool partial_ = false;  // a kernel that multiplies has no expected time
   Report report_;
 };

@@ -177,6 +177,32 @@ void WriteAttention(JsonWriter& json, const AttentionShare& share) {
   json.EndObject();
 }
 
+// A training step: its phases, what lasts from one to the next, and why backward is not twice
+// forward.
+void WriteStep(JsonWriter& json, const Report& report, bool timed) {
+  const StepFacts& step = *report.step;
+  json.BeginObject();
+  json.Member("optimizer", step.optimizer);
+  json.Member("loss", step.loss);
+  json.Member("trained_parameters", step.trained);
+  json.Member("trained_bytes", step.trained_bytes);
+  json.Member("gradient_bytes", step.gradient_bytes);
+  json.Member("state_bytes", step.state_bytes);
+  json.Member("saved_bytes", step.saved_bytes);
+  json.Member("backward_over_forward", report.BackwardRatio());
+  json.Key("without_data_gradient").BeginArray();
+  for (const StepFacts::NoGradient& product : step.without_data_gradient) {
+    json.BeginObject();
+    json.Member("node", product.node);
+    json.Member("macs", product.macs);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("phases");
+  WriteGroups(json, report.by_phase, "phase", timed);
+  json.EndObject();
+}
+
 void WriteKernel(JsonWriter& json, const KernelRow& kernel, const std::string& main, bool timed,
                  Count units) {
   json.BeginObject();
@@ -223,12 +249,13 @@ void WriteAttributes(JsonWriter& json,
   json.EndObject();
 }
 
-void WriteNode(JsonWriter& json, const NodeRow& node, bool timed) {
+void WriteNode(JsonWriter& json, const NodeRow& node, bool timed, bool step) {
   json.BeginObject();
   json.Member("name", node.name);
   json.Member("op", node.op);
   json.Member("domain", node.domain);
   json.Member("status", Name(node.status));
+  if (step) json.Member("phase", Name(node.phase));
   json.Member("scope", node.scope);
   json.Member("kernel", node.kernel);
   WriteOperands(json, "inputs", node.inputs);
@@ -291,6 +318,10 @@ void WriteJson(const Report& report, const TextSink& sink) {
   WriteGroups(json, report.by_op, "op", timed);
   json.Key("by_scope");
   WriteGroups(json, report.by_scope, "scope", timed);
+  if (report.step != nullptr) {
+    json.Key("step");
+    WriteStep(json, report, timed);
+  }
   if (report.attention) {
     json.Key("attention");
     WriteAttention(json, *report.attention);
@@ -303,7 +334,7 @@ void WriteJson(const Report& report, const TextSink& sink) {
   }
   json.EndArray();
   json.Key("nodes").BeginArray();
-  for (const NodeRow& node : report.nodes) WriteNode(json, node, timed);
+  for (const NodeRow& node : report.nodes) WriteNode(json, node, timed, report.step != nullptr);
   json.EndArray();
   json.Key("unknown");
   WriteUnknown(json, report.unknown);

@@ -18,6 +18,9 @@ struct TextOptions {
 
 // The terminal report: header, table, totals, coverage, notes.
 std::string RenderText(const Report& report, const TextOptions& options);
+// What is special about a training step: phases, backward against forward, what memory holds. ""
+// for inference.
+std::string RenderStep(const Report& report, std::size_t max_width);
 // Schema dlcost.report/1 (docs/report.md).
 std::string RenderJson(const Report& report);
 // The same piece by piece: the JSON of a large model takes as much memory as its rows.

@@ -130,6 +130,7 @@ struct NodeRow {
   // By name, as text: "3,3", "0.5", "NOTSET"; subgraphs and type protos left out.
   std::vector<std::pair<std::string, std::string>> attributes;
   NodeStatus status = NodeStatus::kUnknown;
+  Phase phase = Phase::kForward;
   Operands inputs, outputs;
   Sums sums;  // of this node alone: unfused traffic; times are of the kernel if the node is its
               // main one
@@ -205,11 +206,18 @@ struct Report {
   // Largest first: by bound with a device, by FLOPs and bytes without. Work belongs to the node,
   // traffic and time to the kernel's main node, so that both reconcile with the totals.
   std::vector<GroupRow> by_op;
+  // Of a training step, in the order in which they run; empty for inference.
+  std::vector<GroupRow> by_phase;
+  std::shared_ptr<const StepFacts> step;  // null: inference
   std::vector<GroupRow> by_scope;  // module paths, cut at ReportOptions::scope_depth
   std::vector<KernelRow> kernels;
   std::vector<NodeRow> nodes;
   std::vector<UnknownRow> unknown;
   std::vector<std::string> notes;
+
+  // Of a training step: multiply-accumulates of the backward passes over those of the forward pass;
+  // none where that has none, or for inference.
+  std::optional<double> BackwardRatio() const;
 
   // Weights and activations: what has to fit into a device's memory.
   Bytes needed() const { return model.weight_bytes + peak_activation_bytes; }

@@ -14,6 +14,18 @@ Bytes KernelRow::executed_bytes() const {
   return sums.bytes() + execution->ExtraRead() + execution->ExtraWritten();
 }
 
+std::optional<double> Report::BackwardRatio() const {
+  Macs forward, backward;
+  for (const GroupRow& row : by_phase) {
+    if (row.name == Name(Phase::kForward)) forward += row.sums.macs;
+    if (row.name == Name(Phase::kBackwardData) || row.name == Name(Phase::kBackwardWeights)) {
+      backward += row.sums.macs;
+    }
+  }
+  if (forward == Macs()) return std::nullopt;
+  return backward.AsDouble() / forward.AsDouble();
+}
+
 std::optional<bool> Report::fits() const {
   if (!device || !device->memory) return std::nullopt;
   return needed() <= *device->memory;

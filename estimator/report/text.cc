@@ -88,6 +88,7 @@ class TextRenderer {
     Header();
     ShowCertainty();
     out_ += "\n" + TableText() + "\n";
+    if (report_.step != nullptr) out_ += RenderStep(report_, options_.max_width);
     Footer();
     return std::move(out_);
   }

@@ -53,16 +53,32 @@ const std::vector<std::string>& Optimizers() {
   return kNames;
 }
 
+namespace {
+
+// Outputs are told by what they are the gradient or the successor of.
+void NameOutputs(NodeWriter& writer, const std::vector<TensorId>& of, std::string_view what,
+                 std::vector<TensorId>& outputs) {
+  std::map<TensorId, int> uses;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    if (uses[outputs[i]]++ > 0) outputs[i] = writer.Node1("Identity", {outputs[i]});
+    writer.Rename(outputs[i],
+                  writer.graph().tensors[static_cast<std::size_t>(of[i])].name + std::string(what));
+  }
+}
+
+}  // namespace
+
 Bytes WriteOptimizer(NodeWriter& writer, const std::string& optimizer,
                      const std::vector<TensorId>& parameters,
-                     const std::vector<TensorId>& gradients) {
+                     std::vector<TensorId> gradients) {
   Graph& graph = writer.graph();
+  writer.Place("step/" + optimizer, "optimizer", Phase::kOptimizer);
   if (optimizer == "none") {
+    NameOutputs(writer, parameters, ".grad", gradients);
     graph.outputs.insert(graph.outputs.end(), gradients.begin(), gradients.end());
     return {};
   }
   const OptimizerForm& form = FormOf(optimizer);
-  writer.Place("step/" + optimizer, "optimizer", Phase::kOptimizer);
   std::map<DType, std::vector<std::size_t>> by_type;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     by_type[writer.TypeOf(parameters[i])].push_back(i);
@@ -71,8 +87,9 @@ Bytes WriteOptimizer(NodeWriter& writer, const std::string& optimizer,
   const TensorId count = writer.Input("step", DType::kInt64, {});
   Bytes states;
   for (const auto& [type, members] : by_type) {
-    std::vector<TensorId> inputs = {rate, count};
-    for (const std::size_t i : members) inputs.push_back(parameters[i]);
+    std::vector<TensorId> inputs = {rate, count}, updated_parameters;
+    for (const std::size_t i : members) updated_parameters.push_back(parameters[i]);
+    inputs.insert(inputs.end(), updated_parameters.begin(), updated_parameters.end());
     for (const std::size_t i : members) inputs.push_back(gradients[i]);
     std::size_t outputs = members.size();
     for (const std::string_view state : form.states) {
@@ -86,8 +103,9 @@ Bytes WriteOptimizer(NodeWriter& writer, const std::string& optimizer,
         states += SizeOf(type, shape.Elements());
       }
     }
-    const std::vector<TensorId> updated = writer.Nodes(form.op, form.domain, std::move(inputs),
+    std::vector<TensorId> updated = writer.Nodes(form.op, form.domain, std::move(inputs),
                                                        AttributesOf(form), outputs);
+    NameOutputs(writer, updated_parameters, ".updated", updated);
     graph.outputs.insert(graph.outputs.end(), updated.begin(), updated.end());
   }
   return states;

@@ -12,7 +12,6 @@ namespace dlcost {
 // of the optimizer become inputs. "none" makes the gradients outputs. Returns the bytes of the
 // states.
 Bytes WriteOptimizer(NodeWriter& writer, const std::string& optimizer,
-                     const std::vector<TensorId>& parameters,
-                     const std::vector<TensorId>& gradients);
+                     const std::vector<TensorId>& parameters, std::vector<TensorId> gradients);
 
 }  // namespace dlcost

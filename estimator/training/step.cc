@@ -150,7 +150,11 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   }
   AddSkippedProducts(forward, reversed.without_data_gradient, step.facts);
   step.unknown = reversed.unknown;
-  step.parameters = trained.parameters;
+  step.changed = trained.parameters;
+  for (const Node& node : graph.nodes) {
+    if (node.op != "BatchNormInternal") continue;
+    step.changed.insert(step.changed.end(), node.inputs.begin() + 3, node.inputs.end());
+  }
   if (options.loss == "auto") {
     step.notes.push_back(fmt::format("loss {} was chosen by the shape of the outputs; see --loss",
                                      seeds.loss));

@@ -30,7 +30,8 @@ struct Step {
   std::vector<std::string> notes;
   // Nodes that stand for a derivative that is not written, and why.
   std::map<std::string, std::string> unknown;
-  std::vector<TensorId> parameters;  // that the step updates
+  // Stored tensors that training changes: parameters, running statistics.
+  std::vector<TensorId> changed;
 };
 
 // Derives the step from a model whose shapes are known. Throws Error for options that do not fit

@@ -71,7 +71,6 @@ std::vector<std::string> EnterTraining(NodeWriter& writer) {
       TrainDropout(writer, node);
     } else if (node.op == "RMSNormalization" && node.domain.empty()) {
       node.op = "SimplifiedLayerNormalization";  // the same with its deviation as an output
-      node.opset = 1;
     }
   }
   if (convolutions > 0 && normalizations == 0) {

@@ -50,6 +50,10 @@ TensorId NodeWriter::AddTensor(const std::string& name) {
   return id;
 }
 
+void NodeWriter::Rename(TensorId id, const std::string& name) {
+  graph_.tensors[static_cast<std::size_t>(id)].name = UniqueName(tensor_names_, name);
+}
+
 TensorId NodeWriter::Input(const std::string& name, DType dtype, Shape shape) {
   const TensorId id = AddTensor(name);
   Tensor& tensor = graph_.tensors[static_cast<std::size_t>(id)];

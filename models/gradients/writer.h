@@ -31,6 +31,8 @@ class NodeWriter {
 
   // A new input of the graph; a name that is taken gets a number.
   TensorId Input(const std::string& name, DType dtype, Shape shape);
+  // A name that is taken gets a number.
+  void Rename(TensorId id, const std::string& name);
   // Constants, each distinct one once. Ints are one-dimensional.
   TensorId Ints(const std::vector<std::int64_t>& values);
   TensorId Scalar(double value, DType dtype);

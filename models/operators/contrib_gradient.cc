@@ -13,8 +13,9 @@ namespace {
 // The gradients that ONNX Runtime's training graphs consist of. Counting: the derivative as it is
 // written beside each operator, times the incoming gradient. ConvGrad: as many MACs as the forward
 // convolution for each of dX and dW, one addition per output of dY for dB. Normalization gradients:
-// two sums over each row (2 MACs per element), 3 multiplications and 2 additions per element for
-// dX, one sum each for scale and bias (1 MAC, 1 addition per element).
+// two sums over each row (2 multiplications, 2 additions per element), 3 multiplications and 2
+// additions per element for dX, one sum each for scale and bias (1 multiplication and 1 addition, 1
+// addition per element). As in the forward pass, multiply-accumulates are those of products alone.
 
 // Elementwise: dX from dY and X (or Y), both of one shape.
 OpCost CostPointwise(const OpContext& ctx, std::initializer_list<std::pair<OpClass, int>> pieces) {
@@ -68,7 +69,7 @@ ReduceNest Rows(const OpContext& ctx) {
 }
 
 OpCost CostSoftmaxGrad(const OpContext& ctx) {
-  OpCost cost = CostPointwise(ctx, {{kMac, 1}, {kAdd, 1}, {kMul, 1}});
+  OpCost cost = CostPointwise(ctx, {{kAdd, 2}, {kMul, 2}});
   cost.nest = Rows(ctx);
   return cost;
 }
@@ -89,7 +90,7 @@ void InferNormGrad(OpContext& ctx) {
 }
 
 OpCost CostNormGrad(const OpContext& ctx) {
-  OpCost cost = CostPointwise(ctx, {{kMac, 3}, {kMul, 3}, {kAdd, 2}});
+  OpCost cost = CostPointwise(ctx, {{kMul, 6}, {kAdd, 5}});
   const Count elements = ctx.InputShape(0).Elements();
   if (ctx.HasOutput(2)) {
     cost.work.Add(kAdd, ctx.InputType(0), Folds(elements, ctx.InputShape(2).Elements()));
@@ -223,10 +224,9 @@ constexpr OpCase kDropoutGradCases[] = {
 };
 
 constexpr OpCase kSoftmaxGradCases[] = {
-    {.what = "1 MAC, 1 add, 1 mul per element",
+    {.what = "2 add, 2 mul per element",
      .inputs = "f32[2,3] f32[2,3]",
      .outputs = "f32[2,3]",
-     .macs = 6,
      .flops = 24,
      .bytes_read = 48,
      .bytes_written = 24},
@@ -236,10 +236,9 @@ constexpr OpCase kSoftmaxGradCases[] = {
 constexpr OpCase kLogSoftmaxGradCases[] = {Six(16)};
 
 constexpr OpCase kLayerNormGradCases[] = {
-    {.what = "2 rows of 3: 3 MACs, 5 more per element, 3 to sum dB",
+    {.what = "2 rows of 3: 6 mul, 5 add per element, 3 to sum dB",
      .inputs = "f32[2,3] f32[2,3] f32[3] f32[2,1] f32[2,1]",
      .outputs = "f32[2,3] f32[3] f32[3]",
-     .macs = 18,
      .flops = 36 + 30 + 3,
      .bytes_read = 48 + 12 + 16,
      .bytes_written = 24 + 24},
@@ -289,7 +288,7 @@ constexpr auto kNorm = FusionRole::kNormalization;
 constexpr auto kReduce = FusionRole::kReduction;
 constexpr std::string_view kGelu = "1 erf, 1 exp, 2 add, 7 mul per element; 1 add for a bias";
 constexpr std::string_view kTanh = "1 tanh, 5 add, 12 mul per element; 1 add for a bias";
-constexpr std::string_view kNormGrad = "3 MACs, 3 mul, 2 add per element; 1 add for dB";
+constexpr std::string_view kNormGrad = "6 mul, 5 add per element; 1 add for dB";
 
 constexpr OpDef kOps[] = {
     kMake("ReluGrad", "1 compare per element", InferSameAsInput, CostReluGrad, kReluGradCases),
@@ -306,9 +305,9 @@ constexpr OpDef kOps[] = {
     kMake("QuickGeluGrad", "1 exp, 1 div, 3 add, 4 mul per element", InferSameAsInput,
           CostQuickGeluGrad, kQuickGeluGradCases),
     kMake("DropoutGrad", "2 mul per element", InferSameAsInput, CostDropoutGrad, kDropoutGradCases),
-    kMake("SoftmaxGrad", "1 MAC, 1 add, 1 mul per element", InferSameAsInput, CostSoftmaxGrad,
+    kMake("SoftmaxGrad", "2 add, 2 mul per element", InferSameAsInput, CostSoftmaxGrad,
           kSoftmaxGradCases, kReduce),
-    kMake("SoftmaxGrad_13", "1 MAC, 1 add, 1 mul per element", InferSameAsInput, CostSoftmaxGrad,
+    kMake("SoftmaxGrad_13", "2 add, 2 mul per element", InferSameAsInput, CostSoftmaxGrad,
           kSoftmaxGradCases, kReduce),
     kMake("LogSoftmaxGrad", "1 exp, 2 add, 1 mul per element", InferSameAsInput, CostLogSoftmaxGrad,
           kLogSoftmaxGradCases, kReduce),

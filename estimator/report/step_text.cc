@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+
+#include "estimator/core/error.h"
+#include "estimator/report/format.h"
+#include "estimator/report/render.h"
+#include "estimator/report/table.h"
+
+namespace dlcost {
+namespace {
+
+std::vector<std::string> PhaseCells(const GroupRow& row, bool timed, bool expected) {
+  const Sums& sums = row.sums;
+  const auto number = [](bool none, const std::string& text) {
+    return none ? std::string("-") : text;
+  };
+  std::vector<std::string> cells = {
+      row.name, std::to_string(sums.nodes),
+      number(sums.macs == Macs(), Readable(sums.macs.AsDouble())),
+      number(sums.flops == Flops(), Readable(sums.flops.AsDouble())),
+      number(sums.bytes() == Bytes(), ReadableBytes(sums.bytes()))};
+  if (timed) cells.push_back(ReadableTime(sums.bound));
+  if (expected) cells.push_back(ReadableTime(sums.expected.value_or(Seconds())));
+  return cells;
+}
+
+// "backward is 2.03 x forward (MACs): conv1 needs no data gradient (118.0 M MACs)".
+std::string RatioText(const Report& report) {
+  const std::optional<double> ratio = report.BackwardRatio();
+  if (!ratio) return "";
+  std::string text = fmt::format("backward is {:.2f} x forward in MACs", *ratio);
+  const auto& skipped = report.step->without_data_gradient;
+  if (skipped.empty()) return text;
+  Macs macs;
+  for (const StepFacts::NoGradient& product : skipped) macs += product.macs;
+  text += fmt::format(": {}{} need{} no data gradient ({} MACs)", Printable(skipped[0].node),
+                      skipped.size() == 1 ? "" : fmt::format(" and {} more", skipped.size() - 1),
+                      skipped.size() == 1 ? "s" : "", Readable(macs.AsDouble()));
+  return text;
+}
+
+}  // namespace
+
+std::string RenderStep(const Report& report, std::size_t max_width) {
+  if (report.step == nullptr) return "";
+  const StepFacts& step = *report.step;
+  const bool timed = report.device.has_value();
+  const bool expected = report.totals.expected.has_value();
+  std::vector<std::string> head = {"phase", "nodes", "MACs", "FLOPs", "bytes"};
+  if (timed) head.emplace_back("bound");
+  if (expected) head.emplace_back("expected");
+  std::vector<bool> left(head.size(), false);
+  left[0] = true;
+  Table table(head, left);
+  for (const GroupRow& row : report.by_phase) table.Add(PhaseCells(row, timed, expected));
+  table.MayDrop({"nodes", "FLOPs"});
+  const auto line = [](const char* label, const std::string& text) {
+    return fmt::format("{:<10}{}\n", label, text);
+  };
+  std::string out = table.Render(max_width) + "\n";
+  out += line("step", fmt::format("{} parameters trained by {}, loss {}",
+                                  Readable(step.trained.AsDouble()), step.optimizer, step.loss));
+  if (const std::string ratio = RatioText(report); !ratio.empty()) out += line("", ratio);
+  out += line("", fmt::format("gradients {}, optimizer states {}, saved for backward {}",
+                              ReadableBytes(step.gradient_bytes), ReadableBytes(step.state_bytes),
+                              ReadableBytes(step.saved_bytes)));
+  return out;
+}
+
+}  // namespace dlcost
