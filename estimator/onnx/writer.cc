@@ -118,6 +118,15 @@ class GraphWriter {
       }
     }
     for (const Node& node : graph_.nodes) WriteNode(node, *proto.add_node());
+    // What only a declaration tells: how large the input of a pooling was.
+    for (const Node& node : graph_.nodes) {
+      for (const TensorId id : node.outputs) {
+        if (id == kNoTensor || !graph_.tensors[static_cast<std::size_t>(id)].declared) continue;
+        const bool is_output = std::find(graph_.outputs.begin(), graph_.outputs.end(), id) !=
+                               graph_.outputs.end();
+        if (!is_output) Describe(id, *proto.add_value_info());
+      }
+    }
     for (const TensorId id : graph_.outputs) Describe(id, *proto.add_output());
   }
 

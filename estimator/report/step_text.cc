@@ -27,7 +27,11 @@ std::vector<std::string> PhaseCells(const GroupRow& row, bool timed, bool expect
 std::string RatioText(const Report& report) {
   const std::optional<double> ratio = report.BackwardRatio();
   if (!ratio) return "";
-  std::string text = fmt::format("backward is {:.2f} x forward in MACs", *ratio);
+  Doubt doubt;
+  for (const GroupRow& row : report.by_phase) Accumulate(doubt, row.doubt);
+  const bool partial = doubt.unknown + doubt.bounded > 0;
+  std::string text =
+      fmt::format("backward is {}{:.2f} x forward in MACs", partial ? "at least " : "", *ratio);
   const auto& skipped = report.step->without_data_gradient;
   if (skipped.empty()) return text;
   Macs macs;

@@ -39,8 +39,11 @@ std::vector<TensorId> Statistics(const Graph& graph) {
 }  // namespace
 
 std::vector<TensorId> TakeParameters(Graph& graph, const std::vector<std::string>& frozen) {
+  const bool stores = std::any_of(graph.tensors.begin(), graph.tensors.end(), [](const Tensor& t) {
+    return t.is_initializer && IsTrainable(t);
+  });
   std::erase_if(graph.nodes, [&](const Node& node) {
-    if (!IsGenerator(graph, node)) return false;
+    if (stores || !IsGenerator(graph, node)) return false;
     Tensor& tensor = At(graph, node.outputs[0]);
     tensor.is_initializer = tensor.foldable = true;
     tensor.role = Role::kWeight;

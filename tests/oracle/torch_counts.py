@@ -22,6 +22,11 @@ class CountProducts(TorchDispatchMode):
             transposed = args[6]
             positions = args[0] if transposed else result
             self.macs += positions.numel() * math.prod(args[1].shape[1:])
+        elif name == "convolution_backward":
+            grad, data, weight, transposed, mask = *args[:3], args[7], args[10]
+            positions = data if transposed else grad
+            # As many for the data's gradient as for the weight's.
+            self.macs += sum(mask[:2]) * positions.numel() * math.prod(weight.shape[1:])
         elif name in ("mm", "bmm"):
             self.macs += args[0].numel() * args[1].shape[-1]
         elif name in ("addmm", "baddbmm"):

@@ -1,0 +1,138 @@
+"""Small networks, each of which trains by way of some derivatives."""
+
+import torch
+from torch import nn
+
+
+class Function(nn.Module):
+    """A linear layer, then a function of what it gives."""
+
+    def __init__(self, function, features=6):
+        super().__init__()
+        self.linear = nn.Linear(features, features)
+        self.function = function
+
+    def forward(self, x):
+        return self.function(self.linear(x))
+
+
+class Twice(nn.Module):
+    """A value that is used three times, and a weight that is used twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(5, 5)
+
+    def forward(self, x):
+        y = torch.tanh(self.linear(x))
+        return self.linear(y) * y + y
+
+
+class Broadcasting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Parameter(torch.rand(4, 1))
+        self.b = nn.Parameter(torch.rand(3, 1, 5))
+        self.c = nn.Parameter(torch.rand(5))
+
+    def forward(self, x):
+        return (x * self.a - self.b) / (2 + self.c * self.c) + self.a
+
+
+class Attention(nn.Module):
+    """Two heads, written out."""
+
+    def __init__(self):
+        super().__init__()
+        self.qkv = nn.Linear(8, 24)
+        self.out = nn.Linear(8, 8)
+        self.norm = nn.LayerNorm(8)
+
+    def forward(self, x):
+        q, k, v = self.qkv(self.norm(x)).view(2, 5, 3, 2, 4).permute(2, 0, 3, 1, 4)
+        weights = torch.softmax(q @ k.transpose(-1, -2) * 0.5, -1)
+        y = (weights @ v).transpose(1, 2).reshape(2, 5, 8)
+        return x + nn.functional.gelu(self.out(y))
+
+
+class Embedded(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(7, 4)
+        self.linear = nn.Linear(4, 7)
+
+    def forward(self, ids):
+        return torch.log_softmax(self.linear(self.table(ids)), -1)[:, 1:, :3]
+
+
+class Mixed(nn.Module):
+    """Convolutions with stride, groups, dilation and padding, transposed, and pools."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(3, 8, 3, stride=2, padding=1), nn.BatchNorm2d(8), nn.ReLU(),
+            nn.MaxPool2d(3, 2, 1), nn.Conv2d(8, 8, 3, padding=2, dilation=2, groups=4),
+            nn.LeakyReLU(0.1), nn.ConvTranspose2d(8, 6, 3, stride=2, padding=1, groups=2,
+                                                  output_padding=1), nn.Sigmoid(),
+            nn.AvgPool2d(2), nn.Conv2d(6, 4, (1, 3), bias=False), nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(), nn.Linear(4, 3))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+FUNCTIONS = {
+    "exp": torch.exp,
+    "sqrt": lambda x: torch.sqrt(x * x + 1),
+    "log": lambda x: torch.log(x * x + 1),
+    "erf": torch.erf,
+    "power": lambda x: (x * x + 1) ** 1.5,
+    "softplus": nn.functional.softplus,
+    "hardswish": nn.functional.hardswish,
+    "hardsigmoid": nn.functional.hardsigmoid,
+    "elu": nn.functional.elu,
+    "selu": nn.functional.selu,
+    "mish": nn.functional.mish,
+    "silu": nn.functional.silu,
+    "clamp": lambda x: torch.clamp(x, -0.4, 0.3),
+    "abs": torch.abs,
+    "reciprocal": lambda x: 1 / (x * x + 0.5),
+    "sine": lambda x: torch.sin(x) * torch.cos(x),
+    "mean": lambda x: x.mean(-1) * x.sum(0, keepdim=True)[:, :4],
+    "extremes": lambda x: x.amax(-1, keepdim=True) - x.amin(0),
+    "norm": lambda x: x.norm(dim=-1) + torch.logsumexp(x, 0).sum(),
+    "where": lambda x: torch.where(x > 0.1, x * x, -x),
+    "maximum": lambda x: torch.maximum(x, x * x - 0.2),
+    "concat": lambda x: torch.cat([x, x * x, x[:, 1:3]], 1) ** 2,
+    "split": lambda x: (lambda a, b: a * b)(*torch.split(x, [3, 3], 1)),
+    "pad": lambda x: nn.functional.pad(x, (1, 2, 0, 1)) ** 2,
+    "repeat": lambda x: x.repeat(2, 3) ** 2,
+    "expand": lambda x: x[:, None].expand(-1, 3, -1) ** 2,
+    "cumsum": lambda x: torch.cumsum(x, 1) ** 2,
+    "einsum": lambda x: torch.einsum("ij,kj->ik", x, x * x),
+    "steps": lambda x: x[:, ::2] ** 2,
+    "gather": lambda x: torch.gather(x, 1, torch.tensor([[0, 2], [1, 1], [5, 0], [3, 3]])) ** 2,
+    "triangle": lambda x: torch.tril(x @ x.t()) ** 2,
+    "group_norm": lambda x: nn.functional.group_norm(x.view(2, 4, 3), 2) ** 3,
+    "instance_norm": lambda x: nn.functional.instance_norm(x.view(2, 2, 6)) ** 3,
+    "pixel_shuffle": lambda x: nn.functional.pixel_shuffle(x.view(1, 4, 2, 3), 2) ** 2,
+}
+
+
+def small():
+    """Names, modules and inputs; never the same twice."""
+    torch.manual_seed(0)
+    data = torch.rand(4, 6) - 0.3
+    for name, function in FUNCTIONS.items():
+        yield name, Function(function), (data,)
+    yield "twice", Twice(), (torch.rand(3, 5),)
+    yield "broadcasting", Broadcasting(), (torch.rand(3, 4, 5),)
+    yield "attention", Attention(), (torch.rand(2, 5, 8),)
+    yield "embedded", Embedded(), (torch.tensor([[1, 2, 2], [0, 6, 1]]),)
+    yield "prelu", nn.Sequential(nn.Linear(6, 6), nn.PReLU()), (data,)
+    yield "convolutions", Mixed(), (torch.rand(2, 3, 17, 18),)
+    yield "volume", nn.Sequential(nn.Conv3d(2, 3, 2), nn.Tanh(), nn.MaxPool3d(2)), (
+        torch.rand(1, 2, 5, 5, 5),)
+    yield "signal", nn.Sequential(nn.Conv1d(2, 4, 3, stride=2), nn.GELU(), nn.AvgPool1d(2)), (
+        torch.rand(2, 2, 12),)

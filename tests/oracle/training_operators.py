@@ -1,0 +1,220 @@
+"""What the operators of a training step compute that no installed executor has, for onnx's reference
+evaluator. Convolutions and pools go by way of PyTorch's functional gradients, the others are written
+from their definitions."""
+
+import numpy as np
+import onnx
+import torch
+from onnx.reference.op_run import OpRun
+
+DOMAIN = "com.microsoft"
+
+
+def _pads(pads, rank):
+    """ONNX pads as torch.nn.functional.pad wants them: last axis first."""
+    result = []
+    for axis in reversed(range(rank)):
+        result += [pads[axis], pads[axis + rank]]
+    return result
+
+
+class _Contrib(OpRun):
+    op_domain = DOMAIN
+
+    def _run(self, *inputs, **_):
+        attributes = {}
+        for attribute in self.onnx_node.attribute:
+            value = onnx.helper.get_attribute_value(attribute)
+            attributes[attribute.name] = value.decode() if isinstance(value, bytes) else value
+        return self.compute(*inputs, **attributes)
+
+
+class ConvGrad(_Contrib):
+    def compute(self, dy, x, w, kernel_shape=None, strides=None, dilations=None, pads=None, group=1,
+             auto_pad=None):
+        rank = x.ndim - 2
+        conv = (torch.conv1d, torch.conv2d, torch.conv3d)[rank - 1]
+        padded = torch.nn.functional.pad(torch.tensor(x), _pads(pads, rank))
+        weight = torch.tensor(w, requires_grad=True)
+        y = conv(padded, weight, None, strides, 0, dilations, group)
+        y.backward(torch.tensor(dy))
+        return (np.zeros(0, x.dtype), weight.grad.numpy())
+
+
+class ConvTranspose(_Contrib):
+    """onnx's own takes no groups whose sizes differ."""
+    op_domain = ""
+
+    def compute(self, x, w, b=None, kernel_shape=None, strides=None, dilations=None, pads=None,
+                output_padding=None, group=1):
+        rank = x.ndim - 2
+        ones, zeros = [1] * rank, [0] * rank
+        conv = (torch.conv_transpose1d, torch.conv_transpose2d, torch.conv_transpose3d)[rank - 1]
+        y = conv(torch.tensor(x), torch.tensor(w), None if b is None else torch.tensor(b),
+                 strides or ones, 0, output_padding or zeros, group, dilations or ones)
+        return (torch.nn.functional.pad(y, [-p for p in _pads(pads or 2 * zeros, rank)]).numpy(),)
+
+
+class MaxPoolGrad(_Contrib):
+    def compute(self, dy, indices, x_shape=None, **_):
+        shape = tuple(x_shape)
+        dx = np.zeros(int(np.prod(shape)), dy.dtype)
+        np.add.at(dx, indices.reshape(-1), dy.reshape(-1))
+        return (dx.reshape(shape),)
+
+
+class AveragePoolGrad(_Contrib):
+    def compute(self, dy, x_shape=None, kernel_shape=None, strides=None, pads=None, ceil_mode=0,
+             count_include_pad=0, dilations=None):
+        x = torch.zeros(tuple(x_shape), requires_grad=True)
+        rank = len(kernel_shape)
+        assert pads[:rank] == pads[rank:], "PyTorch pads alike on both sides"
+        pool = (torch.nn.functional.avg_pool1d, torch.nn.functional.avg_pool2d,
+                torch.nn.functional.avg_pool3d)[rank - 1]
+        y = pool(x, kernel_shape, strides, pads[:rank], bool(ceil_mode), bool(count_include_pad))
+        y.backward(torch.tensor(dy))
+        return (x.grad.numpy(),)
+
+
+class ReluGrad(_Contrib):
+    def compute(self, dy, y):
+        return (np.where(y > 0, dy, 0).astype(dy.dtype),)
+
+
+class SigmoidGrad(_Contrib):
+    def compute(self, dy, y):
+        return (dy * y * (1 - y),)
+
+
+class TanhGrad(_Contrib):
+    def compute(self, dy, y):
+        return (dy * (1 - y * y),)
+
+
+class LeakyReluGrad(_Contrib):
+    def compute(self, dy, y, alpha=0.01):
+        return (np.where(y > 0, dy, alpha * dy).astype(dy.dtype),)
+
+
+def _through(function, dy, x):
+    x = torch.tensor(x, requires_grad=True)
+    function(x).backward(torch.tensor(dy))
+    return (x.grad.numpy(),)
+
+
+class GeluGrad(_Contrib):
+    def compute(self, dy, x):
+        return _through(torch.nn.functional.gelu, dy, x)
+
+
+class FastGeluGrad(_Contrib):
+    def compute(self, dy, x):
+        return _through(lambda v: torch.nn.functional.gelu(v, approximate="tanh"), dy, x)
+
+
+class QuickGeluGrad(_Contrib):
+    def compute(self, dy, x, alpha=1.702):
+        return _through(lambda v: v * torch.sigmoid(alpha * v), dy, x)
+
+
+class SoftmaxGrad_13(_Contrib):
+    def compute(self, dy, y, axis=-1):
+        return (y * (dy - np.sum(dy * y, axis=axis, keepdims=True)),)
+
+
+class LogSoftmaxGrad_13(_Contrib):
+    def compute(self, dy, y, axis=-1):
+        return (dy - np.exp(y) * np.sum(dy, axis=axis, keepdims=True),)
+
+
+class LayerNormalizationGrad(_Contrib):
+    def compute(self, dy, x, scale, mean, inverse, axis=-1):
+        axes = tuple(range(axis % x.ndim, x.ndim))
+        outer = tuple(range(axis % x.ndim))
+        h = (x - mean) * inverse
+        e = dy * scale
+        dx = inverse * (e - e.mean(axis=axes, keepdims=True)
+                        - h * (e * h).mean(axis=axes, keepdims=True))
+        return (dx, (dy * h).sum(axis=outer).reshape(scale.shape),
+                dy.sum(axis=outer).reshape(scale.shape))
+
+
+class BatchNormInternal(_Contrib):
+    def compute(self, x, scale, shift, running_mean, running_var, epsilon=1e-5, momentum=0.9):
+        axes = (0, *range(2, x.ndim))
+        column = (1, -1) + (1,) * (x.ndim - 2)
+        mean, var = x.mean(axis=axes), x.var(axis=axes)
+        inverse = 1 / np.sqrt(var + epsilon)
+        y = (x - mean.reshape(column)) * (inverse * scale).reshape(column) + shift.reshape(column)
+        return (y.astype(x.dtype), running_mean * momentum + mean * (1 - momentum),
+                running_var * momentum + var * (1 - momentum), mean, inverse.astype(x.dtype))
+
+
+class BatchNormalizationGrad(_Contrib):
+    def compute(self, dy, x, scale, mean, inverse, epsilon=1e-5):
+        axes = (0, *range(2, x.ndim))
+        column = (1, -1) + (1,) * (x.ndim - 2)
+        h = (x - mean.reshape(column)) * inverse.reshape(column)
+        e = dy * scale.reshape(column)
+        dx = inverse.reshape(column) * (e - e.mean(axis=axes, keepdims=True)
+                                        - h * (e * h).mean(axis=axes, keepdims=True))
+        return (dx.astype(x.dtype), (dy * h).sum(axis=axes), dy.sum(axis=axes))
+
+
+class GatherGrad(_Contrib):
+    def compute(self, shape, indices, dy, axis=0):
+        dx = np.zeros(tuple(shape), dy.dtype)
+        rows = np.moveaxis(dx, axis, 0)
+        # Axes of the indices first.
+        moved = np.moveaxis(dy, tuple(range(axis, axis + indices.ndim)), tuple(range(indices.ndim)))
+        np.add.at(rows, indices.reshape(-1), moved.reshape((-1,) + moved.shape[indices.ndim:]))
+        return (dx,)
+
+
+class GatherElementsGrad(_Contrib):
+    def compute(self, dy, shape, indices, axis=0):
+        dx = torch.zeros(tuple(shape), dtype=torch.tensor(dy).dtype)
+        dx.scatter_add_(axis, torch.tensor(indices), torch.tensor(dy))
+        return (dx.numpy(),)
+
+
+class SliceGrad(_Contrib):
+    def compute(self, dy, shape, starts, ends, axes, steps):
+        dx = np.zeros(tuple(shape), dy.dtype)
+        place = [slice(None)] * dx.ndim
+        for start, end, axis, step in zip(starts, ends, axes, steps):
+            place[axis] = slice(int(start), int(end) if end > -2**31 else None, int(step))
+        dx[tuple(place)] = dy
+        return (dx,)
+
+
+class SoftmaxCrossEntropyLossGrad(_Contrib):
+    def compute(self, dy, logarithms, labels, reduction="mean", ignore_index=None):
+        assert reduction == "mean" and ignore_index is None
+        dx = np.exp(logarithms)
+        ones = np.expand_dims(labels, 1)
+        np.put_along_axis(dx, ones, np.take_along_axis(dx, ones, 1) - 1, 1)
+        return ((dx * dy / labels.size).astype(logarithms.dtype),)
+
+
+class FusedMatMul(_Contrib):
+    def compute(self, a, b, transA=0, transB=0, alpha=1.0):
+        a = np.swapaxes(a, -1, -2) if transA else a
+        b = np.swapaxes(b, -1, -2) if transB else b
+        return (np.matmul(a, b) * np.asarray(alpha, a.dtype),)
+
+
+def give_shapes(model):
+    """Tells the gradients of pools how large the input was, which only the file's types say."""
+    shapes = {v.name: [d.dim_value for d in v.type.tensor_type.shape.dim]
+              for v in model.graph.value_info}
+    for node in model.graph.node:
+        if node.op_type in ("MaxPoolGrad", "AveragePoolGrad"):
+            node.attribute.append(onnx.helper.make_attribute("x_shape", shapes[node.output[0]]))
+    return model
+
+
+OPERATORS = [ConvGrad, ConvTranspose, MaxPoolGrad, AveragePoolGrad, ReluGrad, SigmoidGrad, TanhGrad, LeakyReluGrad,
+             GeluGrad, FastGeluGrad, QuickGeluGrad, SoftmaxGrad_13, LogSoftmaxGrad_13,
+             LayerNormalizationGrad, BatchNormInternal, BatchNormalizationGrad, GatherGrad,
+             GatherElementsGrad, SliceGrad, SoftmaxCrossEntropyLossGrad, FusedMatMul]

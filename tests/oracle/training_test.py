@@ -1,0 +1,175 @@
+"""A training step against PyTorch's: what autograd multiplies and keeps, and, for small networks,
+the numbers that the emitted backward graph computes.
+
+- MACs: every convolution and product that the dispatcher sees in forward and backward, at the
+  shapes and groups that they have.
+- Saved bytes: what the nodes of autograd's graph keep, each storage once, parameters left out, and
+  what no derivative reads: running statistics, and inputs of pools, kept for their shapes.
+- Gradients: within 1e-4 of PyTorch's, relative to the largest.
+
+usage: training_test.py DLCOST WORK_FOLDER
+"""
+
+import pathlib
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import onnx
+
+import harness
+from estimator import Estimator, EstimatorError, unknown
+
+try:
+    import torch
+    import torchvision
+except ImportError as missing:
+    harness.skip(f"no PyTorch: {missing}")
+
+from onnx.reference import ReferenceEvaluator
+
+import training_networks
+import training_operators
+from torch_counts import CountProducts, unset_weights
+
+CLOSE = 1e-4
+COUNTED = ("resnet18", "resnet50", "alexnet", "squeezenet1_1", "mobilenet_v2", "vgg11",
+           "densenet121", "resnext50_32x4d")
+
+
+def export(module, inputs, path, names):
+    warnings.filterwarnings("ignore")
+    module.train()
+    torch.onnx.export(module, inputs, str(path), opset_version=17, input_names=names,
+                      output_names=["y"], do_constant_folding=False,
+                      training=torch.onnx.TrainingMode.TRAINING)
+    return path
+
+
+def step_macs(module, inputs):
+    """Of forward and backward, with the sum of the output for a loss."""
+    with CountProducts() as counter:
+        module(*inputs).sum().backward()
+    return counter.macs
+
+
+def saved_bytes(module, inputs):
+    """Of all that the nodes of autograd's graph keep, each storage once, without parameters, running
+    statistics, and inputs of pools, whose derivatives only ask for their shape."""
+    own = {t.storage().data_ptr() for t in [*module.parameters(), *module.buffers()]}
+    sizes, seen, alive = {}, set(), []
+    open_nodes = [module(*inputs).sum().grad_fn]
+    while open_nodes:
+        node = open_nodes.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        open_nodes += [following for following, _ in node.next_functions]
+        for name in dir(node):
+            if not name.startswith("_saved_"):
+                continue
+            if "Pool" in node.name() and name in ("_saved_self", "_saved_input"):
+                continue
+            saved = getattr(node, name)
+            for tensor in saved if isinstance(saved, (list, tuple)) else [saved]:
+                if isinstance(tensor, torch.Tensor) and tensor.storage().data_ptr() not in own:
+                    alive.append(tensor)
+                    sizes[tensor.storage().data_ptr()] = tensor.storage().nbytes()
+    return sum(sizes.values())
+
+
+def check_counts(checks, estimator, name, work):
+    with unset_weights():
+        module = getattr(torchvision.models, name)(weights=None)
+    for parent in list(module.modules()):
+        for child, layer in list(parent.named_children()):
+            if isinstance(layer, torch.nn.Dropout):
+                setattr(parent, child, torch.nn.Identity())
+    inputs = (torch.zeros(2, 3, 224, 224),)
+    path = export(module, inputs, work / f"{name}.onnx", ["x"])
+    report = estimator.report(path, ["--train", "sgd", "--loss", "sum"])
+    checks.check(f"{name}: nothing unknown", unknown(report))
+    checks.equal(f"{name}: MACs of a step", report["totals"]["macs"], step_macs(module, inputs))
+    checks.equal(f"{name}: saved bytes", report["step"]["saved_bytes"],
+                 saved_bytes(module, inputs))
+
+
+def gradients_of(module, inputs):
+    module.zero_grad()
+    module(*inputs).sum().backward()
+    return {name: p.grad.numpy() for name, p in module.named_parameters() if p.grad is not None}
+
+
+def run_step(binary, path, inputs, work):
+    """The gradients that the emitted graph computes, by parameter."""
+    step = work / f"{path.stem}.step.onnx"
+    subprocess.run([binary, "train", str(path), "--train", "none", "--loss", "sum", "-o",
+                    str(step)], check=True, capture_output=True, text=True)
+    model = training_operators.give_shapes(onnx.load(str(step)))
+    stored = {t.name: onnx.numpy_helper.to_array(t) for t in onnx.load(str(path)).graph.initializer}
+    feeds = {}
+    for value in model.graph.input:
+        feeds[value.name] = inputs[value.name] if value.name in inputs else stored[value.name]
+    wanted = [o.name for o in model.graph.output if o.name.endswith(".grad")]
+    run = ReferenceEvaluator(model, new_ops=training_operators.OPERATORS)
+    return {name[:-len(".grad")]: value for name, value in zip(wanted, run.run(wanted, feeds))}
+
+
+def by_value(gradients, path, module):
+    """The exporter renames weights that it transposes: found again by what they hold."""
+    stored = {t.name: onnx.numpy_helper.to_array(t) for t in onnx.load(str(path)).graph.initializer}
+    found = {}
+    for name, parameter in module.named_parameters():
+        value = parameter.detach().numpy()
+        for other, gradient in gradients.items():
+            if other == name or (stored[other].shape == value.shape
+                                 and np.array_equal(stored[other], value)):
+                found[name] = gradient
+            elif value.ndim == 2 and stored[other].shape == value.T.shape and np.array_equal(
+                    stored[other], value.T):
+                found[name] = gradient.T
+    return found
+
+
+def check_gradients(checks, binary, name, module, inputs, work):
+    torch.manual_seed(1)
+    for parameter in module.parameters():
+        parameter.data.uniform_(-0.5, 0.5)
+    names = [f"x{i}" for i in range(len(inputs))]
+    path = export(module, inputs, work / f"{name}.onnx", names)
+    feeds = {n: x.numpy() for n, x in zip(names, inputs)}
+    try:
+        got = by_value(run_step(binary, path, feeds, work), path, module)
+    except subprocess.CalledProcessError as error:
+        checks.check(f"{name}: a step", [error.stderr.strip()])
+        return
+    want = gradients_of(module, inputs)
+    problems = [f"no gradient of {n}" for n in want if n not in got]
+    for n in want:
+        if n not in got:
+            continue
+        scale = max(np.abs(want[n]).max(), 1e-3)
+        error = np.abs(got[n].reshape(want[n].shape) - want[n]).max() / scale
+        if not error < CLOSE:
+            problems.append(f"{n}: off by {error:.2g} of the largest")
+    checks.check(f"{name}: gradients", problems)
+
+
+def main(binary, work):
+    work = pathlib.Path(work)
+    work.mkdir(parents=True, exist_ok=True)
+    checks = harness.Checks("training steps against PyTorch")
+    estimator = Estimator(binary)
+    for name, module, inputs in training_networks.small():
+        check_gradients(checks, binary, name, module, inputs, work)
+    for name in COUNTED:
+        try:
+            check_counts(checks, estimator, name, work)
+        except EstimatorError as error:
+            checks.check(f"{name}: a report", [str(error)])
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
