@@ -129,6 +129,10 @@ Report LoadReport(const Source& source, const Report* like) {
   ModelOptions model_options = source.model;
   if (model_options.dtype.empty() && like != nullptr) model_options.dtype = like->options.dtype;
   options.dtype = model_options.dtype;
+  if (model_options.train.empty() && like != nullptr && like->step != nullptr) {
+    model_options.train = like->step->optimizer;
+    model_options.loss = like->step->loss;
+  }
   Bindings bindings = BindingsOf(source.model);
   Model model = ReadModelOrExplain(path);
   if (source.foreign_dims != nullptr && !bindings.dims.empty()) {

@@ -122,8 +122,8 @@ class GraphWriter {
     for (const Node& node : graph_.nodes) {
       for (const TensorId id : node.outputs) {
         if (id == kNoTensor || !graph_.tensors[static_cast<std::size_t>(id)].declared) continue;
-        const bool is_output = std::find(graph_.outputs.begin(), graph_.outputs.end(), id) !=
-                               graph_.outputs.end();
+        const bool is_output =
+            std::find(graph_.outputs.begin(), graph_.outputs.end(), id) != graph_.outputs.end();
         if (!is_output) Describe(id, *proto.add_value_info());
       }
     }
@@ -216,8 +216,7 @@ class GraphWriter {
     proto.set_type(onnx::AttributeProto::TENSOR);
     SetTensor(tensor.dtype, tensor.shape, *tensor.value, *proto.mutable_t());
   }
-  void SetAttribute(const std::shared_ptr<Graph>& graph, const Node&,
-                    onnx::AttributeProto& proto) {
+  void SetAttribute(const std::shared_ptr<Graph>& graph, const Node&, onnx::AttributeProto& proto) {
     proto.set_type(onnx::AttributeProto::GRAPH);
     WriteInner(*graph, *proto.mutable_g());
   }

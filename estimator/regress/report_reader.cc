@@ -301,6 +301,12 @@ Report ReportOf(const Json& json) {
   for (const auto& [status, nodes] : json.at("coverage").items()) {
     if (nodes.get<std::int64_t>() != 0) report.coverage[StatusOf(status)] = nodes;
   }
+  if (json.contains("step")) {
+    StepFacts step;
+    step.optimizer = Get<std::string>(json.at("step"), "optimizer");
+    step.loss = Get<std::string>(json.at("step"), "loss");
+    report.step = std::make_shared<const StepFacts>(std::move(step));
+  }
   for (const Json& row : json.at("by_op")) {
     const Sums sums = SumsOf(row);
     const Flops kernel_flops(row.value("kernel_flops", sums.flops.value()));

@@ -13,11 +13,10 @@ std::vector<std::string> PhaseCells(const GroupRow& row, bool timed, bool expect
   const auto number = [](bool none, const std::string& text) {
     return none ? std::string("-") : text;
   };
-  std::vector<std::string> cells = {
-      row.name, std::to_string(sums.nodes),
-      number(sums.macs == Macs(), Readable(sums.macs.AsDouble())),
-      number(sums.flops == Flops(), Readable(sums.flops.AsDouble())),
-      number(sums.bytes() == Bytes(), ReadableBytes(sums.bytes()))};
+  std::vector<std::string> cells = {row.name, std::to_string(sums.nodes),
+                                    number(sums.macs == Macs(), Readable(sums.macs.AsDouble())),
+                                    number(sums.flops == Flops(), Readable(sums.flops.AsDouble())),
+                                    number(sums.bytes() == Bytes(), ReadableBytes(sums.bytes()))};
   if (timed) cells.push_back(ReadableTime(sums.bound));
   if (expected) cells.push_back(ReadableTime(sums.expected.value_or(Seconds())));
   return cells;

@@ -34,8 +34,8 @@ const OptimizerForm& FormOf(const std::string& optimizer) {
 // Only what the specification has no default for, or what changes the arithmetic.
 std::vector<Attribute> AttributesOf(const OptimizerForm& form) {
   if (form.op == "Momentum") {
-    return {RealAttribute("alpha", 0.9), RealAttribute("beta", 1), TextAttribute("mode", "standard"),
-            RealAttribute("norm_coefficient", 0)};
+    return {RealAttribute("alpha", 0.9), RealAttribute("beta", 1),
+            TextAttribute("mode", "standard"), RealAttribute("norm_coefficient", 0)};
   }
   if (form.op == "Adam") {
     return {RealAttribute("alpha", 0.9), RealAttribute("beta", 0.999),
@@ -69,8 +69,7 @@ void NameOutputs(NodeWriter& writer, const std::vector<TensorId>& of, std::strin
 }  // namespace
 
 Bytes WriteOptimizer(NodeWriter& writer, const std::string& optimizer,
-                     const std::vector<TensorId>& parameters,
-                     std::vector<TensorId> gradients) {
+                     const std::vector<TensorId>& parameters, std::vector<TensorId> gradients) {
   Graph& graph = writer.graph();
   writer.Place("step/" + optimizer, "optimizer", Phase::kOptimizer);
   if (optimizer == "none") {
@@ -103,8 +102,8 @@ Bytes WriteOptimizer(NodeWriter& writer, const std::string& optimizer,
         states += SizeOf(type, shape.Elements());
       }
     }
-    std::vector<TensorId> updated = writer.Nodes(form.op, form.domain, std::move(inputs),
-                                                       AttributesOf(form), outputs);
+    std::vector<TensorId> updated =
+        writer.Nodes(form.op, form.domain, std::move(inputs), AttributesOf(form), outputs);
     NameOutputs(writer, updated_parameters, ".updated", updated);
     graph.outputs.insert(graph.outputs.end(), updated.begin(), updated.end());
   }

@@ -19,7 +19,8 @@ bool IsTrainable(const Tensor& tensor) {
 
 // A node whose output is a stored tensor in other words.
 bool IsGenerator(const Graph& graph, const Node& node) {
-  if (!node.domain.empty() || node.outputs.size() != 1 || node.outputs[0] == kNoTensor) return false;
+  if (!node.domain.empty() || node.outputs.size() != 1 || node.outputs[0] == kNoTensor)
+    return false;
   const Tensor& output = graph.tensors[static_cast<std::size_t>(node.outputs[0])];
   if (!IsTrainable(output) || output.type.shape->Elements() <= Count(1)) return false;
   return node.op == "Constant" || node.op == "ConstantOfShape";

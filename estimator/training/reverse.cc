@@ -72,12 +72,17 @@ class Reverser {
     } catch (const Unresolved& unresolved) {
       w_.DropFrom(before);
       StandIn(node, outputs, unresolved.what());
+    } catch (const Error& error) {
+      // A rule that takes today's meaning of an operator that an old file means otherwise.
+      w_.DropFrom(before);
+      StandIn(node, outputs, "its derivative does not fit: " + std::string(error.what()));
     }
   }
 
   void Apply(Node& node, const std::vector<TensorId>& outputs) {
     const GradientDef* def = FindGradient(node.domain, node.op);
-    if (def == nullptr) throw Unresolved("the derivative of " + Printable(node.op) + " is not written");
+    if (def == nullptr)
+      throw Unresolved("the derivative of " + Printable(node.op) + " is not written");
     const bool further = std::any_of(outputs.begin() + 1, outputs.end(),
                                      [](TensorId id) { return id != kNoTensor; });
     if (!def->any_output && (further || outputs[0] == kNoTensor)) {
@@ -114,8 +119,7 @@ class Reverser {
     for (const TensorId id : wanted) names.push_back(w_.graph().tensors[Index(id)].name);
     const std::vector<TensorId> gradients =
         w_.Nodes("Gradient", "ai.onnx.preview.training", std::move(inputs),
-                 {{"xs", std::move(names)},
-                  {"y", w_.graph().tensors[Index(node.outputs[0])].name}},
+                 {{"xs", std::move(names)}, {"y", w_.graph().tensors[Index(node.outputs[0])].name}},
                  wanted.size());
     result_.unknown.emplace(w_.written().back().name, why);
     for (std::size_t i = 0; i < wanted.size(); ++i) Accumulate(wanted[i], gradients[i]);

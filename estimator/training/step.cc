@@ -67,11 +67,18 @@ Bytes SavedBytes(const InferredModel& step) {
   std::vector<TensorId> root(graph.tensors.size());
   for (std::size_t t = 0; t < root.size(); ++t) root[t] = static_cast<TensorId>(t);
   std::vector<bool> made_before(root.size(), false), saved(root.size(), false);
-  for (const TensorId id : graph.inputs) made_before[static_cast<std::size_t>(id)] = true;
+  std::vector<bool> is_input(root.size(), false);
+  for (const TensorId id : graph.inputs) is_input[static_cast<std::size_t>(id)] = true;
   for (const CountedNode& counted : step.nodes) {
     if (counted.graph != &graph) continue;
     const Node& node = *counted.node;
     const bool forward = node.phase == Phase::kForward || node.phase == Phase::kLoss;
+    if (forward) {
+      ForEachRead(node, [&](TensorId id) {
+        const auto t = static_cast<std::size_t>(id);
+        made_before[t] = made_before[t] || is_input[t];
+      });
+    }
     for (const TensorId id : node.outputs) {
       if (id == kNoTensor) continue;
       const auto t = static_cast<std::size_t>(id);
@@ -88,7 +95,8 @@ Bytes SavedBytes(const InferredModel& step) {
     for (const Access& access : counted.cost.accesses) {
       if (access.is_output || access.operand < 0 || access.bytes == Bytes(0)) continue;
       const TensorId id = node.inputs[static_cast<std::size_t>(access.operand)];
-      if (id != kNoTensor) saved[static_cast<std::size_t>(root[static_cast<std::size_t>(id)])] = true;
+      if (id != kNoTensor)
+        saved[static_cast<std::size_t>(root[static_cast<std::size_t>(id)])] = true;
     }
   }
   Bytes bytes;
@@ -156,8 +164,8 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
     step.changed.insert(step.changed.end(), node.inputs.begin() + 3, node.inputs.end());
   }
   if (options.loss == "auto") {
-    step.notes.push_back(fmt::format("loss {} was chosen by the shape of the outputs; see --loss",
-                                     seeds.loss));
+    step.notes.push_back(
+        fmt::format("loss {} was chosen by the shape of the outputs; see --loss", seeds.loss));
   }
   return step;
 }

@@ -80,10 +80,9 @@ void HardSwishGradient(GradientContext& g) {
   NodeWriter& w = g.w();
   const DType type = g.Type();
   const TensorId slope = w.Add(w.Scale(g.X(), 1.0 / 3), w.Scalar(0.5, type));
-  const TensorId inner = w.Node1("Where", {w.Node1("Less", {g.X(), w.Scalar(3, type)}),
-                                           w.Mul(g.dY(), slope), g.dY()});
-  g.Set(0,
-        w.Node1("Where", {w.Node1("Greater", {g.X(), w.Scalar(-3, type)}), inner, Zero(g)}));
+  const TensorId inner =
+      w.Node1("Where", {w.Node1("Less", {g.X(), w.Scalar(3, type)}), w.Mul(g.dY(), slope), g.dY()});
+  g.Set(0, w.Node1("Where", {w.Node1("Greater", {g.X(), w.Scalar(-3, type)}), inner, Zero(g)}));
 }
 
 // scale where x > 0, else y + shift: Elu (alpha), Selu (alpha gamma).
@@ -95,9 +94,7 @@ void ExponentialGradient(GradientContext& g, double scale, double shift) {
                         w.Add(g.Y(), w.Scalar(shift, type))});
   g.Set(0, w.Mul(g.dY(), slope));
 }
-void EluGradient(GradientContext& g) {
-  ExponentialGradient(g, 1, g.forward().Float("alpha", 1));
-}
+void EluGradient(GradientContext& g) { ExponentialGradient(g, 1, g.forward().Float("alpha", 1)); }
 void SeluGradient(GradientContext& g) {
   const double gamma = g.forward().Float("gamma", 1.0507009873554805);
   ExponentialGradient(g, gamma, gamma * g.forward().Float("alpha", 1.6732632423543772));
@@ -108,8 +105,7 @@ void ClipGradient(GradientContext& g) {
   NodeWriter& w = g.w();
   TensorId gradient = g.dY();
   const auto keep = [&](std::string_view comparison, TensorId limit) {
-    gradient =
-        w.Node1("Where", {w.Node1(comparison, {g.X(), limit}), gradient, Zero(g)});
+    gradient = w.Node1("Where", {w.Node1(comparison, {g.X(), limit}), gradient, Zero(g)});
   };
   const OpContext forward = g.forward();
   if (g.since() < 11) {
@@ -129,6 +125,9 @@ void ClipGradient(GradientContext& g) {
 // dx = dy where x > 0, else slope dy; d slope = x dy where x <= 0.
 void PReluGradient(GradientContext& g) {
   NodeWriter& w = g.w();
+  if (g.since() < 7 && g.XShape(1).Elements() != Count(1)) {
+    throw Unresolved("the derivative of PRelu with a slope per channel, version 6, is not written");
+  }
   const TensorId positive = w.Node1("Greater", {g.X(0), Zero(g)});
   if (g.Wants(0)) {
     g.Set(0, w.Node1("Where", {positive, g.dY(), w.Mul(g.dY(), g.X(1))}));
@@ -140,8 +139,8 @@ void PReluGradient(GradientContext& g) {
 void MishGradient(GradientContext& g) {
   NodeWriter& w = g.w();
   const TensorId t = w.Node1("Tanh", {w.Node1("Softplus", {g.X()})});
-  const TensorId slope = w.Mul(w.Mul(g.X(), w.Node1("Sigmoid", {g.X()})),
-                               w.Sub(w.Scalar(1, g.Type()), w.Mul(t, t)));
+  const TensorId slope =
+      w.Mul(w.Mul(g.X(), w.Node1("Sigmoid", {g.X()})), w.Sub(w.Scalar(1, g.Type()), w.Mul(t, t)));
   g.Set(0, w.Mul(g.dY(), w.Add(t, slope)));
 }
 

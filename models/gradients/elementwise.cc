@@ -64,14 +64,10 @@ void IdentityGradient(GradientContext& g) { g.Set(0, g.dY()); }
 void ExpGradient(GradientContext& g) { g.Set(0, g.w().Mul(g.dY(), g.Y())); }
 void LogGradient(GradientContext& g) { g.Set(0, g.w().Div(g.dY(), g.X())); }
 
-void AbsGradient(GradientContext& g) {
-  g.Set(0, g.w().Mul(g.dY(), g.w().Node1("Sign", {g.X()})));
-}
+void AbsGradient(GradientContext& g) { g.Set(0, g.w().Mul(g.dY(), g.w().Node1("Sign", {g.X()}))); }
 
 // 1 / (2 y).
-void SqrtGradient(GradientContext& g) {
-  g.Set(0, g.w().Div(g.w().Scale(g.dY(), 0.5), g.Y()));
-}
+void SqrtGradient(GradientContext& g) { g.Set(0, g.w().Div(g.w().Scale(g.dY(), 0.5), g.Y())); }
 
 // -y^2.
 void ReciprocalGradient(GradientContext& g) {
@@ -79,9 +75,7 @@ void ReciprocalGradient(GradientContext& g) {
   g.Set(0, w.Node1("Neg", {w.Mul(g.dY(), w.Mul(g.Y(), g.Y()))}));
 }
 
-void SinGradient(GradientContext& g) {
-  g.Set(0, g.w().Mul(g.dY(), g.w().Node1("Cos", {g.X()})));
-}
+void SinGradient(GradientContext& g) { g.Set(0, g.w().Mul(g.dY(), g.w().Node1("Cos", {g.X()}))); }
 
 void CosGradient(GradientContext& g) {
   NodeWriter& w = g.w();

@@ -10,9 +10,9 @@
 
 namespace dlcost {
 
-// One node of the forward pass, as the rule of its derivative sees it: which inputs want a gradient,
-// what the gradients of its outputs are, and where to write the nodes that make the one from the
-// other. Shapes and types are copies: writing a node may move the graph's tensors.
+// One node of the forward pass, as the rule of its derivative sees it: which inputs want a
+// gradient, what the gradients of its outputs are, and where to write the nodes that make the one
+// from the other. Shapes and types are copies: writing a node may move the graph's tensors.
 class GradientContext {
  public:
   // `wanted` per input; `outputs` the gradient of each output, kNoTensor where there is none.
@@ -37,9 +37,7 @@ class GradientContext {
 
   bool Wants(std::size_t i) const { return i < wanted_.size() && wanted_[i]; }
   // kNoTensor for an output that nothing depends on.
-  TensorId dY(std::size_t i = 0) const {
-    return i < outputs_.size() ? outputs_[i] : kNoTensor;
-  }
+  TensorId dY(std::size_t i = 0) const { return i < outputs_.size() ? outputs_[i] : kNoTensor; }
 
   // The gradient of input i. Whatever its shape has more than the input by broadcasting is summed.
   void Set(std::size_t i, TensorId gradient);
@@ -60,8 +58,8 @@ struct GradientDef {
   // wherever there is one (Floor, Sign), so nothing flows back.
   void (*write)(GradientContext&) = nullptr;
   std::string_view domain = "";
-  // Whether the rule takes gradients of outputs other than the first, and may do without that of the
-  // first.
+  // Whether the rule takes gradients of outputs other than the first, and may do without that of
+  // the first.
   bool any_output = false;
 };
 

@@ -39,8 +39,7 @@ void SplitGradient(GradientContext& g) {
   std::vector<TensorId> parts;
   for (std::size_t i = 0; i < g.node().outputs.size(); ++i) {
     if (g.Y(i) == kNoTensor) throw Unresolved("a part of the split is left out");
-    parts.push_back(g.dY(i) != kNoTensor ? g.dY(i)
-                                         : g.w().Zeros(g.w().TypeOf(g.X()), g.YShape(i)));
+    parts.push_back(g.dY(i) != kNoTensor ? g.dY(i) : g.w().Zeros(g.w().TypeOf(g.X()), g.YShape(i)));
   }
   const std::int64_t axis = g.forward().Int("axis", 0);
   g.Set(0, g.w().Node1("Concat", std::move(parts), {IntAttribute("axis", axis)}));
@@ -61,8 +60,8 @@ void SliceGradient(GradientContext& g) {
   std::vector<std::int64_t> steps(starts.size(), 1);
   if (inputs && g.HasInput(4)) steps = forward.InputInts(4);
   if (std::any_of(steps.begin(), steps.end(), [](std::int64_t step) { return step != 1; })) {
-    g.Set(0, w.Contrib("SliceGrad", {g.dY(), w.Ints(x.dims()), g.X(1), g.X(2),
-                                     w.Ints(axes), w.Ints(steps)}));
+    g.Set(0, w.Contrib("SliceGrad",
+                       {g.dY(), w.Ints(x.dims()), g.X(1), g.X(2), w.Ints(axes), w.Ints(steps)}));
     return;
   }
   std::vector<std::int64_t> pads(2 * x.rank(), 0);
@@ -97,9 +96,8 @@ void PadGradient(GradientContext& g) {
     axes.push_back(static_cast<std::int64_t>(axis));
   }
   NodeWriter& w = g.w();
-  g.Set(0, axes.empty()
-               ? g.dY()
-               : w.Node1("Slice", {g.dY(), w.Ints(starts), w.Ints(ends), w.Ints(axes)}));
+  g.Set(0, axes.empty() ? g.dY()
+                        : w.Node1("Slice", {g.dY(), w.Ints(starts), w.Ints(ends), w.Ints(axes)}));
 }
 
 // [r0 d0, r1 d1] as [r0, d0, r1, d1], summed over the repeats.

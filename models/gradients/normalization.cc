@@ -24,18 +24,16 @@ void RmsNormGradient(GradientContext& g) {
   const TensorId inverse = g.Saved(1);
   SetAll(g, g.w().Nodes("SimplifiedLayerNormalizationGrad", "com.microsoft",
                         {g.dY(), g.X(0), g.X(1), inverse},
-                        {IntAttribute("axis", g.forward().Int("axis", -1))},
-                        g.Wants(1) ? 2 : 1));
+                        {IntAttribute("axis", g.forward().Int("axis", -1))}, g.Wants(1) ? 2 : 1));
 }
 
 // In training (BatchNormInternal): outputs 3 and 4 are the statistics of the batch.
 void BatchNormGradient(GradientContext& g) {
   const TensorId mean = g.Saved(3), inverse = g.Saved(4);
   const std::size_t outputs = g.Wants(2) ? 3 : g.Wants(1) ? 2 : 1;
-  SetAll(g,
-         g.w().Nodes("BatchNormalizationGrad", "com.microsoft",
-                     {g.dY(), g.X(0), g.X(1), mean, inverse},
-                     {RealAttribute("epsilon", g.forward().Float("epsilon", 1e-5))}, outputs));
+  SetAll(g, g.w().Nodes("BatchNormalizationGrad", "com.microsoft",
+                        {g.dY(), g.X(0), g.X(1), mean, inverse},
+                        {RealAttribute("epsilon", g.forward().Float("epsilon", 1e-5))}, outputs));
 }
 
 // Groups of an [N, C, d...] tensor, each with its own statistics, which are computed again. With
@@ -56,7 +54,8 @@ void GroupedGradient(GradientContext& g, std::int64_t groups) {
   const TensorId inverse =
       w.Node1("Reciprocal", {w.Node1("Sqrt", {w.Add(variance, w.Scalar(epsilon, type))})});
   const TensorId h = w.Mul(centred, inverse);
-  // One number per channel (or, in version 18, per group) beside the data: axes [N, channels, rest].
+  // One number per channel (or, in version 18, per group) beside the data: axes [N, channels,
+  // rest].
   const std::int64_t channels = scale[0];
   const Count rest = Count(shape[0]) * channels > Count(0)
                          ? shape.Elements() / (Count(shape[0]) * channels)
@@ -64,8 +63,7 @@ void GroupedGradient(GradientContext& g, std::int64_t groups) {
   const Shape by_channel = {shape[0], channels, rest.value()};
   const TensorId dy = w.Reshape(g.dY(), by_channel);
   if (g.Wants(0)) {
-    const TensorId e =
-        w.Reshape(w.Mul(dy, w.Reshape(g.X(1), {channels, 1})), folded);
+    const TensorId e = w.Reshape(w.Mul(dy, w.Reshape(g.X(1), {channels, 1})), folded);
     const TensorId inner = w.Sub(w.Sub(e, mean(e)), w.Mul(h, mean(w.Mul(e, h))));
     g.Set(0, w.Reshape(w.Mul(inner, inverse), shape));
   }
@@ -89,7 +87,10 @@ void SkipLayerNormGradient(GradientContext& g) {
       g.w().Nodes("LayerNormalizationGrad", "com.microsoft",
                   {g.dY() == kNoTensor ? g.w().Zeros(g.Type(), g.XShape()) : g.dY(), sum, g.X(2),
                    mean, inverse},
-                  {IntAttribute("axis", -1)}, shifts ? 3 : g.Wants(2) ? 2 : 1);
+                  {IntAttribute("axis", -1)},
+                  shifts       ? 3
+                  : g.Wants(2) ? 2
+                               : 1);
   TensorId data = gradients[0];
   if (g.dY(3) != kNoTensor) data = g.w().Add(data, g.dY(3));
   for (const std::size_t i : {0U, 1U, 4U}) {

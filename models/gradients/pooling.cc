@@ -32,8 +32,8 @@ void MaxPoolGradient(GradientContext& g) {
 void AveragePoolGradient(GradientContext& g) {
   const Shape shape = g.XShape();
   const OpContext forward = g.forward();
-  g.Set(0, g.w().Contrib("AveragePoolGrad", {g.dY()},
-                         WindowAttributes(WindowOf(forward), forward), &shape));
+  g.Set(0, g.w().Contrib("AveragePoolGrad", {g.dY()}, WindowAttributes(WindowOf(forward), forward),
+                         &shape));
 }
 
 void GlobalAverageGradient(GradientContext& g) {

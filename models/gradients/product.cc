@@ -43,9 +43,8 @@ void MatMulGradient(GradientContext& g) {
     dims.insert(dims.end() - 1, 1);
     y = Shape(dims);
   }
-  const auto [da, db] =
-      OperandGradients(w, w.Reshape(g.X(0), a), false, w.Reshape(g.X(1), b), false,
-                       w.Reshape(g.dY(), y), g.Wants(0), g.Wants(1));
+  const auto [da, db] = OperandGradients(w, w.Reshape(g.X(0), a), false, w.Reshape(g.X(1), b),
+                                         false, w.Reshape(g.dY(), y), g.Wants(0), g.Wants(1));
   if (g.Wants(0)) g.Set(0, w.Reshape(w.SumTo(da, a), g.XShape(0)));
   if (g.Wants(1)) g.Set(1, w.Reshape(w.SumTo(db, b), g.XShape(1)));
 }
@@ -60,9 +59,8 @@ void FusedMatMulGradient(GradientContext& g) {
     throw Unresolved("the derivative of a transposed product of vectors is not written");
   }
   const TensorId dy = w.Scale(g.dY(), forward.Float("alpha", 1));
-  const auto [da, db] =
-      OperandGradients(w, g.X(0), forward.Int("transA", 0) != 0, g.X(1),
-                       forward.Int("transB", 0) != 0, dy, g.Wants(0), g.Wants(1));
+  const auto [da, db] = OperandGradients(w, g.X(0), forward.Int("transA", 0) != 0, g.X(1),
+                                         forward.Int("transB", 0) != 0, dy, g.Wants(0), g.Wants(1));
   if (g.Wants(0)) g.Set(0, da);
   if (g.Wants(1)) g.Set(1, db);
 }

@@ -93,16 +93,15 @@ TensorId NodeWriter::Scalar(double value, DType dtype) {
 }
 
 TensorId NodeWriter::True() {
-  return Constant("true", DType::kBool, {},
-                  std::make_shared<Value>(std::vector<std::int64_t>{1}));
+  return Constant("true", DType::kBool, {}, std::make_shared<Value>(std::vector<std::int64_t>{1}));
 }
 
 TensorId NodeWriter::Zeros(DType dtype, const Shape& shape) {
   return Expand(Scalar(0, dtype), shape);
 }
 
-Node NodeWriter::NewNode(std::string_view op, std::string_view domain,
-                         std::vector<TensorId> inputs, std::vector<Attribute> attributes) {
+Node NodeWriter::NewNode(std::string_view op, std::string_view domain, std::vector<TensorId> inputs,
+                         std::vector<Attribute> attributes) {
   Node node;
   node.name = UniqueName(node_names_, fmt::format("{}/{}", prefix_, op));
   node.op = op;
@@ -210,21 +209,20 @@ TensorId NodeWriter::SumTo(TensorId x, const Shape& shape) {
   return Reshape(ReduceSum(x, axes), shape);
 }
 
-TensorId NodeWriter::Slice(TensorId x, std::int64_t axis, std::int64_t start,
-                           std::int64_t length) {
+TensorId NodeWriter::Slice(TensorId x, std::int64_t axis, std::int64_t start, std::int64_t length) {
   return Node1("Slice", {x, Ints({start}), Ints({start + length}), Ints({axis})});
 }
 
 TensorId NodeWriter::Product(TensorId a, bool transpose_a, TensorId b, bool transpose_b) {
   if (!transpose_a && !transpose_b) return Node1("MatMul", {a, b});
   if (ShapeOf(a).rank() == 2 && ShapeOf(b).rank() == 2) {
-    return Node1("Gemm", {a, b},
-                 {IntAttribute("transA", transpose_a ? 1 : 0),
-                  IntAttribute("transB", transpose_b ? 1 : 0)});
+    return Node1(
+        "Gemm", {a, b},
+        {IntAttribute("transA", transpose_a ? 1 : 0), IntAttribute("transB", transpose_b ? 1 : 0)});
   }
-  return Contrib("FusedMatMul", {a, b},
-                 {IntAttribute("transA", transpose_a ? 1 : 0),
-                  IntAttribute("transB", transpose_b ? 1 : 0)});
+  return Contrib(
+      "FusedMatMul", {a, b},
+      {IntAttribute("transA", transpose_a ? 1 : 0), IntAttribute("transB", transpose_b ? 1 : 0)});
 }
 
 TensorId NodeWriter::ExtraOutput(Node& node, std::size_t output) {

@@ -80,7 +80,9 @@ class NodeWriter {
 
   const std::vector<Node>& written() const { return nodes_; }
   // Takes the nodes from the `first` written one on back.
-  void DropFrom(std::size_t first) { nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(first), nodes_.end()); }
+  void DropFrom(std::size_t first) {
+    nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(first), nodes_.end());
+  }
   template <typename Visit>
   void ForEachWrittenBackwards(Visit visit) {
     for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) visit(*node);

@@ -42,8 +42,8 @@ OpCost CostOptimizer(const OpContext& ctx, std::int64_t states, Updates updates,
     if (!access.is_output) continue;
     const std::int64_t group = access.operand / tensors;
     access.kind = AccessKind::kInPlace;
-    access.memory_of = static_cast<int>(2 + (group == 0 ? 0 : group + 1) * tensors +
-                                        access.operand % tensors);
+    access.memory_of =
+        static_cast<int>(2 + (group == 0 ? 0 : group + 1) * tensors + access.operand % tensors);
   }
   const DType type = ctx.InputType(2);
   if (ctx.Float("norm_coefficient", 0) != 0) {
@@ -101,23 +101,19 @@ OpCost CostMomentum(const OpContext& ctx) {
 }
 
 // dlcost's own, for what ONNX has no operator: laid out alike. Sgd: w -= r g. AdamW: both moments
-// (5 mul, 2 add), the root with epsilon, quotient and update (1 mul, 2 add, 1 sqrt, 1 div), decay of
-// the weight (1 mul). Lion: the sign of a mix of momentum and gradient (2 mul, 1 add, 1 compare),
-// update with decay (2 mul, 1 add), momentum (2 mul, 1 add). Lamb: AdamW's step with decay (1 mul,
-// 1 add) times the ratio of the norms of weight and step (2 mul, 2 add; per tensor 2 sqrt, 1 div).
+// (5 mul, 2 add), the root with epsilon, quotient and update (1 mul, 2 add, 1 sqrt, 1 div), decay
+// of the weight (1 mul). Lion: the sign of a mix of momentum and gradient (2 mul, 1 add, 1
+// compare), update with decay (2 mul, 1 add), momentum (2 mul, 1 add). Lamb: AdamW's step with
+// decay (1 mul, 1 add) times the ratio of the norms of weight and step (2 mul, 2 add; per tensor 2
+// sqrt, 1 div).
 void InferSgd(OpContext& ctx) { InferOptimizer(ctx, 0); }
-OpCost CostSgd(const OpContext& ctx) {
-  return CostOptimizer(ctx, 0, {.mul = 1, .add = 1}, false);
-}
+OpCost CostSgd(const OpContext& ctx) { return CostOptimizer(ctx, 0, {.mul = 1, .add = 1}, false); }
 
-OpCost CostAdamW(const OpContext& ctx) {
-  return CostOptimizer(ctx, 2, {.mul = 7, .add = 4}, true);
-}
+OpCost CostAdamW(const OpContext& ctx) { return CostOptimizer(ctx, 2, {.mul = 7, .add = 4}, true); }
 
 OpCost CostLion(const OpContext& ctx) {
   OpCost cost = CostOptimizer(ctx, 1, {.mul = 6, .add = 3}, false);
-  cost.work.Add(OpClass::kCompare, ctx.InputType(2),
-                std::get<ElementwiseNest>(cost.nest).elements);
+  cost.work.Add(OpClass::kCompare, ctx.InputType(2), std::get<ElementwiseNest>(cost.nest).elements);
   return cost;
 }
 

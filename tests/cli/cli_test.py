@@ -251,6 +251,49 @@ class Devices(unittest.TestCase):
             self.assertEqual(result.stderr.count(b"\n"), 1, result.stderr)
 
 
+class TrainingTest(unittest.TestCase):
+    RESNET = os.path.join(NETWORKS, "resnet50.onnx")
+
+    def test_report_has_phases(self):
+        result = run(self.RESNET, "--batch", "2", "--train", "adamw", "--format", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(result.stdout)
+        self.assertEqual(report["totals"]["macs"], 24299077632)
+        self.assertEqual([p["phase"] for p in report["step"]["phases"]],
+                         ["forward", "loss", "backward for data", "backward for weights",
+                          "optimizer"])
+        for what in ("macs", "flops", "bytes"):
+            self.assertEqual(sum(p[what] for p in report["step"]["phases"]),
+                             report["totals"][what])
+        text = run(self.RESNET, "--batch", "2", "--train", "adamw").stdout.decode()
+        self.assertIn("backward is 1.97 x forward in MACs: /conv1/Conv needs no data gradient",
+                      text)
+
+    def test_file_of_a_step_costs_the_same(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "step.onnx")
+            written = run("train", self.RESNET, "--batch", "2", "--train", "adamw", "-o", path)
+            self.assertEqual(written.returncode, 0, written.stderr)
+            step = json.loads(run(path, "--format", "json").stdout)
+            self.assertEqual(step["totals"]["macs"], 24299077632)
+            self.assertEqual(step["unknown"], [])
+
+    def test_check_trains_like_its_baseline(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "baseline.json")
+            run(ALEXNET, "--train", "sgd", "--format", "json", "-o", path)
+            result = run("check", ALEXNET, "--baseline", path, "--max", "macs=+0%")
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_wrong_options(self):
+        for options, says in ((["--train", "adaw"], "did you mean"), (["--loss", "sum"], "--train"),
+                              (["--train", "sgd", "--freeze", "nothing*"], "no parameter")):
+            result = run(ALEXNET, *options)
+            self.assertEqual(result.returncode, 2, options)
+            self.assertEqual(result.stderr.count(b"\n"), 1)
+            self.assertIn(says, result.stderr.decode())
+
+
 class Measured(unittest.TestCase):
     """compare and fit on the published measurements that the unit tests hold."""
 

@@ -4,7 +4,7 @@ the numbers that the emitted backward graph computes.
 - MACs: every convolution and product that the dispatcher sees in forward and backward, at the
   shapes and groups that they have.
 - Saved bytes: what the nodes of autograd's graph keep, each storage once, parameters left out, and
-  what no derivative reads: running statistics, and inputs of pools, kept for their shapes.
+  what no derivative reads: running statistics, and inputs of pools and means, kept for their shapes.
 - Gradients: within 1e-4 of PyTorch's, relative to the largest.
 
 usage: training_test.py DLCOST WORK_FOLDER
@@ -56,7 +56,7 @@ def step_macs(module, inputs):
 
 def saved_bytes(module, inputs):
     """Of all that the nodes of autograd's graph keep, each storage once, without parameters, running
-    statistics, and inputs of pools, whose derivatives only ask for their shape."""
+    statistics, and inputs of pools and means, whose derivatives only ask for their shape."""
     own = {t.storage().data_ptr() for t in [*module.parameters(), *module.buffers()]}
     sizes, seen, alive = {}, set(), []
     open_nodes = [module(*inputs).sum().grad_fn]
@@ -69,7 +69,8 @@ def saved_bytes(module, inputs):
         for name in dir(node):
             if not name.startswith("_saved_"):
                 continue
-            if "Pool" in node.name() and name in ("_saved_self", "_saved_input"):
+            shape_only = "Pool" in node.name() or "Mean" in node.name()
+            if shape_only and name in ("_saved_self", "_saved_input"):
                 continue
             saved = getattr(node, name)
             for tensor in saved if isinstance(saved, (list, tuple)) else [saved]:

@@ -1,0 +1,202 @@
+#include "estimator/training/step.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "estimator/core/error.h"
+#include "estimator/plan/kernel.h"
+#include "models/gradients/gradient.h"
+#include "models/networks/networks.h"
+#include "models/operators/registry.h"
+#include "tests/infer/small_model.h"
+
+namespace dlcost {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+InferredModel StepOf(InferredModel forward, const TrainOptions& options) {
+  return InferStep(BuildStep(forward, options), forward, {});
+}
+
+std::map<std::string, std::int64_t> MacsByPhase(const InferredModel& step) {
+  std::map<std::string, std::int64_t> macs;
+  for (const CountedNode& counted : step.nodes) {
+    macs[std::string(Name(counted.node->phase))] += counted.cost.work.macs().value();
+  }
+  return macs;
+}
+
+const CountedNode* Find(const InferredModel& step, const std::string& op) {
+  for (const CountedNode& counted : step.nodes) {
+    if (counted.node->op == op) return &counted;
+  }
+  return nullptr;
+}
+
+// PyTorch 2.1, torch.utils.flop_counter, at batch 2: forward 8,178,368,512, with backward
+// 24,299,077,632. The difference to three times forward is the first convolution's data gradient:
+// 2 * 64 * 112 * 112 * 3 * 49.
+TEST(Step, MultipliesAsPyTorchDoes) {
+  Model model = ReadModelFromBytes(BuildNetwork("resnet50", {}), "resnet50");
+  InferOptions options;
+  options.bindings.batch = 2;
+  const InferredModel forward = Infer(std::move(model), options);
+  const InferredModel step = InferStep(BuildStep(forward, {.optimizer = "sgd"}), forward, options);
+  const std::int64_t first = std::int64_t{2} * 64 * 112 * 112 * 3 * 49;
+  std::map<std::string, std::int64_t> macs = MacsByPhase(step);
+  EXPECT_EQ(macs["forward"], 8178368512);
+  EXPECT_EQ(macs["backward for weights"], 8178368512);
+  EXPECT_EQ(macs["backward for data"], 8178368512 - first);
+  EXPECT_EQ(3 * 8178368512 - first, 24299077632);
+  ASSERT_EQ(step.step->without_data_gradient.size(), 1U);
+  EXPECT_EQ(step.step->without_data_gradient[0].node, "/conv1/Conv");
+  EXPECT_EQ(step.step->without_data_gradient[0].macs, Macs(first));
+}
+
+SmallModel TwoLayers() {
+  return SmallModel()
+      .Input("x", {4, 8})
+      .Weight("a", {8, 16})
+      .Weight("b", {16, 2})
+      .Node("MatMul", {"x", "a"}, {"h"})
+      .Node("Relu", {"h"}, {"r"})
+      .Node("MatMul", {"r", "b"}, {"y"})
+      .Output("y");
+}
+
+TEST(Step, KeepsWhatDerivativesRead) {
+  const InferredModel step = StepOf(TwoLayers().Infer(), {.optimizer = "adam", .loss = "none"});
+  // x for a, r for b and for the Relu.
+  EXPECT_EQ(step.step->saved_bytes, Bytes(4 * (4 * 8 + 4 * 16)));
+  EXPECT_EQ(step.step->trained, Count(8 * 16 + 16 * 2));
+  EXPECT_EQ(step.step->gradient_bytes, Bytes(4 * 160));
+  EXPECT_EQ(step.step->state_bytes, Bytes(2 * 4 * 160));
+  const CountedNode* adam = Find(step, "Adam");
+  ASSERT_NE(adam, nullptr);
+  // Weights, gradients, two states; rate and count. All but the gradients and the latter written.
+  EXPECT_EQ(adam->cost.BytesRead(), Bytes(4 * 4 * 160 + 4 + 8));
+  EXPECT_EQ(adam->cost.BytesWritten(), Bytes(3 * 4 * 160));
+}
+
+TEST(Step, TrainsNothingThatIsFrozen) {
+  const InferredModel step =
+      StepOf(TwoLayers().Infer(), {.optimizer = "sgd", .loss = "none", .frozen = {"a"}});
+  std::map<std::string, std::int64_t> macs = MacsByPhase(step);
+  EXPECT_EQ(macs["backward for data"], 0);
+  EXPECT_EQ(macs["backward for weights"], 4 * 16 * 2);
+  EXPECT_EQ(step.step->trained, Count(32));
+  EXPECT_THROW(StepOf(TwoLayers().Infer(), {.optimizer = "sgd", .frozen = {"c*"}}), Error);
+}
+
+TEST(Step, AddsGradientsOfAValueThatIsUsedTwice) {
+  const InferredModel step = StepOf(SmallModel()
+                                        .Input("x", {4, 8})
+                                        .Weight("a", {8, 8})
+                                        .Node("MatMul", {"x", "a"}, {"h"})
+                                        .Node("MatMul", {"h", "a"}, {"g"})
+                                        .Node("Mul", {"g", "h"}, {"y"})
+                                        .Output("y")
+                                        .Infer(),
+                                    {.optimizer = "none", .loss = "none"});
+  // Of h, read by a product and by Mul; of a, read by two products.
+  std::int64_t additions = 0;
+  for (const CountedNode& counted : step.nodes) {
+    if (counted.node->op == "Add" && counted.node->phase != Phase::kForward) ++additions;
+  }
+  EXPECT_EQ(additions, 2);
+  const std::int64_t product = 4 * 8 * 8;
+  EXPECT_THAT(MacsByPhase(step),
+              ElementsAre(Pair("backward for data", product),
+                          Pair("backward for weights", 2 * product), Pair("forward", 2 * product)));
+}
+
+// 9 outputs of 4 channels from 2 x 3 x 3; 9 of 3 from 4.
+TEST(Step, ConvolutionsHaveAProductForDataAndOneForWeights) {
+  SmallModel model;
+  model.Input("x", {1, 2, 6, 6}).Weight("a", {4, 2, 3, 3}).Weight("b", {3, 4, 1, 1});
+  onnx::NodeProto& conv = model.AddNode("Conv", {"x", "a"}, {"h"});
+  SetInts(conv, "strides", {2, 2});
+  SetInts(conv, "pads", {1, 1, 1, 1});
+  model.Node("Conv", {"h", "b"}, {"y"}).Output("y");
+  const InferredModel step = StepOf(model.Infer(), {.optimizer = "sgd", .loss = "sum"});
+  EXPECT_THAT(MacsByPhase(step), ElementsAre(Pair("backward for data", 9 * 3 * 4),
+                                             Pair("backward for weights", 9 * 4 * 18 + 9 * 3 * 4),
+                                             Pair("forward", 9 * 4 * 18 + 9 * 3 * 4),
+                                             Pair("loss", 0), Pair("optimizer", 0)));
+  const CountedNode* weights = Find(step, "ConvGrad");
+  ASSERT_NE(weights, nullptr);
+  // dy and x, not the weight.
+  EXPECT_EQ(weights->cost.BytesRead(), Bytes(4 * (3 * 9 + 4 * 9)));
+}
+
+TEST(Step, NamesWhatHasNoDerivative) {
+  SmallModel model;
+  model.Input("x", {1, 2, 4, 4}).Weight("a", {3, 2, 1, 1}).Weight("b", {2, 3, 1, 1});
+  model.Node("Conv", {"x", "a"}, {"h"});
+  SetInt(model.AddNode("LRN", {"h"}, {"g"}), "size", 3);
+  model.Node("Conv", {"g", "b"}, {"y"}).Output("y");
+  const InferredModel step = StepOf(model.Infer(), {.optimizer = "sgd", .loss = "none"});
+  const CountedNode* unknown = Find(step, "Gradient");
+  ASSERT_NE(unknown, nullptr);
+  EXPECT_EQ(unknown->status, NodeStatus::kBounded);
+  EXPECT_EQ(unknown->why, "the derivative of LRN is not written");
+  // What is before it still gets its gradient.
+  EXPECT_EQ(step.step->trained, Count(12));
+  EXPECT_EQ(MacsByPhase(step)["backward for weights"], 2 * 16 * 6);
+}
+
+TEST(Step, NormalizationsTakeStatisticsOfTheBatch) {
+  SmallModel model;
+  model.Input("x", {2, 3, 4, 4}).Weight("w", {5, 3, 1, 1});
+  for (const char* name : {"scale", "shift", "mean", "var"}) model.Weight(name, {5});
+  model.Node("Conv", {"x", "w"}, {"h"})
+      .Node("BatchNormalization", {"h", "scale", "shift", "mean", "var"}, {"y"})
+      .Output("y");
+  const InferredModel step = StepOf(model.Infer(), {.optimizer = "sgd", .loss = "none"});
+  // Running statistics are not trained.
+  EXPECT_EQ(step.step->trained, Count(5 * 3 + 5 + 5));
+  // x for the convolution, h and the statistics of the batch for the normalization.
+  EXPECT_EQ(step.step->saved_bytes, Bytes(4 * (2 * 3 * 16 + 2 * 5 * 16 + 2 * 5)));
+  // A kernel of its own: it reads what the convolution wrote.
+  bool alone = false;
+  ForEachKernel(step, {}, [&](const Kernel& kernel) {
+    if (step.nodes[kernel.main].node->op != "BatchNormInternal") return;
+    alone = kernel.nodes.size() == 1;
+    EXPECT_EQ(kernel.bytes_read, Bytes(4 * (2 * 5 * 16 + 4 * 5)));
+  });
+  EXPECT_TRUE(alone);
+}
+
+// What an exporter writes for a network in training mode is not folded into the convolution.
+TEST(TrainingModeExport, KeepsItsNormalization) {
+  SmallModel model;
+  model.Input("x", {2, 3, 4, 4}).Weight("w", {5, 3, 1, 1});
+  for (const char* name : {"scale", "shift", "mean", "var"}) model.Weight(name, {5});
+  model.Node("Conv", {"x", "w"}, {"h"});
+  onnx::NodeProto& norm =
+      model.AddNode("BatchNormalization", {"h", "scale", "shift", "mean", "var"}, {"y", "m", "v"});
+  SetInt(norm, "training_mode", 1);
+  const InferredModel inferred = model.Output("y").Output("m").Output("v").Infer();
+  std::vector<std::size_t> sizes;
+  ForEachKernel(inferred, {}, [&](const Kernel& kernel) { sizes.push_back(kernel.nodes.size()); });
+  EXPECT_THAT(sizes, ElementsAre(1, 1));
+}
+
+TEST(Step, RulesAreOfOperatorsThatExist) {
+  std::size_t rules = 0;
+  for (const auto& family : GradientFamilies()) {
+    for (const GradientDef& def : family) {
+      EXPECT_NE(FindOperator(def.domain, def.name), nullptr) << def.name;
+      ++rules;
+    }
+  }
+  EXPECT_GT(rules, 80U);
+}
+
+}  // namespace
+}  // namespace dlcost
