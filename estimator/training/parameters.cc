@@ -6,6 +6,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
+#include "models/operators/registry.h"
 
 namespace dlcost {
 namespace {
@@ -37,6 +38,23 @@ std::vector<TensorId> Statistics(const Graph& graph) {
   return ids;
 }
 
+// Single numbers that arithmetic alone reads: factors and offsets of a formula.
+std::vector<bool> FactorsOf(const Graph& graph) {
+  std::vector<bool> factor(graph.tensors.size(), false);
+  for (std::size_t t = 0; t < factor.size(); ++t) {
+    const auto& shape = graph.tensors[t].type.shape;
+    factor[t] = shape && shape->Elements() == Count(1);
+  }
+  for (const Node& node : graph.nodes) {
+    const OpDef* def = FindOperator(node.domain, node.op);
+    const bool arithmetic = def != nullptr && def->role == FusionRole::kElementwise &&
+                            node.op != "PRelu" && node.op != "BatchNormalization";
+    if (arithmetic) continue;
+    ForEachRead(node, [&](TensorId id) { factor[static_cast<std::size_t>(id)] = false; });
+  }
+  return factor;
+}
+
 }  // namespace
 
 std::vector<TensorId> TakeParameters(Graph& graph, const std::vector<std::string>& frozen) {
@@ -52,13 +70,14 @@ std::vector<TensorId> TakeParameters(Graph& graph, const std::vector<std::string
     return true;
   });
   const std::vector<TensorId> statistics = Statistics(graph);
+  const std::vector<bool> factors = FactorsOf(graph);
   std::vector<bool> used(frozen.size(), false);
   std::vector<TensorId> parameters;
   std::vector<std::string> names;
   for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
     const Tensor& tensor = graph.tensors[t];
     const auto id = static_cast<TensorId>(t);
-    if (!tensor.is_initializer || !IsTrainable(tensor) ||
+    if (!tensor.is_initializer || !IsTrainable(tensor) || factors[t] ||
         std::binary_search(statistics.begin(), statistics.end(), id)) {
       continue;
     }

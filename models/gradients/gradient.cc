@@ -34,9 +34,9 @@ void GradientContext::Set(std::size_t i, TensorId gradient) {
 
 std::span<const std::span<const GradientDef>> GradientFamilies() {
   static const std::array kFamilies = {
-      ConvolutionGradients(), ProductGradients(),       ElementwiseGradients(),
-      ActivationGradients(),  NormalizationGradients(), PoolingGradients(),
-      ReductionGradients(),   MovementGradients(),      LossGradients()};
+      ConvolutionGradients(),   ProductGradients(),   ElementwiseGradients(), ActivationGradients(),
+      NormalizationGradients(), PoolingGradients(),   ReductionGradients(),   MovementGradients(),
+      LossGradients(),          RecurrentGradients(), AttentionGradients()};
   return kFamilies;
 }
 

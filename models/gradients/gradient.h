@@ -31,6 +31,12 @@ class GradientContext {
   TensorId Y(std::size_t i = 0) const { return node_.outputs[i]; }
   // Output i of the forward node, which it gets where it has none.
   TensorId Saved(std::size_t i) { return writer_.ExtraOutput(node_, i); }
+  // Makes the forward node one that does the same and has the further outputs of training.
+  void Rename(std::string_view op, std::string_view domain) {
+    node_.op = op;
+    node_.domain = domain;
+    node_.opset = 1;
+  }
   Shape XShape(std::size_t i = 0) const { return writer_.ShapeOf(X(i)); }
   Shape YShape(std::size_t i = 0) const { return writer_.ShapeOf(Y(i)); }
   DType Type() const { return writer_.TypeOf(X(0)); }
@@ -79,5 +85,6 @@ std::span<const GradientDef> ReductionGradients();
 std::span<const GradientDef> MovementGradients();
 std::span<const GradientDef> LossGradients();
 std::span<const GradientDef> RecurrentGradients();
+std::span<const GradientDef> AttentionGradients();
 
 }  // namespace dlcost

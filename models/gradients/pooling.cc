@@ -48,10 +48,35 @@ void GlobalMaxGradient(GradientContext& g) {
   g.Set(0, w.Node1("Where", {w.Node1("Equal", {g.X(), g.Y()}), g.dY(), w.Scalar(0, g.Type())}));
 }
 
+// Resize, and Upsample before it.
+void ResizeGradient(GradientContext& g) {
+  const OpContext forward = g.forward();
+  if (forward.Int("antialias", 0) != 0) {
+    throw Unresolved("the derivative of resizing with a filter against aliasing is not written");
+  }
+  const Shape x = g.XShape(), y = g.YShape();
+  std::int64_t axes = 0;
+  for (std::size_t axis = 0; axis < x.rank(); ++axis) axes += x[axis] != y[axis] ? 1 : 0;
+  if (axes == 0) {
+    g.Set(0, g.dY());
+    return;
+  }
+  std::vector<Attribute> attributes = {TextAttribute("mode", forward.String("mode", "nearest")),
+                                       IntAttribute("resized_axes", axes)};
+  if (forward.HasAttribute("coordinate_transformation_mode")) {
+    attributes.push_back(
+        TextAttribute("coordinate_transformation_mode",
+                      forward.String("coordinate_transformation_mode", "half_pixel")));
+  }
+  g.Set(0, g.w().Contrib("ResizeGrad", {g.dY()}, std::move(attributes), &x));
+}
+
 constexpr GradientDef kRules[] = {{"MaxPool", MaxPoolGradient},
                                   {"AveragePool", AveragePoolGradient},
                                   {"GlobalAveragePool", GlobalAverageGradient},
-                                  {"GlobalMaxPool", GlobalMaxGradient}};
+                                  {"GlobalMaxPool", GlobalMaxGradient},
+                                  {"Resize", ResizeGradient},
+                                  {"Upsample", ResizeGradient}};
 
 }  // namespace
 

@@ -136,14 +136,31 @@ std::vector<TensorId> NodeWriter::Nodes(std::string_view op, std::string_view do
   return nodes_.back().outputs;
 }
 
-TensorId NodeWriter::ContribOutput(std::string_view op, std::vector<TensorId> inputs,
-                                   std::vector<Attribute> attributes, std::size_t only) {
-  Node node = NewNode(op, "com.microsoft", std::move(inputs), std::move(attributes));
-  node.outputs.assign(only, kNoTensor);
-  node.outputs.push_back(AddTensor(node.name));
+std::vector<TensorId> NodeWriter::NodeWith(std::string_view op, std::string_view domain,
+                                           std::vector<TensorId> inputs,
+                                           std::vector<Attribute> attributes,
+                                           const std::vector<bool>& present) {
+  Node node = NewNode(op, domain, std::move(inputs), std::move(attributes));
+  for (std::size_t i = 0; i < present.size(); ++i) {
+    node.outputs.push_back(present[i] ? AddTensor(fmt::format("{}:{}", node.name, i)) : kNoTensor);
+  }
+  std::vector<TensorId> outputs = node.outputs;
+  // What is left out at the end is not there.
+  const auto trim = [](std::vector<TensorId>& ids) {
+    while (!ids.empty() && ids.back() == kNoTensor) ids.pop_back();
+  };
+  trim(node.inputs);
+  trim(node.outputs);
   Infer(node);
   nodes_.push_back(std::move(node));
-  return nodes_.back().outputs[only];
+  return outputs;
+}
+
+TensorId NodeWriter::ContribOutput(std::string_view op, std::vector<TensorId> inputs,
+                                   std::vector<Attribute> attributes, std::size_t only) {
+  std::vector<bool> present(only + 1, false);
+  present[only] = true;
+  return NodeWith(op, "com.microsoft", std::move(inputs), std::move(attributes), present)[only];
 }
 
 void NodeWriter::Infer(const Node& node) {

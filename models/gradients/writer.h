@@ -48,6 +48,10 @@ class NodeWriter {
   // One node of ONNX Runtime's domain that has its output `only` alone.
   TensorId ContribOutput(std::string_view op, std::vector<TensorId> inputs,
                          std::vector<Attribute> attributes, std::size_t only);
+  // One node with the outputs that `present` says; kNoTensor for the others.
+  std::vector<TensorId> NodeWith(std::string_view op, std::string_view domain,
+                                 std::vector<TensorId> inputs, std::vector<Attribute> attributes,
+                                 const std::vector<bool>& present);
   TensorId Node1(std::string_view op, std::vector<TensorId> inputs,
                  std::vector<Attribute> attributes = {});
   // The same of ONNX Runtime's domain.

@@ -50,6 +50,23 @@ OpCost CostAveragePoolGrad(const OpContext& ctx) {
   return cost;
 }
 
+// Every element of dY goes back to the elements that it was a weighted mean of: nearest 1 addition,
+// else 1 multiplication and 1 addition for each, 2 (linear) or 4 (cubic) along every axis that was
+// resized: attribute resized_axes says how many.
+OpCost CostResizeGrad(const OpContext& ctx) {
+  OpCost cost = StreamAll(ctx);
+  const Count elements = ctx.InputShape(0).Elements();
+  const std::string mode = ctx.String("mode", "nearest");
+  Count taps = 1;
+  for (std::int64_t axis = 0; axis < ctx.Int("resized_axes", 2); ++axis) {
+    taps *= mode == "nearest" ? 1 : mode == "cubic" ? 4 : 2;
+  }
+  if (mode != "nearest") cost.work.Add(OpClass::kMul, ctx.InputType(0), elements * taps);
+  cost.work.Add(OpClass::kAdd, ctx.InputType(0), elements * taps);
+  cost.nest = ElementwiseNest{elements};
+  return cost;
+}
+
 // Inputs: buffer, values, whether to overwrite. Outputs: done, the buffer.
 void InferAccumulate(OpContext& ctx) {
   ctx.SetOutput(0, DType::kBool, {1});
@@ -92,6 +109,13 @@ constexpr OpCase kAveragePoolCases[] = {{.what = "dX as declared; here left out"
                                          .flops = 4 + 16,
                                          .bytes_read = 16}};
 
+constexpr OpCase kResizeCases[] = {{.what = "linear along two axes; dX as declared, here left out",
+                                    .attributes = "mode='linear'",
+                                    .inputs = "f32[1,1,4,4]",
+                                    .outputs = "_",
+                                    .flops = 16 * 8,
+                                    .bytes_read = 64}};
+
 constexpr ContribOps kMake{FusionRole::kMovement};
 
 constexpr std::string_view kScatter = "1 add per element of dY";
@@ -104,6 +128,8 @@ constexpr OpDef kOps[] = {
     kMake("MaxPoolGrad", kScatter, InferPoolGrad, CostMaxPoolGrad, kMaxPoolCases),
     kMake("AveragePoolGrad", "1 div, prod(kernel) adds per element of dY", InferPoolGrad,
           CostAveragePoolGrad, kAveragePoolCases),
+    kMake("ResizeGrad", "linear: 2^axes mul and add per element of dY; nearest: 1 add",
+          InferPoolGrad, CostResizeGrad, kResizeCases),
     kMake(
         "InPlaceAccumulatorV2", "1 add per element", InferAccumulate,
         [](const OpContext& ctx) { return CostScatter(ctx, 1); }, kAccumulateCases,

@@ -182,6 +182,18 @@ OpCost CostRnn(const OpContext& ctx) { return CostRecurrent(ctx, kRnn); }
 OpCost CostGru(const OpContext& ctx) { return CostRecurrent(ctx, kGru); }
 OpCost CostLstm(const OpContext& ctx) { return CostRecurrent(ctx, kLstm); }
 
+// In training the gates after their activations leave the layer, the cell states with them, and of
+// a GRU the recurrent part of the last gate before its reset.
+void InferTraining(OpContext& ctx, const Cell& cell, int gates) {
+  InferRecurrent(ctx, cell);
+  const Extents e = ExtentsOf(ctx, cell);
+  const DType type = ctx.InputType(0);
+  ctx.SetOutput(gates, type, {e.steps, e.directions, e.batch, (Count(4) * e.hidden).value()});
+  if (gates == 4) ctx.SetOutput(3, type, {e.steps, e.directions, e.batch, e.hidden});
+}
+void InferLstmTraining(OpContext& ctx) { InferTraining(ctx, kLstm, 4); }
+void InferGruTraining(OpContext& ctx) { InferTraining(ctx, kGru, 2); }
+
 void InferQuantizedLstm(OpContext& ctx) { InferRecurrent(ctx, kQuantizedLstm); }
 
 // Besides, every input and every hidden value is quantized once per direction (2 comparisons, 1
@@ -272,6 +284,28 @@ constexpr OpCase kLstmCases[] = {
      .bytes_written = 280},
 };
 
+constexpr OpCase kLstmTrainingCases[] = {
+    {.what = "with bias: cell states and gates are written",
+     .attributes = "hidden_size=5",
+     .inputs = "f32[7,2,3] w:f32[1,20,3] w:f32[1,20,5] w:f32[1,40]",
+     .outputs = "f32[7,1,2,5] f32[1,2,5] f32[1,2,5] f32[7,1,2,5] f32[7,1,2,20]",
+     .macs = 2240,
+     .flops = 4480 + 70 * (4 + 6 + 4),
+     .bytes_read = 4 * (42 + 60 + 100 + 40),
+     .bytes_written = 4 * (70 + 10 + 10 + 70 + 280)},
+};
+
+constexpr OpCase kGruTrainingCases[] = {
+    {.what = "without bias: gates are written",
+     .attributes = "hidden_size=5 linear_before_reset=1",
+     .inputs = "f32[7,2,3] w:f32[1,15,3] w:f32[1,15,5]",
+     .outputs = "f32[7,1,2,5] f32[1,2,5] f32[7,1,2,20]",
+     .macs = 1680,
+     .flops = 3360 + 70 * (4 + 6),
+     .bytes_read = 4 * (42 + 45 + 75),
+     .bytes_written = 4 * (70 + 10 + 280)},
+};
+
 // 14 steps of samples: 8 values quantized at 3 FLOPs, 40 products scaled; the LSTM of 70 unit
 // steps.
 constexpr OpCase kQuantizedLstmCases[] = {
@@ -304,6 +338,18 @@ constexpr OpDef kOps[] = {
      .infer = InferLstm,
      .cost = CostLstm,
      .cases = kLstmCases},
+    {.name = "LSTMTraining",
+     .domain = "com.microsoft",
+     .formula = "as LSTM; writes cell states and gates",
+     .infer = InferLstmTraining,
+     .cost = CostLstm,
+     .cases = kLstmTrainingCases},
+    {.name = "GRUTraining",
+     .domain = "com.microsoft",
+     .formula = "as GRU with linear_before_reset; writes gates",
+     .infer = InferGruTraining,
+     .cost = CostGru,
+     .cases = kGruTrainingCases},
     {.name = "DynamicQuantizeLSTM",
      .domain = "com.microsoft",
      .formula = "MACs as LSTM, in u8; inputs quantized, products rescaled",

@@ -1,7 +1,8 @@
 #pragma once
 
-#include "models/operators/op_context.h"
-#include "models/operators/work.h"
+#include <span>
+
+#include "models/operators/op_def.h"
 
 namespace dlcost {
 
@@ -9,5 +10,8 @@ namespace dlcost {
 // activations by attribute `activations`, biases (input 3), peepholes (input 7), clip,
 // input_forget.
 Work LstmCellWork(const OpContext& ctx, std::int64_t direction, Count units);
+
+// The definitions of the gradients of recurrent layers.
+std::span<const OpDef> RecurrentGradientOps();
 
 }  // namespace dlcost

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "models/operators/families.h"
+#include "models/operators/recurrent.h"
 
 namespace dlcost {
 namespace {
@@ -43,6 +44,7 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       LinearAttentionOps(),
       QuantizationOps(),
       TrainingOps(),
+      RecurrentGradientOps(),
       // Tensors.
       ElementwiseUnaryOps(),
       ElementwiseBinaryOps(),

@@ -1,6 +1,8 @@
 """Small networks, each of which trains by way of some derivatives."""
 
+import onnx
 import torch
+from onnx import TensorProto, helper
 from torch import nn
 
 
@@ -65,6 +67,17 @@ class Embedded(nn.Module):
         return torch.log_softmax(self.linear(self.table(ids)), -1)[:, 1:, :3]
 
 
+class Recurrent(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.linear = nn.Linear(4, 3)
+        self.layer = layer
+
+    def forward(self, x):
+        y, _ = self.layer(self.linear(x))
+        return y * y
+
+
 class Mixed(nn.Module):
     """Convolutions with stride, groups, dilation and padding, transposed, and pools."""
 
@@ -116,6 +129,9 @@ FUNCTIONS = {
     "triangle": lambda x: torch.tril(x @ x.t()) ** 2,
     "group_norm": lambda x: nn.functional.group_norm(x.view(2, 4, 3), 2) ** 3,
     "instance_norm": lambda x: nn.functional.instance_norm(x.view(2, 2, 6)) ** 3,
+    "nearest": lambda x: nn.functional.interpolate(x.view(1, 2, 3, 4), scale_factor=2) ** 2,
+    "bilinear": lambda x: nn.functional.interpolate(x.view(1, 2, 3, 4), (5, 7),
+                                                    mode="bilinear") ** 2,
     "pixel_shuffle": lambda x: nn.functional.pixel_shuffle(x.view(1, 4, 2, 3), 2) ** 2,
 }
 
@@ -136,3 +152,52 @@ def small():
         torch.rand(1, 2, 5, 5, 5),)
     yield "signal", nn.Sequential(nn.Conv1d(2, 4, 3, stride=2), nn.GELU(), nn.AvgPool1d(2)), (
         torch.rand(2, 2, 12),)
+    sequence = torch.rand(6, 2, 4)
+    yield "lstm", Recurrent(nn.LSTM(3, 5)), (sequence,)
+    yield "lstm_both_ways", Recurrent(nn.LSTM(3, 5, 2, bidirectional=True)), (sequence,)
+    yield "gru", Recurrent(nn.GRU(3, 5, bidirectional=True)), (sequence,)
+    yield "rnn", Recurrent(nn.RNN(3, 5, bidirectional=True)), (sequence,)
+
+
+def _heads(x):
+    return x.view(2, 5, 2, 4).transpose(1, 2)
+
+
+def _attend(q, k, v, causal):
+    scores = _heads(q) @ _heads(k).transpose(-1, -2) * 0.5
+    if causal:
+        scores = scores.masked_fill(torch.ones(5, 5).triu(1).bool(), float("-inf"))
+    return (torch.softmax(scores, -1) @ _heads(v)).transpose(1, 2).reshape(2, 5, 8)
+
+
+def _model(nodes, weights, opset=23):
+    graph = helper.make_graph(
+        nodes, "fused", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 5, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [onnx.numpy_helper.from_array(value.numpy(), name) for name, value in weights.items()])
+    return helper.make_model(graph, ir_version=10, opset_imports=[
+        helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)])
+
+
+def fused():
+    """Models that no exporter here writes, with their weights and the same as a function of x and
+    these: attention in one node."""
+    torch.manual_seed(3)
+    weights = {"w": torch.rand(8, 24) - 0.5, "b": torch.rand(24) - 0.5}
+    project = [helper.make_node("MatMul", ["x", "w"], ["m"]),
+               helper.make_node("Add", ["m", "b"], ["a"]),
+               helper.make_node("Split", ["a"], ["q", "k", "v"], axis=2, num_outputs=3)]
+    for causal in (0, 1):
+        def attend(x, w, b, causal=causal):
+            return _attend(*torch.split(x @ w + b, 8, -1), causal)
+
+        name = "causal" if causal else "all"
+        yield f"attention_{name}", _model(project + [helper.make_node(
+            "Attention", ["q", "k", "v"], ["y"], q_num_heads=2, kv_num_heads=2,
+            is_causal=causal)], weights), weights, attend
+        yield f"multi_head_{name}", _model(project + [helper.make_node(
+            "MultiHeadAttention", ["q", "k", "v"], ["y"], domain="com.microsoft", num_heads=2,
+            unidirectional=causal)], weights), weights, attend
+        yield f"self_attention_{name}", _model([helper.make_node(
+            "Attention", ["x", "w", "b"], ["y"], domain="com.microsoft", num_heads=2,
+            unidirectional=causal)], weights), weights, attend

@@ -76,6 +76,19 @@ class AveragePoolGrad(_Contrib):
         return (x.grad.numpy(),)
 
 
+class ResizeGrad(_Contrib):
+    def compute(self, dy, x_shape=None, mode="nearest", resized_axes=2,
+                coordinate_transformation_mode="half_pixel"):
+        x = torch.zeros(tuple(x_shape), requires_grad=True)
+        names = {"nearest": "nearest", "linear": ("linear", "bilinear", "trilinear")[x.ndim - 3],
+                 "cubic": "bicubic"}
+        corners = {} if mode == "nearest" else {
+            "align_corners": coordinate_transformation_mode == "align_corners"}
+        y = torch.nn.functional.interpolate(x, dy.shape[2:], mode=names[mode], **corners)
+        y.backward(torch.tensor(dy))
+        return (x.grad.numpy(),)
+
+
 class ReluGrad(_Contrib):
     def compute(self, dy, y):
         return (np.where(y > 0, dy, 0).astype(dy.dtype),)
@@ -204,17 +217,144 @@ class FusedMatMul(_Contrib):
         return (np.matmul(a, b) * np.asarray(alpha, a.dtype),)
 
 
-def give_shapes(model):
-    """Tells the gradients of pools how large the input was, which only the file's types say."""
+def _sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def _steps(direction, d, steps):
+    """Steps of a direction in the order in which it takes them."""
+    return range(steps - 1, -1, -1) if direction == "reverse" or d == 1 else range(steps)
+
+
+class LSTMTraining(_Contrib):
+    def compute(self, x, w, r, b=None, _lengths=None, h0=None, c0=None, hidden_size=None,
+                direction="forward"):
+        steps, batch = x.shape[:2]
+        directions, _, hidden = r.shape
+        y = np.zeros((steps, directions, batch, hidden), x.dtype)
+        cells, gates = np.zeros_like(y), np.zeros(y.shape[:3] + (4 * hidden,), x.dtype)
+        zero = np.zeros((directions, batch, hidden), x.dtype)
+        h, c = (zero if h0 is None else h0).copy(), (zero if c0 is None else c0).copy()
+        for d in range(directions):
+            bias = 0 if b is None else b[d, :4 * hidden] + b[d, 4 * hidden:]
+            for t in _steps(direction, d, steps):
+                a = x[t] @ w[d].T + h[d] @ r[d].T + bias
+                i, o, f = (_sigmoid(a[:, k * hidden:(k + 1) * hidden]) for k in range(3))
+                g = np.tanh(a[:, 3 * hidden:])
+                c[d] = f * c[d] + i * g
+                h[d] = o * np.tanh(c[d])
+                y[t, d], cells[t, d] = h[d], c[d]
+                gates[t, d] = np.concatenate([i, o, f, g], 1)
+        return (y, h, c, cells, gates)
+
+
+class GRUTraining(_Contrib):
+    """linear_before_reset."""
+
+    def compute(self, x, w, r, b=None, _lengths=None, h0=None, hidden_size=None,
+                direction="forward", linear_before_reset=1):
+        steps, batch = x.shape[:2]
+        directions, _, hidden = r.shape
+        y = np.zeros((steps, directions, batch, hidden), x.dtype)
+        gates = np.zeros(y.shape[:3] + (4 * hidden,), x.dtype)
+        h = (np.zeros((directions, batch, hidden), x.dtype) if h0 is None else h0).copy()
+        bias = np.zeros((directions, 6 * hidden), x.dtype) if b is None else b
+        for d in range(directions):
+            for t in _steps(direction, d, steps):
+                own = x[t] @ w[d].T + bias[d, :3 * hidden]
+                back = h[d] @ r[d].T + bias[d, 3 * hidden:]
+                z = _sigmoid(own[:, :hidden] + back[:, :hidden])
+                reset = _sigmoid(own[:, hidden:2 * hidden] + back[:, hidden:2 * hidden])
+                n = np.tanh(own[:, 2 * hidden:] + reset * back[:, 2 * hidden:])
+                h[d] = (1 - z) * n + z * h[d]
+                y[t, d] = h[d]
+                gates[t, d] = np.concatenate([z, reset, n, back[:, 2 * hidden:]], 1)
+        return (y, h, gates)
+
+
+class RecurrentGrad(_Contrib):
+    op_domain = "dlcost.training"
+
+    def compute(self, r, y, gates=None, cells=None, h0=None, c0=None, dy=None, dh=None, dc=None,
+                cell=None, direction="forward"):
+        steps, directions, batch, hidden = y.shape
+        count = r.shape[1] // hidden
+        zero = np.zeros((directions, batch, hidden), y.dtype)
+        h0, c0 = zero if h0 is None else h0, zero if c0 is None else c0
+        dh, dc = (zero if dh is None else dh).copy(), (zero if dc is None else dc).copy()
+        dy = np.zeros_like(y) if dy is None else dy
+        own = np.zeros(y.shape[:3] + (count * hidden,), y.dtype)
+        back = np.zeros_like(own)
+        for d in range(directions):
+            order = list(_steps(direction, d, steps))
+            for at in range(steps - 1, -1, -1):
+                t = order[at]
+                before = y[order[at - 1], d] if at else h0[d]
+                total = dh[d] + dy[t, d]
+                rest = 0
+                if cell == "LSTM":
+                    i, o, f, g = np.split(gates[t, d], 4, 1)
+                    past = cells[order[at - 1], d] if at else c0[d]
+                    u = np.tanh(cells[t, d])
+                    through = dc[d] + total * o * (1 - u * u)
+                    own[t, d] = back[t, d] = np.concatenate(
+                        [through * g * i * (1 - i), total * u * o * (1 - o),
+                         through * past * f * (1 - f), through * i * (1 - g * g)], 1)
+                    dc[d] = through * f
+                elif cell == "GRU":
+                    z, reset, n, state = np.split(gates[t, d], 4, 1)
+                    dn = total * (1 - z) * (1 - n * n)
+                    dz = total * (before - n) * z * (1 - z)
+                    dr = dn * state * reset * (1 - reset)
+                    own[t, d] = np.concatenate([dz, dr, dn], 1)
+                    back[t, d] = np.concatenate([dz, dr, dn * reset], 1)
+                    rest = total * z
+                else:
+                    own[t, d] = back[t, d] = total * (1 - y[t, d] ** 2)
+                dh[d] = back[t, d] @ r[d] + rest
+        return (own, back, dh, dc)
+
+
+class _Attention(_Contrib):
+    """Forward passes, which the step has beside its own."""
+
+    def attend(self, q, k, v, heads, causal):
+        def split(x):
+            return torch.tensor(x).view(*x.shape[:2], heads, -1).transpose(1, 2)
+
+        scores = split(q) @ split(k).transpose(-1, -2) / (q.shape[-1] / heads) ** 0.5
+        if causal:
+            ones = torch.ones(scores.shape[-2:])
+            scores = scores.masked_fill(ones.triu(1).bool(), float("-inf"))
+        y = torch.softmax(scores, -1) @ split(v)
+        return (y.transpose(1, 2).reshape(q.shape).numpy(),)
+
+
+class MultiHeadAttention(_Attention):
+    def compute(self, q, k, v, num_heads=1, unidirectional=0):
+        return self.attend(q, k, v, num_heads, unidirectional)
+
+
+class Attention(_Attention):
+    def compute(self, x, w, b, num_heads=1, unidirectional=0):
+        return self.attend(*np.split(x @ w + b, 3, -1), num_heads, unidirectional)
+
+
+def prepare(model):
+    """Tells the gradients of pools and resizes how large the input was, which only types say, and
+    names outputs that are left out: the evaluator would give them to inputs that are."""
     shapes = {v.name: [d.dim_value for d in v.type.tensor_type.shape.dim]
               for v in model.graph.value_info}
     for node in model.graph.node:
-        if node.op_type in ("MaxPoolGrad", "AveragePoolGrad"):
+        for i, name in enumerate(node.output):
+            node.output[i] = name or f"{node.name}:unused{i}"
+        if node.op_type in ("MaxPoolGrad", "AveragePoolGrad", "ResizeGrad"):
             node.attribute.append(onnx.helper.make_attribute("x_shape", shapes[node.output[0]]))
     return model
 
 
-OPERATORS = [ConvGrad, ConvTranspose, MaxPoolGrad, AveragePoolGrad, ReluGrad, SigmoidGrad, TanhGrad, LeakyReluGrad,
+OPERATORS = [ConvGrad, ConvTranspose, ResizeGrad, MaxPoolGrad, AveragePoolGrad, ReluGrad, SigmoidGrad, TanhGrad, LeakyReluGrad,
              GeluGrad, FastGeluGrad, QuickGeluGrad, SoftmaxGrad_13, LogSoftmaxGrad_13,
              LayerNormalizationGrad, BatchNormInternal, BatchNormalizationGrad, GatherGrad,
-             GatherElementsGrad, SliceGrad, SoftmaxCrossEntropyLossGrad, FusedMatMul]
+             GatherElementsGrad, SliceGrad, SoftmaxCrossEntropyLossGrad, FusedMatMul, LSTMTraining, GRUTraining, RecurrentGrad,
+             MultiHeadAttention, Attention]

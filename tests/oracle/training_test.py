@@ -7,7 +7,7 @@ the numbers that the emitted backward graph computes.
   what no derivative reads: running statistics, and inputs of pools and means, kept for their shapes.
 - Gradients: within 1e-4 of PyTorch's, relative to the largest.
 
-usage: training_test.py DLCOST WORK_FOLDER
+usage: training_test.py DLCOST WORK_FOLDER [TORCHVISION_NETWORK...]
 """
 
 import pathlib
@@ -34,8 +34,13 @@ import training_operators
 from torch_counts import CountProducts, unset_weights
 
 CLOSE = 1e-4
-COUNTED = ("resnet18", "resnet50", "alexnet", "squeezenet1_1", "mobilenet_v2", "vgg11",
-           "densenet121", "resnext50_32x4d")
+# Products and saved bytes to the last digit.
+SAVED = ("resnet18", "resnet50", "alexnet", "squeezenet1_1", "mobilenet_v2", "vgg11", "densenet121",
+         "resnext50_32x4d")
+# Products alone: the derivatives that these also use keep other values than autograd's.
+COUNTED = ("shufflenet_v2_x0_5", "mnasnet0_5", "regnet_y_400mf", "efficientnet_b0",
+           "convnext_tiny", "vit_b_32", "swin_t")
+RANDOM = (torch.nn.Dropout, torchvision.ops.StochasticDepth)
 
 
 def export(module, inputs, path, names):
@@ -85,15 +90,22 @@ def check_counts(checks, estimator, name, work):
         module = getattr(torchvision.models, name)(weights=None)
     for parent in list(module.modules()):
         for child, layer in list(parent.named_children()):
-            if isinstance(layer, torch.nn.Dropout):
+            if isinstance(layer, RANDOM):
                 setattr(parent, child, torch.nn.Identity())
     inputs = (torch.zeros(2, 3, 224, 224),)
     path = export(module, inputs, work / f"{name}.onnx", ["x"])
     report = estimator.report(path, ["--train", "sgd", "--loss", "sum"])
     checks.check(f"{name}: nothing unknown", unknown(report))
     checks.equal(f"{name}: MACs of a step", report["totals"]["macs"], step_macs(module, inputs))
-    checks.equal(f"{name}: saved bytes", report["step"]["saved_bytes"],
-                 saved_bytes(module, inputs))
+    saved, want = report["step"]["saved_bytes"], saved_bytes(module, inputs)
+    if name in SAVED:
+        checks.equal(f"{name}: saved bytes", saved, want)
+    else:
+        checks.note(f"{name}: saved {saved} bytes, autograd {want} ({saved / want:.3f})")
+
+
+class Missing(Exception):
+    """The step has a node of unknown work."""
 
 
 def gradients_of(module, inputs):
@@ -107,12 +119,15 @@ def run_step(binary, path, inputs, work):
     step = work / f"{path.stem}.step.onnx"
     subprocess.run([binary, "train", str(path), "--train", "none", "--loss", "sum", "-o",
                     str(step)], check=True, capture_output=True, text=True)
-    model = training_operators.give_shapes(onnx.load(str(step)))
+    model = training_operators.prepare(onnx.load(str(step)))
     stored = {t.name: onnx.numpy_helper.to_array(t) for t in onnx.load(str(path)).graph.initializer}
     feeds = {}
     for value in model.graph.input:
         feeds[value.name] = inputs[value.name] if value.name in inputs else stored[value.name]
     wanted = [o.name for o in model.graph.output if o.name.endswith(".grad")]
+    missing = [n.name for n in model.graph.node if n.op_type == "Gradient"]
+    if missing:
+        raise Missing(f"no derivative: {missing[0]}")
     run = ReferenceEvaluator(model, new_ops=training_operators.OPERATORS)
     return {name[:-len(".grad")]: value for name, value in zip(wanted, run.run(wanted, feeds))}
 
@@ -142,8 +157,8 @@ def check_gradients(checks, binary, name, module, inputs, work):
     feeds = {n: x.numpy() for n, x in zip(names, inputs)}
     try:
         got = by_value(run_step(binary, path, feeds, work), path, module)
-    except subprocess.CalledProcessError as error:
-        checks.check(f"{name}: a step", [error.stderr.strip()])
+    except (subprocess.CalledProcessError, Missing) as error:
+        checks.check(f"{name}: a step", [getattr(error, "stderr", None) or str(error)])
         return
     want = gradients_of(module, inputs)
     problems = [f"no gradient of {n}" for n in want if n not in got]
@@ -157,14 +172,35 @@ def check_gradients(checks, binary, name, module, inputs, work):
     checks.check(f"{name}: gradients", problems)
 
 
-def main(binary, work):
+def check_fused(checks, binary, name, model, weights, function, work):
+    path = work / f"{name}.onnx"
+    onnx.save(model, str(path))
+    x = torch.rand(2, 5, 8)
+    leaves = {n: value.clone().requires_grad_() for n, value in weights.items()}
+    function(x, **leaves).sum().backward()
+    try:
+        got = run_step(binary, path, {"x": x.numpy()}, work)
+    except (subprocess.CalledProcessError, Missing) as error:
+        checks.check(f"{name}: a step", [getattr(error, "stderr", None) or str(error)])
+        return
+    problems = []
+    for n, leaf in leaves.items():
+        error = np.abs(got[n] - leaf.grad.numpy()).max() / leaf.grad.abs().max().item()
+        if not error < CLOSE:
+            problems.append(f"{n}: off by {error:.2g} of the largest")
+    checks.check(f"{name}: gradients", problems)
+
+
+def main(binary, work, *only):
     work = pathlib.Path(work)
     work.mkdir(parents=True, exist_ok=True)
     checks = harness.Checks("training steps against PyTorch")
     estimator = Estimator(binary)
-    for name, module, inputs in training_networks.small():
+    for name, module, inputs in [] if only else training_networks.small():
         check_gradients(checks, binary, name, module, inputs, work)
-    for name in COUNTED:
+    for fused in training_networks.fused():
+        check_fused(checks, binary, *fused, work)
+    for name in only or SAVED + COUNTED:
         try:
             check_counts(checks, estimator, name, work)
         except EstimatorError as error:

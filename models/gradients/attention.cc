@@ -1,0 +1,180 @@
+#include <cmath>
+
+#include "models/gradients/gradient.h"
+
+namespace dlcost {
+namespace {
+
+// A fused attention keeps neither scores nor probabilities: the way back computes them again, as
+// flash attention does. With P = softmax(s Q K' + mask): dV = P' dY, dP = dY V', dQ = s dS K,
+// dK = s dS' Q: five products for two.
+
+struct Heads {
+  TensorId q, k, v;           // [batch, heads, length, width]
+  TensorId bias = kNoTensor;  // added to the scores
+  TensorId keep = kNoTensor;  // which scores count
+  double scale = 1;
+  bool causal = false;
+};
+
+struct HeadGradients {
+  TensorId q, k, v;
+};
+
+// What stands for minus infinity.
+double Lowest(DType type) { return type == DType::kFloat16 ? -65504 : -3e38; }
+
+TensorId Probabilities(NodeWriter& w, const Heads& heads) {
+  TensorId scores = w.Scale(w.Product(heads.q, false, heads.k, true), heads.scale);
+  if (heads.bias != kNoTensor) scores = w.Add(scores, heads.bias);
+  const DType type = w.TypeOf(scores);
+  const auto keep = [&](TensorId which) {
+    scores = w.Node1("Where", {which, scores, w.Scalar(Lowest(type), type)});
+  };
+  if (heads.keep != kNoTensor) keep(heads.keep);
+  if (heads.causal) {
+    const Shape shape = w.ShapeOf(scores);
+    const TensorId all = w.Expand(w.True(), {shape[2], shape[3]});
+    keep(w.Node1("Trilu", {all}, {IntAttribute("upper", 0)}));
+  }
+  return w.Node1("Softmax", {scores}, {IntAttribute("axis", -1)});
+}
+
+HeadGradients Differentiate(NodeWriter& w, const Heads& heads, TensorId dy) {
+  const TensorId p = Probabilities(w, heads);
+  const TensorId dv = w.Product(p, true, dy, false);
+  const TensorId dp = w.Product(dy, false, heads.v, true);
+  const TensorId ds =
+      w.Scale(w.Contrib("SoftmaxGrad_13", {dp, p}, {IntAttribute("axis", -1)}), heads.scale);
+  return {w.Product(ds, false, heads.k, false), w.Product(ds, true, heads.q, false), dv};
+}
+
+// [batch, length, heads * width] as [batch, heads, length, width], and back.
+TensorId SplitHeads(NodeWriter& w, TensorId x, std::int64_t heads) {
+  const Shape shape = w.ShapeOf(x);
+  if (shape.rank() == 4) return x;
+  if (shape.rank() != 3 || heads < 1) throw Unresolved("the heads of an attention are not known");
+  return w.Transpose(w.Reshape(x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
+}
+
+TensorId JoinHeads(NodeWriter& w, TensorId x, const Shape& shape) {
+  return shape.rank() == 4 ? x : w.Reshape(w.Transpose(x, {0, 2, 1, 3}), shape);
+}
+
+double ScaleOf(const NodeWriter& w, const OpContext& forward, TensorId q) {
+  const double width = static_cast<double>(w.ShapeOf(q).At(-1));
+  const double scale = forward.Float("scale", 0);
+  return scale != 0 ? scale : 1 / std::sqrt(width);
+}
+
+void SetHeads(GradientContext& g, const HeadGradients& gradients) {
+  NodeWriter& w = g.w();
+  if (g.Wants(0)) g.Set(0, JoinHeads(w, gradients.q, g.XShape(0)));
+  if (g.Wants(1)) g.Set(1, JoinHeads(w, gradients.k, g.XShape(1)));
+  if (g.Wants(2)) g.Set(2, JoinHeads(w, gradients.v, g.XShape(2)));
+}
+
+void RequireSameHeads(const NodeWriter& w, const Heads& heads) {
+  if (w.ShapeOf(heads.q)[1] != w.ShapeOf(heads.k)[1]) {
+    throw Unresolved("the derivative of attention with shared keys is not written");
+  }
+}
+
+// ONNX's own.
+void AttentionGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const OpContext forward = g.forward();
+  if (g.HasInput(4) || g.HasInput(5)) {
+    throw Unresolved("the derivative of attention with a past is not written");
+  }
+  if (forward.Float("softcap", 0) != 0) {
+    throw Unresolved("the derivative of attention with capped scores is not written");
+  }
+  Heads heads{.q = SplitHeads(w, g.X(0), forward.Int("q_num_heads", 0)),
+              .k = SplitHeads(w, g.X(1), forward.Int("kv_num_heads", 0)),
+              .v = SplitHeads(w, g.X(2), forward.Int("kv_num_heads", 0)),
+              .causal = forward.Int("is_causal", 0) != 0};
+  RequireSameHeads(w, heads);
+  heads.scale = ScaleOf(w, forward, heads.q);
+  if (g.HasInput(3)) (w.TypeOf(g.X(3)) == DType::kBool ? heads.keep : heads.bias) = g.X(3);
+  if (g.Wants(3)) throw Unresolved("the derivative of an attention's bias is not written");
+  SetHeads(g, Differentiate(w, heads, SplitHeads(w, g.dY(), forward.Int("q_num_heads", 0))));
+}
+
+// ONNX Runtime's: query, key, value, bias of the three, mask of keys, bias of scores, past.
+void MultiHeadGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const OpContext forward = g.forward();
+  for (const std::size_t i : {3U, 4U, 6U, 7U}) {
+    if (g.HasInput(i)) throw Unresolved("the derivative of this form of attention is not written");
+  }
+  if (!g.HasInput(1) || !g.HasInput(2) || g.Wants(5)) {
+    throw Unresolved("the derivative of this form of attention is not written");
+  }
+  const std::int64_t number = forward.RequiredInt("num_heads");
+  Heads heads{.q = SplitHeads(w, g.X(0), number),
+              .k = SplitHeads(w, g.X(1), number),
+              .v = SplitHeads(w, g.X(2), number),
+              .causal = forward.Int("unidirectional", 0) != 0};
+  heads.scale = ScaleOf(w, forward, heads.q);
+  if (g.HasInput(5)) heads.bias = g.X(5);
+  SetHeads(g, Differentiate(w, heads, SplitHeads(w, g.dY(), number)));
+}
+
+// ONNX Runtime's with its projection: x, weight [in, 3 hidden], bias, mask of keys. The projected
+// input is computed again.
+void SelfAttentionGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const OpContext forward = g.forward();
+  for (const std::size_t i : {4U, 5U}) {
+    if (g.HasInput(i)) throw Unresolved("the derivative of this form of attention is not written");
+  }
+  if (forward.HasAttribute("qkv_hidden_sizes")) {
+    throw Unresolved("the derivative of attention with widths of its own is not written");
+  }
+  const std::int64_t number = forward.RequiredInt("num_heads");
+  const Shape x = g.XShape(0), weight = g.XShape(1);
+  const std::int64_t hidden = weight[1] / 3;
+  TensorId all = w.Product(g.X(0), false, g.X(1), false);
+  if (g.HasInput(2)) all = w.Add(all, g.X(2));
+  const auto part = [&](std::int64_t i) {
+    return SplitHeads(w, w.Slice(all, 2, i * hidden, hidden), number);
+  };
+  Heads heads{
+      .q = part(0), .k = part(1), .v = part(2), .causal = forward.Int("unidirectional", 0) != 0};
+  heads.scale = ScaleOf(w, forward, heads.q);
+  if (g.HasInput(3)) {
+    const Shape mask = g.XShape(3);
+    if (mask.rank() != 2 || mask[0] != x[0] || mask[1] != x[1]) {
+      throw Unresolved("the derivative of attention with this mask is not written");
+    }
+    const TensorId keep =
+        w.Node1("Cast", {g.X(3)}, {IntAttribute("to", static_cast<int>(DType::kBool))});
+    heads.keep = w.Reshape(keep, {x[0], 1, 1, x[1]});
+  }
+  const HeadGradients parts = Differentiate(w, heads, SplitHeads(w, g.dY(), number));
+  const Shape one = {x[0], x[1], hidden};
+  const TensorId joined =
+      w.Node1("Concat",
+              {JoinHeads(w, parts.q, one), JoinHeads(w, parts.k, one), JoinHeads(w, parts.v, one)},
+              {IntAttribute("axis", 2)});
+  const Shape flat = {x[0] * x[1], 3 * hidden};
+  if (g.Wants(0)) g.Set(0, w.Product(joined, false, g.X(1), true));
+  if (g.Wants(1)) {
+    g.Set(1,
+          w.Product(w.Reshape(g.X(0), {x[0] * x[1], x[2]}), true, w.Reshape(joined, flat), false));
+  }
+  if (g.Wants(2)) g.Set(2, w.Reshape(w.ReduceSum(joined, {0, 1}), g.XShape(2)));
+}
+
+constexpr GradientDef kRules[] = {
+    {"Attention", AttentionGradient},
+    {"MultiHeadAttention", MultiHeadGradient, "com.microsoft"},
+    {"Attention", SelfAttentionGradient, "com.microsoft"},
+};
+
+}  // namespace
+
+std::span<const GradientDef> AttentionGradients() { return kRules; }
+
+}  // namespace dlcost
