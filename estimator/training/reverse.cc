@@ -117,10 +117,12 @@ class Reverser {
     }
     std::vector<std::string> names;
     for (const TensorId id : wanted) names.push_back(w_.graph().tensors[Index(id)].name);
-    const std::vector<TensorId> gradients =
-        w_.Nodes("Gradient", "ai.onnx.preview.training", std::move(inputs),
-                 {{"xs", std::move(names)}, {"y", w_.graph().tensors[Index(node.outputs[0])].name}},
-                 wanted.size());
+    // Some output has a gradient, so some output is there.
+    const TensorId y = *std::find_if(node.outputs.begin(), node.outputs.end(),
+                                     [](TensorId id) { return id != kNoTensor; });
+    const std::vector<TensorId> gradients = w_.Nodes(
+        "Gradient", "ai.onnx.preview.training", std::move(inputs),
+        {{"xs", std::move(names)}, {"y", w_.graph().tensors[Index(y)].name}}, wanted.size());
     result_.unknown.emplace(w_.written().back().name, why);
     for (std::size_t i = 0; i < wanted.size(); ++i) Accumulate(wanted[i], gradients[i]);
   }

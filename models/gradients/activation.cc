@@ -100,6 +100,23 @@ void SeluGradient(GradientContext& g) {
   ExponentialGradient(g, gamma, gamma * g.forward().Float("alpha", 1.6732632423543772));
 }
 
+void ThresholdedGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const TensorId above =
+      w.Node1("Greater", {g.X(), w.Scalar(g.forward().Float("alpha", 1), g.Type())});
+  g.Set(0, w.Node1("Where", {above, g.dY(), Zero(g)}));
+}
+
+// 1 where x > 0, else exp(x / alpha) = y / alpha + 1.
+void CeluGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const TensorId one = w.Scalar(1, g.Type());
+  const double alpha = g.forward().Float("alpha", 1);
+  const TensorId below = w.Add(w.Scale(g.Y(), 1 / alpha), one);
+  const TensorId slope = w.Node1("Where", {w.Node1("Greater", {g.X(), Zero(g)}), one, below});
+  g.Set(0, w.Mul(g.dY(), slope));
+}
+
 // dy where the limits did not hold.
 void ClipGradient(GradientContext& g) {
   NodeWriter& w = g.w();
@@ -176,6 +193,8 @@ constexpr GradientDef kRules[] = {
     {"HardSwish", HardSwishGradient},
     {"Elu", EluGradient},
     {"Selu", SeluGradient},
+    {"ThresholdedRelu", ThresholdedGradient},
+    {"Celu", CeluGradient},
     {"Clip", ClipGradient},
     {"PRelu", PReluGradient},
     {"Mish", MishGradient},

@@ -82,6 +82,30 @@ void CosGradient(GradientContext& g) {
   g.Set(0, w.Node1("Neg", {w.Mul(g.dY(), w.Node1("Sin", {g.X()}))}));
 }
 
+// sign / (of_x x^2 + squares), or over its root: the inverse functions.
+void InverseGradient(GradientContext& g, double sign, double squares, double of_x, bool root) {
+  NodeWriter& w = g.w();
+  const TensorId square = w.Scale(w.Mul(g.X(), g.X()), of_x);
+  TensorId divisor = w.Add(square, w.Scalar(squares, g.Type()));
+  if (root) divisor = w.Node1("Sqrt", {divisor});
+  g.Set(0, w.Div(w.Scale(g.dY(), sign), divisor));
+}
+void AsinGradient(GradientContext& g) { InverseGradient(g, 1, 1, -1, true); }
+void AcosGradient(GradientContext& g) { InverseGradient(g, -1, 1, -1, true); }
+void AtanGradient(GradientContext& g) { InverseGradient(g, 1, 1, 1, false); }
+void AsinhGradient(GradientContext& g) { InverseGradient(g, 1, 1, 1, true); }
+void AcoshGradient(GradientContext& g) { InverseGradient(g, 1, -1, 1, true); }
+void AtanhGradient(GradientContext& g) { InverseGradient(g, 1, 1, -1, false); }
+
+// 1 + y^2.
+void TanGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  g.Set(0, w.Mul(g.dY(), w.Add(w.Mul(g.Y(), g.Y()), w.Scalar(1, g.Type()))));
+}
+
+void SinhGradient(GradientContext& g) { g.Set(0, g.w().Mul(g.dY(), g.w().Node1("Cosh", {g.X()}))); }
+void CoshGradient(GradientContext& g) { g.Set(0, g.w().Mul(g.dY(), g.w().Node1("Sinh", {g.X()}))); }
+
 // 2 / sqrt(pi) exp(-x^2).
 void ErfGradient(GradientContext& g) {
   NodeWriter& w = g.w();
@@ -137,6 +161,15 @@ constexpr GradientDef kRules[] = {
     {"Reciprocal", ReciprocalGradient},
     {"Sin", SinGradient},
     {"Cos", CosGradient},
+    {"Tan", TanGradient},
+    {"Asin", AsinGradient},
+    {"Acos", AcosGradient},
+    {"Atan", AtanGradient},
+    {"Sinh", SinhGradient},
+    {"Cosh", CoshGradient},
+    {"Asinh", AsinhGradient},
+    {"Acosh", AcoshGradient},
+    {"Atanh", AtanhGradient},
     {"Erf", ErfGradient},
     {"Cast", CastGradient},
     {"CastLike", CastGradient},
@@ -149,6 +182,8 @@ constexpr GradientDef kRules[] = {
     {"Round"},
     {"Sign"},
     {"OneHot"},
+    {"Hardmax"},
+    {"Bernoulli"},
 };
 
 }  // namespace

@@ -150,6 +150,35 @@ TEST(Step, NamesWhatHasNoDerivative) {
   EXPECT_EQ(MacsByPhase(step)["backward for weights"], 2 * 16 * 6);
 }
 
+// The first output is left out.
+TEST(Step, StandsInForANodeWithoutItsFirstOutput) {
+  SmallModel model;
+  model.Input("x", {7, 2, 3}).Weight("p", {3, 3}).Weight("w", {1, 15, 3}).Weight("r", {1, 15, 5});
+  model.Node("MatMul", {"x", "p"}, {"h"});
+  SetInt(model.AddNode("GRU", {"h", "w", "r"}, {"", "y"}), "hidden_size", 5);
+  const InferredModel step =
+      StepOf(model.Output("y").Infer(), {.optimizer = "sgd", .loss = "none"});
+  const CountedNode* unknown = Find(step, "Gradient");
+  ASSERT_NE(unknown, nullptr);
+  EXPECT_EQ(unknown->why, "the derivative of GRU with reset before the product is not written");
+}
+
+// 6 steps behind the first, 2 samples, 4 gates of 5 units from 5; every other product is over
+// all 7.
+TEST(Step, RecurrentLayersGoBackThroughTheirSteps) {
+  SmallModel model;
+  model.Input("x", {7, 2, 3}).Weight("p", {3, 3}).Weight("w", {1, 20, 3}).Weight("r", {1, 20, 5});
+  model.Node("MatMul", {"x", "p"}, {"h"});
+  SetInt(model.AddNode("LSTM", {"h", "w", "r"}, {"y"}), "hidden_size", 5);
+  const InferredModel step =
+      StepOf(model.Output("y").Infer(), {.optimizer = "sgd", .loss = "none"});
+  const std::int64_t input = 7 * 2 * 20 * 3, recurrent = 7 * 2 * 20 * 5, linear = 7 * 2 * 3 * 3;
+  EXPECT_THAT(MacsByPhase(step),
+              ElementsAre(Pair("backward for data", 6 * 2 * 20 * 5 + input),
+                          Pair("backward for weights", linear + input + recurrent),
+                          Pair("forward", linear + input + recurrent), Pair("optimizer", 0)));
+}
+
 TEST(Step, NormalizationsTakeStatisticsOfTheBatch) {
   SmallModel model;
   model.Input("x", {2, 3, 4, 4}).Weight("w", {5, 3, 1, 1});
