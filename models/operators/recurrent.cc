@@ -346,6 +346,7 @@ constexpr OpDef kOps[] = {
      .cases = kLstmTrainingCases},
     {.name = "GRUTraining",
      .domain = "com.microsoft",
+     .since = {3},  // of GRU, which has linear_before_reset since then
      .formula = "as GRU with linear_before_reset; writes gates",
      .infer = InferGruTraining,
      .cost = CostGru,
