@@ -154,7 +154,10 @@ InferredModel InferModel(Model model, const ModelOptions& options, const Binding
   if (trains) {
     inferred = InferStep(BuildStep(inferred, train), inferred, infer);
   }
-  if (dtype) Retype(inferred, *dtype);
+  if (dtype) {
+    Retype(inferred, *dtype);
+    if (trains) CountStepMemory(inferred);
+  }
   return inferred;
 }
 

@@ -42,7 +42,8 @@ constexpr const char* kExamples =
     "  dlcost detector.onnx --assume typical\n";
 
 GroupBy GroupByOf(const std::string& by) {
-  RequireOneOf("--by", by, {"op", "scope", "node", "kernel"});
+  RequireOneOf("--by", by, {"op", "scope", "phase", "node", "kernel"});
+  if (by == "phase") return GroupBy::kPhase;
   if (by == "scope") return GroupBy::kScope;
   if (by == "node") return GroupBy::kNode;
   return by == "kernel" ? GroupBy::kKernel : GroupBy::kOp;
@@ -54,7 +55,7 @@ ReportDetail DetailShown(const Options& options, GroupBy by) {
   if (NamesSeveralDevices(options.device)) return ReportDetail::kOperators;
   if (options.format == "json") return ReportDetail::kOperands;
   if (options.view != "table" || options.plot) return ReportDetail::kRows;
-  if (by == GroupBy::kOp) return ReportDetail::kOperators;
+  if (by == GroupBy::kOp || by == GroupBy::kPhase) return ReportDetail::kOperators;
   return by == GroupBy::kScope ? ReportDetail::kScopes : ReportDetail::kRows;
 }
 
@@ -105,6 +106,7 @@ int Run(const Options& options) {
   const GroupBy by = GroupByOf(options.by);
   RequireOneOf("--format", options.format, {"text", "json", "csv", "markdown", "html"});
   RequireOneOf("--view", options.view, {"table", "gemm", "work"});
+  if (by == GroupBy::kPhase && options.model.train.empty()) throw Error("--by phase needs --train");
   ReportOptions report_options = ReportOptionsOf(options.count, options.device);
   report_options.scope_depth = options.depth;
   report_options.dtype = options.model.dtype;
@@ -153,7 +155,8 @@ void AddReportCommand(Commands& commands) {
   AddModelOptions(*app, options->model);
   AddDeviceOptions(*app, options->device);
   AddCountOptions(*app, options->count);
-  app->add_option("--by", options->by, "rows: op, scope (module), node or kernel")
+  app->add_option("--by", options->by,
+                  "rows: op, scope (module), phase (with --train), node or kernel")
       ->type_name("WHAT")
       ->capture_default_str();
   app->add_option("--depth", options->depth, "components of module paths to keep, 0: all")

@@ -36,6 +36,10 @@ std::string SumHead(bool timed) {
   return head + ",certainty";
 }
 
+std::string HeadOf(GroupBy by) {
+  return by == GroupBy::kOp ? "op" : by == GroupBy::kScope ? "scope" : "phase";
+}
+
 }  // namespace
 
 std::string RenderCsv(const Report& report, GroupBy by) {
@@ -44,8 +48,9 @@ std::string RenderCsv(const Report& report, GroupBy by) {
   switch (by) {
     case GroupBy::kOp:
     case GroupBy::kScope:
-      out = (by == GroupBy::kOp ? "op" : "scope") + (",nodes," + SumHead(timed)) + "\n";
-      for (const GroupRow& group : by == GroupBy::kOp ? report.by_op : report.by_scope) {
+    case GroupBy::kPhase:
+      out = HeadOf(by) + ",nodes," + SumHead(timed) + "\n";
+      for (const GroupRow& group : GroupsBy(report, by)) {
         out += fmt::format("{},{},{}\n", CsvField(group.name), group.sums.nodes,
                            SumColumns(group.sums, group.intensity(), group.doubt, timed));
       }

@@ -7,7 +7,14 @@
 
 namespace dlcost {
 
-enum class GroupBy { kOp, kScope, kNode, kKernel };
+enum class GroupBy { kOp, kScope, kPhase, kNode, kKernel };
+
+// The rows of a grouping: by operator, module or phase.
+inline const std::vector<GroupRow>& GroupsBy(const Report& report, GroupBy by) {
+  return by == GroupBy::kOp      ? report.by_op
+         : by == GroupBy::kScope ? report.by_scope
+                                 : report.by_phase;
+}
 
 struct TextOptions {
   GroupBy by = GroupBy::kOp;
@@ -27,8 +34,8 @@ std::string RenderJson(const Report& report);
 void WriteJson(const Report& report, const TextSink& sink);
 // For a pull request: one line, the operators folded, what is unknown.
 std::string RenderMarkdown(const Report& report);
-// One header line, one line per operator type, node or kernel; plain numbers in base units, and in
-// the last column how certain they are.
+// One header line, one line per operator type, module, phase, node or kernel; plain numbers in base
+// units, and in the last column how certain they are.
 std::string RenderCsv(const Report& report, GroupBy by);
 
 }  // namespace dlcost

@@ -209,7 +209,7 @@ struct Report {
   // Of a training step, in the order in which they run; empty for inference.
   std::vector<GroupRow> by_phase;
   std::shared_ptr<const StepFacts> step;  // null: inference
-  std::vector<GroupRow> by_scope;  // module paths, cut at ReportOptions::scope_depth
+  std::vector<GroupRow> by_scope;         // module paths, cut at ReportOptions::scope_depth
   std::vector<KernelRow> kernels;
   std::vector<NodeRow> nodes;
   std::vector<UnknownRow> unknown;

@@ -31,7 +31,8 @@ std::vector<Row> RowsOf(const Report& report, GroupBy by) {
   switch (by) {
     case GroupBy::kOp:
     case GroupBy::kScope:
-      for (const GroupRow& group : by == GroupBy::kOp ? report.by_op : report.by_scope) {
+    case GroupBy::kPhase:
+      for (const GroupRow& group : GroupsBy(report, by)) {
         rows.push_back({group.name, "", LimiterOf(group.LimitedBy(), group.sums), &group.sums,
                         group.kernel_flops, group.doubt});
       }
@@ -146,6 +147,7 @@ class TextRenderer {
 
   const char* HeadOfNames() const {
     if (options_.by == GroupBy::kScope) return "module";
+    if (options_.by == GroupBy::kPhase) return "phase";
     return options_.by == GroupBy::kOp ? "operator" : "node";
   }
 

@@ -1,5 +1,6 @@
 #include "estimator/training/optimizer.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -108,6 +109,25 @@ Bytes WriteOptimizer(NodeWriter& writer, const std::string& optimizer,
     graph.outputs.insert(graph.outputs.end(), updated.begin(), updated.end());
   }
   return states;
+}
+
+OptimizerOperands OperandsOf(const Node& node) {
+  OptimizerOperands operands;
+  for (const OptimizerForm& form : kForms) {
+    if (node.phase != Phase::kOptimizer || form.op != node.op) continue;
+    const auto states = static_cast<std::size_t>(
+        std::count_if(form.states.begin(), form.states.end(),
+                      [](std::string_view name) { return !name.empty(); }));
+    const std::size_t tensors = (node.inputs.size() - 2) / (2 + states);
+    const auto first = node.inputs.begin() + 2;
+    const auto at = [&](std::size_t group) {
+      return first + static_cast<std::ptrdiff_t>(group * tensors);
+    };
+    operands.parameters.assign(at(0), at(1));
+    operands.gradients.assign(at(1), at(2));
+    operands.states.assign(at(2), node.inputs.end());
+  }
+  return operands;
 }
 
 }  // namespace dlcost

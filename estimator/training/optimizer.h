@@ -14,4 +14,10 @@ namespace dlcost {
 Bytes WriteOptimizer(NodeWriter& writer, const std::string& optimizer,
                      const std::vector<TensorId>& parameters, std::vector<TensorId> gradients);
 
+// The operands of a node that WriteOptimizer wrote, tensor by tensor. Empty for other nodes.
+struct OptimizerOperands {
+  std::vector<TensorId> parameters, gradients, states;
+};
+OptimizerOperands OperandsOf(const Node& node);
+
 }  // namespace dlcost

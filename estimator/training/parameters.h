@@ -8,10 +8,10 @@
 namespace dlcost {
 
 // The stored floating-point numbers of a graph that training may change: weights with at least one
-// axis. Single numbers that arithmetic reads are constants, running statistics are not trained. In a
-// file that has no weights as initializers, those that Constant and ConstantOfShape nodes make are:
-// they become stored tensors, and the nodes go. Without those that match a pattern of `frozen`;
-// throws Error for a pattern that matches none.
+// axis. Single numbers that arithmetic reads are constants, running statistics are not trained. In
+// a file that has no weights as initializers, those that Constant and ConstantOfShape nodes make
+// are: they become stored tensors, and the nodes go. Without those that match a pattern of
+// `frozen`; throws Error for a pattern that matches none.
 std::vector<TensorId> TakeParameters(Graph& graph, const std::vector<std::string>& frozen);
 
 }  // namespace dlcost

@@ -8,6 +8,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/infer/infer_once.h"
+#include "estimator/training/activations.h"
 #include "estimator/training/loss.h"
 #include "estimator/training/optimizer.h"
 #include "estimator/training/parameters.h"
@@ -133,6 +134,7 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   Graph& graph = step.model.graph;
   FixShapes(graph);
   SortNodes(graph);
+  JoinActivations(graph);
   const std::vector<TensorId> parameters = TakeParameters(graph, options.frozen);
   NodeWriter writer(graph, OpsetOf(step.model));
   step.notes = EnterTraining(writer);
@@ -183,11 +185,42 @@ InferredModel InferStep(Step step, const InferredModel& forward, const InferOpti
     if (counted.status == NodeStatus::kCounted) counted.status = NodeStatus::kBounded;
     counted.why = why->second;
   }
-  step.facts.saved_bytes = SavedBytes(result);
   result.step = std::make_shared<const StepFacts>(std::move(step.facts));
+  CountStepMemory(result);
   result.notes = forward.notes;
   result.notes.insert(result.notes.end(), step.notes.begin(), step.notes.end());
   return result;
+}
+
+void CountStepMemory(InferredModel& step) {
+  StepFacts facts = *step.step;
+  facts.saved_bytes = SavedBytes(step);
+  const Graph& graph = step.model->graph;
+  const auto size_of = [&](const std::vector<TensorId>& ids) {
+    Bytes bytes;
+    for (const TensorId id : ids) {
+      const TensorType& type = graph.tensors[static_cast<std::size_t>(id)].type;
+      if (type.shape) bytes += SizeOf(type.dtype, type.shape->Elements());
+    }
+    return bytes;
+  };
+  OptimizerOperands all;
+  for (const Node& node : graph.nodes) {
+    const OptimizerOperands operands = OperandsOf(node);
+    const auto append = [](std::vector<TensorId>& to, const std::vector<TensorId>& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    append(all.parameters, operands.parameters);
+    append(all.gradients, operands.gradients);
+    append(all.states, operands.states);
+  }
+  // Without an optimizer the sizes are those of the parameters as they are stored.
+  if (!all.parameters.empty()) {
+    facts.trained_bytes = size_of(all.parameters);
+    facts.gradient_bytes = size_of(all.gradients);
+    facts.state_bytes = size_of(all.states);
+  }
+  step.step = std::make_shared<const StepFacts>(std::move(facts));
 }
 
 }  // namespace dlcost

@@ -41,4 +41,7 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options);
 // The step counted like any model. `options` are those that `forward` was inferred with.
 InferredModel InferStep(Step step, const InferredModel& forward, const InferOptions& options);
 
+// Counts again what a step keeps in memory (StepFacts), after its types were changed.
+void CountStepMemory(InferredModel& step);
+
 }  // namespace dlcost

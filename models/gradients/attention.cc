@@ -18,14 +18,22 @@ struct Heads {
 };
 
 struct HeadGradients {
-  TensorId q, k, v;
+  TensorId q, k, v, bias;
 };
 
 // What stands for minus infinity.
 double Lowest(DType type) { return type == DType::kFloat16 ? -65504 : -3e38; }
 
+// Heads that share keys and values lie next to each other: for products they are more rows of one.
+Shape Grouped(const Shape& rows, const Shape& keys) {
+  const std::int64_t shared = keys[1] > 0 ? rows[1] / keys[1] : 0;
+  return {rows[0], keys[1], shared * rows[2], rows[3]};
+}
+
 TensorId Probabilities(NodeWriter& w, const Heads& heads) {
-  TensorId scores = w.Scale(w.Product(heads.q, false, heads.k, true), heads.scale);
+  const Shape q = w.ShapeOf(heads.q), k = w.ShapeOf(heads.k);
+  const TensorId product = w.Product(w.Reshape(heads.q, Grouped(q, k)), false, heads.k, true);
+  TensorId scores = w.Scale(w.Reshape(product, {q[0], q[1], q[2], k[2]}), heads.scale);
   if (heads.bias != kNoTensor) scores = w.Add(scores, heads.bias);
   const DType type = w.TypeOf(scores);
   const auto keep = [&](TensorId which) {
@@ -33,20 +41,25 @@ TensorId Probabilities(NodeWriter& w, const Heads& heads) {
   };
   if (heads.keep != kNoTensor) keep(heads.keep);
   if (heads.causal) {
-    const Shape shape = w.ShapeOf(scores);
-    const TensorId all = w.Expand(w.True(), {shape[2], shape[3]});
+    const TensorId all = w.Expand(w.True(), {q[2], k[2]});
     keep(w.Node1("Trilu", {all}, {IntAttribute("upper", 0)}));
   }
   return w.Node1("Softmax", {scores}, {IntAttribute("axis", -1)});
 }
 
 HeadGradients Differentiate(NodeWriter& w, const Heads& heads, TensorId dy) {
+  const Shape q = w.ShapeOf(heads.q), k = w.ShapeOf(heads.k);
+  if (k[1] < 1 || q[1] % k[1] != 0) throw Unresolved("the heads of an attention do not fit");
   const TensorId p = Probabilities(w, heads);
-  const TensorId dv = w.Product(p, true, dy, false);
-  const TensorId dp = w.Product(dy, false, heads.v, true);
-  const TensorId ds =
-      w.Scale(w.Contrib("SoftmaxGrad_13", {dp, p}, {IntAttribute("axis", -1)}), heads.scale);
-  return {w.Product(ds, false, heads.k, false), w.Product(ds, true, heads.q, false), dv};
+  const Shape scores = w.ShapeOf(p), grouped = Grouped(scores, k);
+  const TensorId rows = w.Reshape(p, grouped);
+  const TensorId dy_rows = w.Reshape(dy, Grouped(w.ShapeOf(dy), k));
+  const TensorId dv = w.Product(rows, true, dy_rows, false);
+  const TensorId dp = w.Reshape(w.Product(dy_rows, false, heads.v, true), scores);
+  const TensorId bias = w.Contrib("SoftmaxGrad_13", {dp, p}, {IntAttribute("axis", -1)});
+  const TensorId ds = w.Reshape(w.Scale(bias, heads.scale), grouped);
+  const TensorId dk = w.Product(ds, true, w.Reshape(heads.q, Grouped(q, k)), false);
+  return {w.Reshape(w.Product(ds, false, heads.k, false), q), dk, dv, bias};
 }
 
 // [batch, length, heads * width] as [batch, heads, length, width], and back.
@@ -74,12 +87,6 @@ void SetHeads(GradientContext& g, const HeadGradients& gradients) {
   if (g.Wants(2)) g.Set(2, JoinHeads(w, gradients.v, g.XShape(2)));
 }
 
-void RequireSameHeads(const NodeWriter& w, const Heads& heads) {
-  if (w.ShapeOf(heads.q)[1] != w.ShapeOf(heads.k)[1]) {
-    throw Unresolved("the derivative of attention with shared keys is not written");
-  }
-}
-
 // ONNX's own.
 void AttentionGradient(GradientContext& g) {
   NodeWriter& w = g.w();
@@ -94,11 +101,12 @@ void AttentionGradient(GradientContext& g) {
               .k = SplitHeads(w, g.X(1), forward.Int("kv_num_heads", 0)),
               .v = SplitHeads(w, g.X(2), forward.Int("kv_num_heads", 0)),
               .causal = forward.Int("is_causal", 0) != 0};
-  RequireSameHeads(w, heads);
   heads.scale = ScaleOf(w, forward, heads.q);
   if (g.HasInput(3)) (w.TypeOf(g.X(3)) == DType::kBool ? heads.keep : heads.bias) = g.X(3);
-  if (g.Wants(3)) throw Unresolved("the derivative of an attention's bias is not written");
-  SetHeads(g, Differentiate(w, heads, SplitHeads(w, g.dY(), forward.Int("q_num_heads", 0))));
+  const HeadGradients gradients =
+      Differentiate(w, heads, SplitHeads(w, g.dY(), forward.Int("q_num_heads", 0)));
+  SetHeads(g, gradients);
+  if (g.Wants(3)) g.Set(3, gradients.bias);
 }
 
 // ONNX Runtime's: query, key, value, bias of the three, mask of keys, bias of scores, past.
@@ -108,7 +116,7 @@ void MultiHeadGradient(GradientContext& g) {
   for (const std::size_t i : {3U, 4U, 6U, 7U}) {
     if (g.HasInput(i)) throw Unresolved("the derivative of this form of attention is not written");
   }
-  if (!g.HasInput(1) || !g.HasInput(2) || g.Wants(5)) {
+  if (!g.HasInput(1) || !g.HasInput(2)) {
     throw Unresolved("the derivative of this form of attention is not written");
   }
   const std::int64_t number = forward.RequiredInt("num_heads");
@@ -118,7 +126,9 @@ void MultiHeadGradient(GradientContext& g) {
               .causal = forward.Int("unidirectional", 0) != 0};
   heads.scale = ScaleOf(w, forward, heads.q);
   if (g.HasInput(5)) heads.bias = g.X(5);
-  SetHeads(g, Differentiate(w, heads, SplitHeads(w, g.dY(), number)));
+  const HeadGradients gradients = Differentiate(w, heads, SplitHeads(w, g.dY(), number));
+  SetHeads(g, gradients);
+  if (g.Wants(5)) g.Set(5, gradients.bias);
 }
 
 // ONNX Runtime's with its projection: x, weight [in, 3 hidden], bias, mask of keys. The projected
@@ -167,10 +177,23 @@ void SelfAttentionGradient(GradientContext& g) {
   if (g.Wants(2)) g.Set(2, w.Reshape(w.ReduceSum(joined, {0, 1}), g.XShape(2)));
 }
 
+// A rotation goes back by the opposite angle.
+void RotaryGradient(GradientContext& g) {
+  const bool contrib = !g.node().domain.empty();
+  const std::size_t sine = contrib ? 3 : 2;
+  std::vector<TensorId> inputs = g.node().inputs;
+  inputs[0] = g.dY();
+  inputs[sine] = g.w().Node1("Neg", {g.X(sine)});
+  const std::vector<Attribute> attributes = g.node().attributes;
+  g.Set(0, g.w().Nodes("RotaryEmbedding", g.node().domain, std::move(inputs), attributes, 1)[0]);
+}
+
 constexpr GradientDef kRules[] = {
     {"Attention", AttentionGradient},
     {"MultiHeadAttention", MultiHeadGradient, "com.microsoft"},
     {"Attention", SelfAttentionGradient, "com.microsoft"},
+    {"RotaryEmbedding", RotaryGradient},
+    {"RotaryEmbedding", RotaryGradient, "com.microsoft"},
 };
 
 }  // namespace

@@ -113,8 +113,6 @@ FUNCTIONS = {
     "reciprocal": lambda x: 1 / (x * x + 0.5),
     "tangent": lambda x: torch.tan(x) + torch.atan(x),
     "arcs": lambda x: torch.asin(x / 4) * torch.acos(x / 4),
-    "hyperbolic": lambda x: torch.sinh(x) * torch.cosh(x),
-    "areas": lambda x: torch.asinh(x) + torch.acosh(x * x + 1.5) * torch.atanh(x / 4),
     "celu": lambda x: nn.functional.celu(x, 0.7),
     "sine": lambda x: torch.sin(x) * torch.cos(x),
     "mean": lambda x: x.mean(-1) * x.sum(0, keepdim=True)[:, :4],
@@ -206,3 +204,51 @@ def fused():
         yield f"self_attention_{name}", _model([helper.make_node(
             "Attention", ["x", "w", "b"], ["y"], domain="com.microsoft", num_heads=2,
             unidirectional=causal)], weights), weights, attend
+    weights = {"w": torch.rand(8, 16) - 0.5, "mask": torch.rand(5, 5) - 0.5}
+    sizes = onnx.numpy_helper.from_array(torch.tensor([8, 4, 4]).numpy(), "sizes")
+
+    def shared(x, w, mask):
+        q, k, v = torch.split(x @ w, [8, 4, 4], -1)
+        scores = _heads(q) @ k[:, None].transpose(-1, -2) * 0.5 + mask
+        return (torch.softmax(scores, -1) @ v[:, None]).transpose(1, 2).reshape(2, 5, 8)
+
+    model = _model([helper.make_node("MatMul", ["x", "w"], ["m"]),
+                    helper.make_node("Split", ["m", "sizes"], ["q", "k", "v"], axis=2),
+                    helper.make_node("Attention", ["q", "k", "v", "mask"], ["y"], q_num_heads=2,
+                                     kv_num_heads=1)], weights)
+    model.graph.initializer.append(sizes)
+    yield "shared_keys", model, weights, shared
+    weights = {"w": torch.rand(8, 8) - 0.5}
+    angles = torch.rand(5, 2)
+    tables = {"cosine": torch.cos(angles), "sine": torch.sin(angles)}
+
+    def rotary(x, w):
+        y = (x @ w).view(2, 5, 2, 4)
+        a, b = y[..., :2], y[..., 2:]
+        cosine, sine = (tables[n][:, None] for n in ("cosine", "sine"))
+        return torch.cat([a * cosine - b * sine, b * cosine + a * sine], -1).reshape(2, 5, 8) ** 2
+
+    model = _model([helper.make_node("MatMul", ["x", "w"], ["m"]),
+                    helper.make_node("RotaryEmbedding", ["m", "c", "s", "at"], ["r"], num_heads=2),
+                    helper.make_node("Mul", ["r", "r"], ["y"])], weights)
+    for name, table in (("c", "cosine"), ("s", "sine")):
+        value = onnx.numpy_helper.from_array(tables[table].numpy())
+        model.graph.node.insert(0, helper.make_node("Constant", [], [name], value=value))
+    positions = onnx.numpy_helper.from_array(torch.arange(5).repeat(2, 1).numpy(), "at")
+    model.graph.initializer.append(positions)
+    yield "rotary", model, weights, rotary
+    # In the square of a projection, and one and a half: where every function is smooth.
+    weights = {"w": torch.rand(8, 8) - 0.5, "offset": torch.full((8,), 1.5)}
+    for name in ("Sinh", "Cosh", "Asinh", "Acosh", "Atanh"):
+        def function(x, w, offset, name=name):
+            y = (x @ w) ** 2 + offset
+            return getattr(torch, name.lower())(1 / y if name == "Atanh" else y)
+
+        inner = ["Reciprocal"] if name == "Atanh" else []
+        chain = [helper.make_node("MatMul", ["x", "w"], ["m"]),
+                 helper.make_node("Mul", ["m", "m"], ["p"]),
+                 helper.make_node("Add", ["p", "offset"], ["v0"])]
+        for i, op in enumerate([*inner, name]):
+            chain.append(helper.make_node(op, [f"v{i}"], [f"v{i + 1}"]))
+        chain[-1].output[0] = "y"
+        yield name.lower(), _model(chain, weights), weights, function

@@ -115,6 +115,16 @@ def _through(function, dy, x):
     return (x.grad.numpy(),)
 
 
+class Gelu(_Contrib):
+    def compute(self, x):
+        return (torch.nn.functional.gelu(torch.tensor(x)).numpy(),)
+
+
+class QuickGelu(_Contrib):
+    def compute(self, x, alpha=1.702):
+        return (x / (1 + np.exp(-alpha * x)),)
+
+
 class GeluGrad(_Contrib):
     def compute(self, dy, x):
         return _through(torch.nn.functional.gelu, dy, x)
@@ -354,7 +364,7 @@ def prepare(model):
 
 
 OPERATORS = [ConvGrad, ConvTranspose, ResizeGrad, MaxPoolGrad, AveragePoolGrad, ReluGrad, SigmoidGrad, TanhGrad, LeakyReluGrad,
-             GeluGrad, FastGeluGrad, QuickGeluGrad, SoftmaxGrad_13, LogSoftmaxGrad_13,
+             Gelu, QuickGelu, GeluGrad, FastGeluGrad, QuickGeluGrad, SoftmaxGrad_13, LogSoftmaxGrad_13,
              LayerNormalizationGrad, BatchNormInternal, BatchNormalizationGrad, GatherGrad,
              GatherElementsGrad, SliceGrad, SoftmaxCrossEntropyLossGrad, FusedMatMul, LSTMTraining, GRUTraining, RecurrentGrad,
              MultiHeadAttention, Attention]

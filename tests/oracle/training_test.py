@@ -198,7 +198,7 @@ def main(binary, work, *only):
     estimator = Estimator(binary)
     for name, module, inputs in [] if only else training_networks.small():
         check_gradients(checks, binary, name, module, inputs, work)
-    for fused in training_networks.fused():
+    for fused in [] if only else training_networks.fused():
         check_fused(checks, binary, *fused, work)
     for name in only or SAVED + COUNTED:
         try:

@@ -83,6 +83,20 @@ TEST(Step, KeepsWhatDerivativesRead) {
   EXPECT_EQ(adam->cost.BytesWritten(), Bytes(3 * 4 * 160));
 }
 
+// Of x sigmoid(x), written in two nodes, x alone; and x for the weight.
+TEST(Step, KeepsTheInputOfAnActivationInSeveralNodes) {
+  const InferredModel step = StepOf(SmallModel()
+                                        .Input("x", {4, 8})
+                                        .Weight("a", {8, 16})
+                                        .Node("MatMul", {"x", "a"}, {"h"})
+                                        .Node("Sigmoid", {"h"}, {"s"})
+                                        .Node("Mul", {"h", "s"}, {"y"})
+                                        .Output("y")
+                                        .Infer(),
+                                    {.optimizer = "sgd", .loss = "none"});
+  EXPECT_EQ(step.step->saved_bytes, Bytes(4 * (4 * 8 + 4 * 16)));
+}
+
 TEST(Step, TrainsNothingThatIsFrozen) {
   const InferredModel step =
       StepOf(TwoLayers().Infer(), {.optimizer = "sgd", .loss = "none", .frozen = {"a"}});
