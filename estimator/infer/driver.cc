@@ -34,8 +34,8 @@ std::string WhyUndefined(const Node& node) {
          DidYouMean(node.op, OperatorNames(node.domain));
 }
 
-// Marks what is known before the run (see Tensor::constant and Tensor::foldable). Behind the forward
-// pass of a training step nothing is: weights change from step to step.
+// Marks what is known before the run (see Tensor::constant and Tensor::foldable). Behind the
+// forward pass of a training step nothing is: weights change from step to step.
 void PropagateConstness(Graph& graph, const Node& node, bool random) {
   random |= node.phase != Phase::kForward;
   const bool constant =
