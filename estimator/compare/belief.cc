@@ -40,6 +40,7 @@ std::vector<std::string> Belief::Against() const {
     if (clue.bits < 0 && texts.size() < 3 && clue.text != clues.front().text)
       texts.push_back(clue.text);
   }
+  if (texts.empty()) texts.emplace_back("too little in it says that it is");
   return texts;
 }
 

@@ -67,8 +67,13 @@ class AmountClues {
       rows += 1;
       near += Along(off, {{0.12, 1}, {0.3, 0}});
     };
+    const bool unknown = std::any_of(joined_.unmatched.begin(), joined_.unmatched.end(),
+                                     [](const UnmatchedKernel& k) { return k.family == kUnknown; });
     for (const Slot& slot : slots_) {
-      if (const auto distance = Distance(slot)) judge(*distance);
+      const auto distance = Distance(slot);
+      // Some of its products may be among those whose names tell nothing.
+      if (distance && slot.several && unknown && *distance < 0) continue;
+      if (distance) judge(*distance);
     }
     for (const Joined::Shared& group : joined_.shared) {
       if (group.beside || joined_.runs_by_work || group.measured.tensor) continue;

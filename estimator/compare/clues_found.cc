@@ -70,7 +70,7 @@ class FoundClues {
       if (group.beside) continue;
       double launches = 0;
       for (const MeasuredPart& part : group.measured.parts)
-        launches += part.main ? part.launches : 0;
+        launches += part.main ? part.launches * (part.told.family == kUnknown ? 0.8 : 1) : 0;
       double most = 0;
       std::map<KernelFamily, double> slots;
       for (const std::size_t k : group.kernels) {
@@ -146,6 +146,9 @@ class FoundClues {
         fmt::format("{:.4g} of the model's {:.4g} convolutions and products were found, {:.4g} "
                     "launches of others were not",
                     sum.joined, sum.model, sum.over));
+    if (joined_.repeats > 1) {
+      Add(-4, fmt::format("what is taken for one run repeats itself {} times", joined_.repeats));
+    }
     if (joined_.uneven > 0.02) {
       Add(-8 * joined_.uneven,
           fmt::format("{:.0f} % of the launches of its products are no multiple of {} runs",

@@ -51,6 +51,7 @@ bool SameKindOfPool(const Slot& slot, const Item& item) {
 
 int MainScore(const Slot& slot, const Item& item, std::optional<double> pace) {
   const int fit = FlopScore(slot, item) + TimeScore(slot, item, pace);
+  if (item.depthwise && !slot.depthwise) return kImpossible;
   if (item.family == slot.family) {
     if (item.family == kPooling && !SameKindOfPool(slot, item)) return kImpossible;
     return (IsProduct(item.family) ? 100 : 80) + fit;

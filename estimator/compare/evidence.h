@@ -15,7 +15,8 @@ struct Item {
   bool tensor = false;  // its FLOPs are not in the counters of the vector pipe
   std::optional<double> flops;
   std::optional<double> seconds;
-  int named = -1;  // the slot that an annotation around it names; -1: none
+  bool depthwise = false;  // its name says so
+  int named = -1;          // the slot that an annotation around it names; -1: none
 };
 
 // What speaks for and against an item belonging to a slot, in one scale: tenths of what a certain

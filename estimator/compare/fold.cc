@@ -22,11 +22,14 @@ struct Kind {
   bool product = false;      // certainly
   std::int64_t markers = 0;  // launches that say what they are and of which a model has few
   std::int64_t unknown = 0;  // launches that perhaps are, of this and up to the next
+  bool foreign = false;      // no operator's: communication, fills, random numbers
 };
 
 Kind KindOf(const MeasuredKernel& kernel) {
   const KernelFamily family = ToldBy(kernel).family;
-  return {IsProduct(family), IsMarker(family), family == KernelFamily::kUnknown};
+  const bool foreign = family == KernelFamily::kCommunication || family == KernelFamily::kFill ||
+                       family == KernelFamily::kRandom;
+  return {IsProduct(family), IsMarker(family), family == KernelFamily::kUnknown, foreign};
 }
 
 // How many launches at the end repeat what stood `period` before them, few mismatches forgiven. The
@@ -141,7 +144,7 @@ struct Marks {
   void Add(std::size_t i, const std::string& name, bool product) {
     at.push_back(i);
     names.push_back(name);
-    kinds.push_back({product, 0, 0});
+    kinds.push_back({product, 0, 0, false});
   }
 };
 
@@ -164,6 +167,26 @@ Marks ProductMarks(const std::vector<MeasuredKernel>& kernels, const std::vector
   if (!marks.kinds.empty()) {
     marks.kinds.front().unknown += before.unknown;
     marks.kinds.front().markers += before.markers;
+  }
+  return marks;
+}
+
+// Kernels of every family whose names occur a multiple of `runs` times, and that are no others'.
+Marks CountMarks(const std::vector<MeasuredKernel>& kernels, const std::vector<Kind>& all,
+                 std::size_t runs) {
+  std::map<std::string, std::size_t> often;
+  for (const MeasuredKernel& kernel : kernels) ++often[kernel.name];
+  Marks marks;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const std::size_t count = often[kernels[i].name];
+    if (all[i].foreign || (all[i].unknown > 0 && count <= 6 * runs)) continue;
+    if (count % runs != 0) {
+      // The model's own run as often as it does.
+      if (all[i].product || all[i].markers > 0) return {};
+      continue;
+    }
+    marks.Add(i, kernels[i].name, all[i].product);
+    marks.kinds.back() = all[i];
   }
   return marks;
 }
@@ -239,6 +262,15 @@ Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, const ExpectedProduc
     }
     period = FindPeriod(Numbered(names), kinds, products, runs);
     if (period.length == 0) {
+      // All that is the model's repeats as often as it ran, whatever its name tells.
+      constexpr std::size_t kMostRuns = 64;
+      for (std::size_t count = kMostRuns; count >= 2 && !runs; --count) {
+        const Marks marks = CountMarks(kernels, kinds, count);
+        const std::size_t size = marks.at.size();
+        const bool most = static_cast<double>(size) > 0.8 * static_cast<double>(n);
+        if (!most || size % count != 0 || !Exact(Numbered(marks.names), size / count)) continue;
+        if (CutBy(kernels, marks, products, std::nullopt, folded)) return folded;
+      }
       // Calls tell what is one product; without them, kernels.
       const Marks calls = CallMarks(kernels);
       const ExpectedProducts of_calls{products.least, products.least, products.least, 0};
@@ -269,6 +301,22 @@ Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, const ExpectedProduc
                   "to the median",
                   count, period.length));
   return folded;
+}
+
+std::int64_t Repeats(const std::vector<MeasuredKernel>& kernels) {
+  Marks marks = CallMarks(kernels);
+  if (marks.at.empty()) {
+    std::vector<Kind> kinds;
+    for (const MeasuredKernel& kernel : kernels) kinds.push_back(KindOf(kernel));
+    marks = ProductMarks(kernels, kinds, false);
+  }
+  const std::size_t n = marks.at.size();
+  if (std::set<std::string>(marks.names.begin(), marks.names.end()).size() < 2) return 1;
+  const std::vector<int> ids = Numbered(marks.names);
+  for (std::size_t period = 2; 2 * period <= n; ++period) {
+    if (n % period == 0 && Exact(ids, period)) return static_cast<std::int64_t>(n / period);
+  }
+  return 1;
 }
 
 }  // namespace dlcost

@@ -30,4 +30,8 @@ struct Folded {
 Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, const ExpectedProducts& products,
                 std::optional<std::int64_t> runs = std::nullopt);
 
+// How often the products of one run repeat themselves exactly, by calls where there are some, else
+// by the names of kernels; 1 where they do not or are all called alike.
+std::int64_t Repeats(const std::vector<MeasuredKernel>& kernels);
+
 }  // namespace dlcost

@@ -14,6 +14,7 @@
 #include "estimator/compare/runs.h"
 #include "estimator/compare/slots.h"
 #include "estimator/compare/tally.h"
+#include "estimator/profiles/text.h"
 #include "models/operators/registry.h"
 
 namespace dlcost {
@@ -203,6 +204,13 @@ class Joiner {
       if (row.launches % count.runs != 0) uneven += static_cast<double>(row.launches);
     }
     if (launches > 0) joined_.uneven = uneven / launches;
+    std::int64_t common = 0, names = 0;
+    for (const FoldedRow& row : rows) {
+      if (!row.product || row.launches % count.runs != 0 || row.launches == 0) continue;
+      common = std::gcd(common, row.launches / count.runs);
+      ++names;
+    }
+    if (names >= 3 && common > 1) joined_.repeats = common;
     JoinFolded(report_, slots_, rows_, device_, count.runs, tally_, joined_);
     joined_.notes.push_back(
         "the file folds launches by kernel name: rows are sums over operators where these cannot "
@@ -224,6 +232,7 @@ class Joiner {
       joined_.unmatched.back().before = true;
     }
     SetIdle(folded.kernels);
+    joined_.repeats = Repeats(folded.kernels);
     AlignRun(folded.kernels, joined_.kernels, true);
     if (folded.apart.size() < 2) return;
     std::vector<std::vector<Measured>> runs;
@@ -297,6 +306,7 @@ class Joiner {
                 .family = of_call == KernelFamily::kUnknown ? name.family : of_call,
                 .tensor = name.tensor,
                 .flops = flops};
+      item.depthwise = Contains(name.algorithm, "depthwise");
       if (kernel.duration) item.seconds = kernel.duration->value();
       if (const auto match = NameOf(kernel)) {
         const auto slot = slot_of_.find(match->kernel);

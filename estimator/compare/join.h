@@ -73,8 +73,11 @@ struct Joined {
     std::int64_t other_type = 0;  // of those found, with another operator type than the node's
   };
   Names names;
-  bool folded = false;        // the file has sums over launches
-  double uneven = 0;          // share of the products' launches that are no multiple of `runs`
+  bool folded = false;  // the file has sums over launches
+  double uneven = 0;    // share of the products' launches that are no multiple of `runs`
+  // How often one run repeats itself: its products in order, or a factor that all their numbers of
+  // launches have. 1 for most models: more says that it was more runs.
+  std::int64_t repeats = 1;
   bool runs_by_work = false;  // `runs` is what makes measured and predicted work equal
   std::string runs_from;  // how `runs` is known: "told by the file", "greatest common divisor ..."
   std::vector<std::string> notes;

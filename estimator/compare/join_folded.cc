@@ -64,8 +64,7 @@ class FoldedJoiner {
     FindPerhaps();
     Narrow();
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      if (row_slots_[r].empty())
-        row_slots_[r] = perhaps_[r] ? LeftProducts() : Left(told_[r].family);
+      if (row_slots_[r].empty()) row_slots_[r] = perhaps_[r] ? LeftProducts() : LeftFor(told_[r]);
     }
     Merge();
     AddProducts();
@@ -80,39 +79,36 @@ class FoldedJoiner {
   // many.
   void FindPerhaps() {
     double least = 0, missing = 0;
+    bool counted = false, tensor = false;
+    for (const MeasuredKernel& row : rows_) counted |= tally_.VectorFlops(row).has_value();
     for (const Slot& slot : slots_) {
-      missing += slot.products > 0 ? 1 : 0;
+      missing += slot.products > 0 ? (counted ? slot.most : 1) : 0;
       const double each = slot.algorithmic.value_or(0) / std::max(1.0, slot.most);
       if (each > 0 && (least == 0 || each < least)) least = each;
     }
-    bool counted = false, tensor = false;
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      counted |= tally_.VectorFlops(rows_[r]).has_value();
       tensor |= told_[r].tensor;
       if (IsProduct(told_[r].family)) missing -= Launches(r);
     }
     perhaps_.assign(rows_.size(), false);
     std::vector<std::size_t> longest;
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      if (told_[r].family != kUnknown) continue;
-      const double flops = tally_.VectorFlops(rows_[r]).value_or(0);
-      perhaps_[r] = counted && least > 0 && flops > 0.3 * least;
-      if (perhaps_[r]) {
-        missing -= Launches(r);
-      } else {
-        longest.push_back(r);
-      }
+      if (told_[r].family == kUnknown) longest.push_back(r);
     }
-    if (counted && !tensor) return;
+    const auto flops = [&](std::size_t r) { return tally_.VectorFlops(rows_[r]).value_or(0); };
     const auto time = [&](std::size_t r) {
       return rows_[r].duration ? rows_[r].duration->value() * Launches(r) : 0;
     };
-    std::stable_sort(longest.begin(), longest.end(),
-                     [&](std::size_t a, std::size_t b) { return time(a) > time(b); });
+    std::stable_sort(longest.begin(), longest.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(flops(a), time(a)) > std::pair(flops(b), time(b));
+    });
     for (const std::size_t r : longest) {
       const double launches = Launches(r);
       const bool whole = std::abs(launches - std::round(launches)) < 1e-9;
-      if (!whole || launches > missing + 0.5 || launches < 0.5 * missing) continue;
+      if (!whole || launches > missing + 0.5) continue;
+      const bool counts = counted && least > 0 && flops(r) > 0.3 * least;
+      const bool fits = (!counted || tensor) && launches > 0.5 * missing;
+      if (!counts && !fits) continue;
       perhaps_[r] = true;
       missing -= launches;
     }
@@ -123,6 +119,7 @@ class FoldedJoiner {
 
   // Whether the algorithm that the name tells can run the operator at all.
   bool Runs(const KernelName& told, const Slot& slot) const {
+    if (Contains(told.algorithm, "depthwise") && !slot.depthwise) return false;
     const KernelRow& kernel = report_.kernels[slot.kernel];
     const bool winograd = Contains(told.algorithm, "Winograd");
     if (!device_ || !kernel.execution || (!winograd && !Contains(told.algorithm, "FFT")))
@@ -257,6 +254,13 @@ class FoldedJoiner {
       default:
         return of({family});
     }
+  }
+
+  // The same, but for operators that the row's algorithm cannot run.
+  std::vector<std::size_t> LeftFor(const KernelName& told) const {
+    std::vector<std::size_t> left = Left(told.family);
+    std::erase_if(left, [&](std::size_t s) { return !Runs(told, slots_[s]); });
+    return left;
   }
 
   // Rows that share an operator share all of theirs.

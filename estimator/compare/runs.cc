@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "estimator/compare/op_family.h"
@@ -109,17 +110,30 @@ RunCount InferRuns(const std::vector<FoldedRow>& rows, const std::vector<Slot>& 
   for (const std::int64_t runs : candidates) {
     const auto count = static_cast<double>(runs);
     double cost = 0, weight = 0, divisible = 0;
+    std::int64_t common = 0, names = 0;
     for (const FoldedRow& row : rows) {
       if (row.product != products || row.launches == 0) continue;
       const double share = all.flops > 0     ? row.flops.value_or(0) / all.flops
                            : all.seconds > 0 ? row.seconds.value_or(0) / all.seconds
                                              : static_cast<double>(row.launches) / all.launches;
-      weight += share;
-      if (row.launches % runs == 0) divisible += share;
+      // Small rows tell as much of it as long ones.
+      const double both = share + static_cast<double>(row.launches) / all.launches;
+      weight += both;
+      if (row.launches % runs == 0) {
+        divisible += both;
+        common = std::gcd(common, row.launches / runs);
+        ++names;
+      }
     }
     const double share = weight > 0 ? divisible / weight : 0;
+    // Kernels of several names do not all run an even number of times in one run.
+    if (names >= 3 && common > 1) cost += 4 * std::log2(static_cast<double>(common));
     cost += 12 * (1 - share);
-    if (products && all.flops > 0) cost += 6 * FlopsOff(all.flops / count, one);
+    if (products && all.flops > 0) {
+      // Algorithms differ in what they execute, by up to a half.
+      const double off = FlopsOff(all.flops / count, one);
+      cost += off + 5 * std::max(0.0, off - 0.25);
+    }
     if (products && one.products.planned > 0) {
       const double each = all.launches / count;
       cost += 3 * OffRange(each, one.products.least, one.products.most) +

@@ -69,6 +69,8 @@ std::vector<Slot> SlotsOf(const Report& report) {
     slot.kernel = k;
     slot.several =
         slot.family == KernelFamily::kRecurrent || slot.family == KernelFamily::kAttention;
+    if (const auto* conv = std::get_if<ConvNest>(&kernel.nest))
+      slot.depthwise = conv->groups > Count(1) && conv->groups == conv->in_channels;
     const double launches = kernel.launches.AsDouble();
     slot.products = slot.most = IsProduct(slot.family) ? 1 : 0;
     if (slot.family == KernelFamily::kRecurrent) {

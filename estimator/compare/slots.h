@@ -24,6 +24,7 @@ struct Slot {
   // Launches of products that it may own: 1, or more for recurrent cells (one per step, and one per
   // part of the cell) and for attention (scores and values).
   bool several = false;
+  bool depthwise = false;          // a convolution of every channel by itself
   double products = 1;             // of its launches that multiply, as planned; 0 without any
   double most = 1;                 // that a library may launch
   std::vector<std::size_t> after;  // slots whose results it reads; sorted

@@ -8,13 +8,14 @@ PyTorch and others give their kernels; frameworks differ in what they fuse.
 import collections
 import dataclasses
 
-# FLOP/s of fp32 and bytes/s, as the vendors print them; whether matrix units run fp32 convolutions (TF32).
+# FLOP/s of fp32, bytes/s and multiprocessors, as the vendors print them; whether matrix units run fp32 convolutions
+# (TF32).
 DEVICES = {
-    "p4": (5.5e12, 192e9, False),
-    "v100-sxm2-16gb": (15.7e12, 900e9, False),
-    "t4": (8.1e12, 320e9, False),
-    "a100-sxm4-40gb": (19.5e12, 1555e9, True),
-    "h100-sxm5": (67e12, 3350e9, True),
+    "p4": (5.5e12, 192e9, 20, False),
+    "v100-sxm2-16gb": (15.7e12, 900e9, 80, False),
+    "t4": (8.1e12, 320e9, 40, False),
+    "a100-sxm4-40gb": (19.5e12, 1555e9, 108, True),
+    "h100-sxm5": (67e12, 3350e9, 132, True),
 }
 
 # Name, settings to choose from, options of the command line to choose from.
@@ -82,7 +83,7 @@ class Generator:
 
     def __init__(self, report, device, random):
         self.report, self.random = report, random
-        self.peak, self.bandwidth, self.tf32 = DEVICES[device]
+        self.peak, self.bandwidth, self.units, self.tf32 = DEVICES[device]
         self.nodes = {node["name"]: node for node in report["nodes"]}
         self.eager = random.random() < 0.5  # bias, activation and additions are kernels of their own
         self.winograd = random.random() < 0.5
@@ -91,16 +92,20 @@ class Generator:
         # One pace for the whole device, a little noise for each kernel.
         self.pace = random.uniform(1.05, 1.6)
 
-    def seconds(self, flops, size):
+    def seconds(self, flops, size, outputs=0):
+        """Products run in blocks of 64 x 64 outputs, one on a multiprocessor: few of them leave others idle."""
         noise = self.random.lognormvariate(0, 0.08)
-        return 2e-6 + self.pace * noise * max(flops / self.peak / 0.8, size / self.bandwidth / 0.85)
+        blocks = -(-outputs // 4096) if outputs else self.units
+        used = blocks / (-(-blocks // self.units) * self.units)
+        return 2e-6 + self.pace * noise * max(flops / self.peak / 0.8 / used, size / self.bandwidth / 0.85)
 
     def launch(self, kernel, name, flops, size, counted=None):
         main = self.nodes[kernel["main"]]["op"]
         if kernel["macs"] > 0 and main not in ("Conv", "Gemm", "MatMul", "LSTM"):
             main = "attention"
+        outputs = sum(self.elements(self.nodes[kernel["main"]]["outputs"])) if kernel["macs"] > 0 else 0
         return Launch(name, frozenset(kernel["nodes"]), round(flops if counted is None else counted), size,
-                      self.seconds(flops, size), CALLS.get(main, "aten::" + main.lower()), kernel["main"])
+                      self.seconds(flops, size, outputs), CALLS.get(main, "aten::" + main.lower()), kernel["main"])
 
     def kernel(self, kernel):
         """The launches of one kernel of the plan."""
