@@ -176,6 +176,36 @@ class AlexNet(Case):
         self.assertAlmostEqual(totals["measured_flops"] / totals["joined_algorithmic_flops"], 0.8567, places=4)
 
 
+class Reasons(Case):
+    def why(self, table, *model):
+        comparison = self.compare(*model, "--measured", self.file("table.csv", table), "--force")
+        return comparison["rows"][0]["why"]
+
+    def test_a_cache_holds_what_it_holds(self):
+        # Twice 8192² x 4 bytes read, once written: 805 MB. A V100 has 6 MiB of L2.
+        model = self.file("add.onnx", small_model.model([("Add", ["a", "b"], "c", "Add")],
+                                                        [("a", (8192, 8192)), ("b", (8192, 8192))],
+                                                        [("c", (8192, 8192))]))
+        gpu = (model, "--gpu", "v100-sxm2-16gb")
+        why = self.why("kernel,bytes\nvectorized_elementwise_kernel,308000000\n", *gpu)
+        self.assertIn("bytes unexplained", why)
+        self.assertIn("the caches hold 6.291 MB", why)
+        small = self.file("small.onnx", small_model.model([("Add", ["a", "b"], "c", "Add")],
+                                                          [("a", (512, 512)), ("b", (512, 512))],
+                                                          [("c", (512, 512))]))
+        why = self.why("kernel,bytes\nvectorized_elementwise_kernel,1100000\n", small, *gpu[1:])
+        self.assertIn("fits into the last cache", why)
+
+    def test_what_no_arithmetic_explains(self):
+        why = self.why("node,flops\n/conv1/Conv,190000000\n", *ALEXNET)
+        self.assertEqual(why, "FLOPs unexplained")
+        why = self.why("node,flops\n/conv1/Conv,%d\n" % (7 * 143717440), *ALEXNET)
+        self.assertEqual(why, "7 times the work of one run: --runs 7 if the model ran so often")
+
+    def test_pooling_counts_one_per_output(self):
+        self.assertEqual(self.why("node,flops\n/MaxPool,46656\n", *ALEXNET), "the counter sees one operation per output")
+
+
 class Products(Case):
     def test_summary_of_eight_launches(self):
         # 33.5 MFLOP in 72 us each, as published (maxwell_sgemm_128x64, 8 calls, 575.72 us).
