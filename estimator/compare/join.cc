@@ -1,32 +1,23 @@
 #include "estimator/compare/join.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
 
-#include "estimator/compare/align.h"
-#include "estimator/compare/fold.h"
 #include "estimator/compare/join_folded.h"
+#include "estimator/compare/join_ordered.h"
 #include "estimator/compare/node_names.h"
 #include "estimator/compare/op_family.h"
 #include "estimator/compare/runs.h"
 #include "estimator/compare/slots.h"
 #include "estimator/compare/tally.h"
-#include "estimator/profiles/text.h"
 #include "models/operators/registry.h"
 
 namespace dlcost {
 namespace {
 
 constexpr double kNameShare = 0.5;  // of the rows must carry a node's name to join by name
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return (values[(n - 1) / 2] + values[n / 2]) / 2;
-}
 
 class Joiner {
  public:
@@ -40,7 +31,6 @@ class Joiner {
         names_(report),
         tally_(report) {
     joined_.kernels.resize(report.kernels.size());
-    for (std::size_t s = 0; s < slots_.size(); ++s) slot_of_.emplace(slots_[s].kernel, s);
   }
 
   Joined Run() {
@@ -48,7 +38,7 @@ class Joiner {
     CountNames();
     std::size_t named = 0, folded = 0;
     for (const MeasuredKernel& kernel : rows_) {
-      named += NameOf(kernel).has_value();
+      named += names_.Of(kernel).has_value();
       folded += kernel.launches > 1 && !kernel.start;
     }
     // VTune's functions stand in the order of their time, and how often they ran is not told.
@@ -59,7 +49,7 @@ class Joiner {
     } else if (folded > 0 || sums) {
       JoinSums(sums);
     } else {
-      JoinInOrder();
+      JoinOrdered(report_, slots_, names_, rows_, wanted_, tally_, joined_);
     }
     if (tally_.foreign_types()) {
       joined_.notes.push_back(
@@ -94,19 +84,6 @@ class Joiner {
       joined_.notes.push_back(fmt::format("{} host calls left out: only kernels count", calls));
   }
 
-  // The node that the row names: by its operator, or by the innermost range around it that names
-  // one.
-  std::optional<NodeNames::Match> NameOf(const MeasuredKernel& kernel) const {
-    if (auto match = names_.Find(kernel.op)) return match;
-    for (auto range = kernel.scope.rbegin(); range != kernel.scope.rend(); ++range) {
-      if (auto match = names_.Find(*range)) {
-        match->how += " of a range around it";
-        return match;
-      }
-    }
-    return std::nullopt;
-  }
-
   // Names that rows carry, against the model's. Calls of PyTorch are no names of nodes.
   void CountNames() {
     std::map<std::string, bool> seen;
@@ -114,7 +91,7 @@ class Joiner {
     for (const NodeRow& node : report_.nodes) ops.insert(node.op);
     for (const MeasuredKernel& kernel : rows_) {
       if (kernel.op.empty() || kernel.op == kernel.op_type || IsForeign(kernel)) continue;
-      const auto match = NameOf(kernel);
+      const auto match = names_.Of(kernel);
       if (!seen.emplace(kernel.op, true).second) continue;
       if (!match) {
         // Fused operators, of types that the model has none of, are the runtime's own.
@@ -137,7 +114,7 @@ class Joiner {
     if (measurement_.runs > 0) return joined_.runs_from = "told by the file", measurement_.runs;
     std::map<std::pair<std::size_t, std::string>, std::int64_t> launches;
     for (const MeasuredKernel& kernel : rows_) {
-      if (const auto match = NameOf(kernel))
+      if (const auto match = names_.Of(kernel))
         launches[{match->kernel, kernel.name}] += kernel.launches;
     }
     std::int64_t common = 0;
@@ -152,7 +129,7 @@ class Joiner {
       const MeasuredKernel& kernel = rows_[r];
       const double launches =
           static_cast<double>(kernel.launches) / static_cast<double>(joined_.runs);
-      if (const auto match = NameOf(kernel)) {
+      if (const auto match = names_.Of(kernel)) {
         Measured& to = joined_.kernels[match->kernel];
         const KernelName told = ToldBy(kernel);
         const bool main = !IsProduct(to.main.family);
@@ -217,152 +194,12 @@ class Joiner {
         "be told apart; a trace (one row per launch) tells them apart");
   }
 
-  void JoinInOrder() {
-    const Folded folded = FoldRuns(rows_, ProductsOf(slots_), wanted_);
-    joined_.runs = folded.runs;
-    if (wanted_) {
-      joined_.runs_from = "told by --runs";
-    } else if (folded.runs > 1) {
-      joined_.runs_from = "the launches repeat so often";
-    }
-    joined_.notes.insert(joined_.notes.end(), folded.notes.begin(), folded.notes.end());
-    for (const MeasuredKernel& kernel : folded.before) {
-      joined_.unmatched.push_back(
-          tally_.Unmatched(kernel, 1, "launched before the first run: set-up"));
-      joined_.unmatched.back().before = true;
-    }
-    SetIdle(folded.kernels);
-    joined_.repeats = Repeats(folded.kernels);
-    AlignRun(folded.kernels, joined_.kernels, true);
-    if (folded.apart.size() < 2) return;
-    std::vector<std::vector<Measured>> runs;
-    for (const std::vector<MeasuredKernel>& run : folded.apart) {
-      runs.emplace_back(report_.kernels.size());
-      AlignRun(run, runs.back(), false);
-    }
-    for (std::size_t k = 0; k < joined_.kernels.size(); ++k)
-      TakeMedians(joined_.kernels[k], runs, k);
-  }
-
-  // The times and counts of a predicted kernel over runs that were joined one by one.
-  static void TakeMedians(Measured& to, const std::vector<std::vector<Measured>>& runs,
-                          std::size_t k) {
-    std::vector<double> times, flops;
-    for (const std::vector<Measured>& run : runs) {
-      if (run[k].time) times.push_back(run[k].time->value());
-      if (run[k].vector_flops) flops.push_back(*run[k].vector_flops);
-    }
-    if (to.time && !times.empty()) to.time = Seconds(Median(times));
-    if (to.vector_flops && !flops.empty()) to.vector_flops = Median(flops);
-  }
-
-  void AlignRun(const std::vector<MeasuredKernel>& kernels, std::vector<Measured>& into,
-                bool keep_rest) {
-    std::vector<Item> items;
-    std::vector<std::vector<std::size_t>> members;
-    MakeItems(kernels, items, members);
-    const std::vector<Assignment> assignments = Align(slots_, items);
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      const Assignment& to = assignments[i];
-      for (const std::size_t m : members[i]) {
-        const MeasuredKernel& kernel = kernels[m];
-        if (to.slot < 0) {
-          if (keep_rest) {
-            joined_.unmatched.push_back(
-                tally_.Unmatched(kernel, 1, WhyUnmatched(kernel, items[i].family)));
-          }
-          continue;
-        }
-        const Slot& slot = slots_[static_cast<std::size_t>(to.slot)];
-        Measured& measured = into[slot.kernel];
-        tally_.Add(measured, kernel, 1, to.main);
-        if (to.main) Explain(measured, slot, items[i], kernel);
-      }
-    }
-  }
-
-  // Kernels of one call of the framework belong together.
-  void MakeItems(const std::vector<MeasuredKernel>& kernels, std::vector<Item>& items,
-                 std::vector<std::vector<std::size_t>>& members) {
-    std::map<std::int64_t, std::size_t> of_calls;  // items
-    for (std::size_t k = 0; k < kernels.size(); ++k) {
-      const MeasuredKernel& kernel = kernels[k];
-      const KernelName name = ToldBy(kernel);
-      const std::optional<double> flops = tally_.VectorFlops(kernel);
-      if (kernel.call >= 0) {
-        const auto [call, added] = of_calls.emplace(kernel.call, items.size());
-        if (!added) {
-          Item& item = items[call->second];
-          members[call->second].push_back(k);
-          item.tensor |= name.tensor;
-          if (flops) item.flops = item.flops.value_or(0) + *flops;
-          if (kernel.duration) item.seconds = item.seconds.value_or(0) + kernel.duration->value();
-          continue;
-        }
-      }
-      const KernelFamily of_call =
-          kernel.call >= 0 ? FamilyOfCall(kernel.op) : KernelFamily::kUnknown;
-      Item item{.name = kernel.call >= 0 ? kernel.op : kernel.name,
-                .family = of_call == KernelFamily::kUnknown ? name.family : of_call,
-                .tensor = name.tensor,
-                .flops = flops};
-      item.depthwise = Contains(name.algorithm, "depthwise");
-      if (kernel.duration) item.seconds = kernel.duration->value();
-      if (const auto match = NameOf(kernel)) {
-        const auto slot = slot_of_.find(match->kernel);
-        if (slot != slot_of_.end()) item.named = static_cast<int>(slot->second);
-      }
-      items.push_back(std::move(item));
-      members.push_back({k});
-    }
-  }
-
-  // How sure the alignment is of a main item.
-  void Explain(Measured& measured, const Slot& slot, const Item& item,
-               const MeasuredKernel& kernel) {
-    const KernelName name = ToldBy(kernel);
-    const bool product =
-        name.family == slot.family || measured.main.family == KernelFamily::kUnknown;
-    if (product) measured.main = name;
-    const bool by_call = kernel.call >= 0;
-    const bool by_family = item.family == slot.family;
-    measured.joined_by = by_call ? "launching call" : "order";
-    measured.confidence = by_call ? 0.9 : 0.5;
-    if (item.named >= 0) {
-      measured.joined_by = "name of a range around it";
-      measured.confidence = 0.95;
-    }
-    if (by_family) {
-      measured.joined_by += ", family";
-      measured.confidence += measured.confidence > 0.5 ? 0.05 : 0.25;
-    }
-    if (item.flops && slot.flops && *slot.flops > 0 && !item.tensor) {
-      const double difference = std::abs(*item.flops / *slot.flops - 1);
-      if (difference < 0.25) {
-        measured.joined_by += fmt::format(", FLOPs within {:.0f} %", std::ceil(difference * 100));
-        measured.confidence = std::min(1.0, measured.confidence + 0.2);
-      }
-    }
-  }
-
-  void SetIdle(const std::vector<MeasuredKernel>& kernels) {
-    if (kernels.empty() || !kernels[0].start || !kernels[0].duration) return;
-    double idle = 0, end = kernels[0].start->value();
-    for (const MeasuredKernel& kernel : kernels) {
-      if (!kernel.start || !kernel.duration) return;
-      idle += std::max(0.0, kernel.start->value() - end);
-      end = std::max(end, (*kernel.start + *kernel.duration).value());
-    }
-    joined_.idle = Seconds(idle);
-  }
-
   const Report& report_;
   const Measurement& measurement_;
   const std::optional<Device>& device_;
   const std::optional<std::int64_t> wanted_;
   const std::vector<Slot> slots_;
   const NodeNames names_;
-  std::map<std::size_t, std::size_t> slot_of_;  // of a predicted kernel
   Tally tally_;
   std::vector<MeasuredKernel> rows_;
   Joined joined_;

@@ -68,6 +68,17 @@ std::optional<NodeNames::Match> NodeNames::Find(const std::string& name) const {
   return std::nullopt;
 }
 
+std::optional<NodeNames::Match> NodeNames::Of(const MeasuredKernel& kernel) const {
+  if (auto match = Find(kernel.op)) return match;
+  for (auto range = kernel.scope.rbegin(); range != kernel.scope.rend(); ++range) {
+    if (auto match = Find(*range)) {
+      match->how += " of a range around it";
+      return match;
+    }
+  }
+  return std::nullopt;
+}
+
 bool NodeNames::MayBeInserted(const std::string& name) const { return WhyUnknown(name) != kNoNode; }
 
 std::string NodeNames::WhyUnknown(const std::string& name) const {

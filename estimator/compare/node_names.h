@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "estimator/profiles/measurement.h"
 #include "estimator/report/report.h"
 
 namespace dlcost {
@@ -21,6 +22,8 @@ class NodeNames {
     double confidence;
   };
   std::optional<Match> Find(const std::string& name) const;
+  // The node that a row names: by its operator, or by the innermost range around it that names one.
+  std::optional<Match> Of(const MeasuredKernel& kernel) const;
   // Whether a name that is not found is one that runtimes give to what they insert: copies, casts,
   // layout changes, fused nodes.
   bool MayBeInserted(const std::string& name) const;
