@@ -108,7 +108,7 @@ class FoundClues {
     const auto missing = static_cast<double>(joined_.names.missing);
     if (found == 0) return;
     const double share = found / (found + missing);
-    Add(Along(share, {{0, -16}, {0.5, -12}, {0.8, 0}, {1, 12}}) *
+    Add(Along(share, {{0, -16}, {0.5, -14}, {0.7, -10}, {0.9, 0}, {1, 12}}) *
             std::min(1.0, (found + missing) / 4),
         fmt::format("{} of {} names in it are nodes of the model", joined_.names.found,
                     joined_.names.found + joined_.names.missing));
