@@ -12,6 +12,7 @@
 #include "estimator/compare/runs.h"
 #include "estimator/compare/slots.h"
 #include "estimator/compare/tally.h"
+#include "estimator/profiles/text.h"
 #include "models/operators/registry.h"
 
 namespace dlcost {
@@ -159,6 +160,7 @@ class Joiner {
       FoldedRow row;
       row.launches = launches_told ? 0 : kernel.launches;
       row.product = IsProduct(told.family);
+      row.fewer = Contains(told.algorithm, "Winograd") || Contains(told.algorithm, "FFT");
       const auto flops = tally_.VectorFlops(kernel);
       if (flops && !told.tensor) row.flops = *flops * launches;
       if (kernel.duration) row.seconds = kernel.duration->value() * launches;

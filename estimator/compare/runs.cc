@@ -46,8 +46,13 @@ double OffRange(double value, double least, double most) {
 // How far the logarithm of a value is from that of what it should be.
 double Off(double value, double should) { return std::abs(std::log2(value / should)); }
 
-double FlopsOff(double flops, const OneRun& one) {
+// Winograd's least that libraries use, F(4x4, 3x3): 36 products for 144.
+constexpr double kLeastShare = 0.25;
+
+double FlopsOff(double flops, const OneRun& one, bool fewer) {
   double off = 64;
+  if (fewer && one.algorithmic > 0)
+    off = OffRange(flops, kLeastShare * one.algorithmic, one.algorithmic);
   if (one.flops > 0) off = std::min(off, Off(flops, one.flops));
   if (one.algorithmic > 0) off = std::min(off, Off(flops, one.algorithmic));
   return off;
@@ -92,12 +97,13 @@ RunCount InferRuns(const std::vector<FoldedRow>& rows, const std::vector<Slot>& 
       std::any_of(rows.begin(), rows.end(), [](const FoldedRow& row) { return row.product; });
   if (!products) one.seconds = one.all_seconds;
   AllRuns all;
-  bool told = false, uncounted = false;
+  bool told = false, uncounted = false, fewer = false;
   std::set<std::int64_t> candidates = {1};
   for (const FoldedRow& row : rows) {
     if (row.product != products) continue;
     all.flops += row.flops.value_or(0);
     uncounted |= row.product && !row.flops;
+    fewer |= row.fewer;
     all.seconds += row.seconds.value_or(0);
     all.launches += static_cast<double>(row.launches);
     told |= row.launches > 0;
@@ -131,7 +137,7 @@ RunCount InferRuns(const std::vector<FoldedRow>& rows, const std::vector<Slot>& 
     cost += 12 * (1 - share);
     if (products && all.flops > 0) {
       // Algorithms differ in what they execute, by up to a half.
-      const double off = FlopsOff(all.flops / count, one);
+      const double off = FlopsOff(all.flops / count, one, fewer);
       cost += off + 5 * std::max(0.0, off - 0.25);
     }
     if (products && one.products.planned > 0) {

@@ -14,6 +14,7 @@ struct FoldedRow {
   std::int64_t launches = 0;  // 0: the file does not tell
   bool product = false;
   std::optional<double> flops, seconds;  // of all launches
+  bool fewer = false;  // of an algorithm that needs fewer products than the mathematics
 };
 
 struct RunCount {
