@@ -143,7 +143,7 @@ class FoundClues {
         !joined_.folded && sum.joined > 0 && sum.over < 0.05 * sum.joined && holes < 0.1;
     if (part) bits = std::max(bits, -3.0);
     Add(bits,
-        fmt::format("{:.4g} of the model's {:.4g} convolutions and products were found, {:.4g} "
+        fmt::format("{:.6g} of the model's {:.6g} convolutions and products were found, {:.6g} "
                     "launches of others were not",
                     sum.joined, sum.model, sum.over));
     if (joined_.repeats > 1) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "estimator/compare/as_run.h"
 #include "estimator/compare/op_family.h"
@@ -128,6 +129,14 @@ class SlotFinder {
     return row == kGemm && (slot.family == kRecurrent || slot.family == kAttention);
   }
 
+  // What the slot executes when the row's kernel runs it, worked out once; nothing where it cannot.
+  std::optional<double> AsRun(std::size_t r, std::size_t s) {
+    const auto [at, added] = as_run_.try_emplace(std::pair(r, s));
+    if (added && Runs(out_.told[r], slots_[s]))
+      at->second = ProductFlops(report_, slots_[s], out_.told[r], device_);
+    return at->second;
+  }
+
   struct Proposal {
     std::size_t row;
     std::vector<std::size_t> slots;
@@ -158,9 +167,10 @@ class SlotFinder {
     for (const bool as_run : {true, false}) {
       std::vector<std::pair<std::size_t, double>> open;  // slot, work
       for (std::size_t s = 0; s < slots_.size(); ++s) {
-        if (taken_[s] || !Suits(told.family, slots_[s]) || !Runs(told, slots_[s])) continue;
-        const double work = as_run ? ProductFlops(report_, slots_[s], told, device_)
-                                   : slots_[s].algorithmic.value_or(0);
+        if (taken_[s] || !Suits(told.family, slots_[s])) continue;
+        const std::optional<double> run = AsRun(r, s);
+        if (!run) continue;
+        const double work = as_run ? *run : slots_[s].algorithmic.value_or(0);
         if (slots_[s].several) {
           offer({s}, work);
         } else {
@@ -282,6 +292,7 @@ class SlotFinder {
   const std::optional<Device>& device_;
   const double runs_;
   Tally& tally_;
+  std::map<std::pair<std::size_t, std::size_t>, std::optional<double>> as_run_;  // of row and slot
   std::vector<bool> taken_;       // slots that a row took for itself
   bool fused_attention_ = false;  // attention has kernels of its own
   FoldedSlots out_;
