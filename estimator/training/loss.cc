@@ -14,7 +14,8 @@ const Tensor& At(const NodeWriter& writer, TensorId id) {
 // The scores that a softmax at the end of the model reads: a loss takes those.
 TensorId BeforeSoftmax(NodeWriter& writer, TensorId output) {
   for (const Node& node : writer.graph().nodes) {
-    if (node.op == "Softmax" && node.domain.empty() && node.outputs[0] == output) {
+    if (node.op == "Softmax" && node.domain.empty() && node.outputs.size() == 1 &&
+        node.inputs.size() == 1 && node.outputs[0] == output) {
       return node.inputs[0];
     }
   }

@@ -27,8 +27,11 @@ class GradientContext {
 
   std::size_t NumInputs() const { return node_.inputs.size(); }
   bool HasInput(std::size_t i) const { return i < NumInputs() && node_.inputs[i] != kNoTensor; }
-  TensorId X(std::size_t i = 0) const { return node_.inputs[i]; }
-  TensorId Y(std::size_t i = 0) const { return node_.outputs[i]; }
+  // kNoTensor for one that the node does not have.
+  TensorId X(std::size_t i = 0) const { return i < NumInputs() ? node_.inputs[i] : kNoTensor; }
+  TensorId Y(std::size_t i = 0) const {
+    return i < node_.outputs.size() ? node_.outputs[i] : kNoTensor;
+  }
   // Output i of the forward node, which it gets where it has none.
   TensorId Saved(std::size_t i) { return writer_.ExtraOutput(node_, i); }
   // Makes the forward node one that does the same and has the further outputs of training.

@@ -16,6 +16,7 @@ void TransposeGradient(GradientContext& g) {
   std::vector<std::int64_t> reversed(rank);
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   const std::vector<std::int64_t> permutation = g.forward().Ints("perm", reversed);
+  if (permutation.size() != rank) throw Unresolved("not a permutation of the axes");
   std::vector<std::int64_t> inverse(rank);
   for (std::size_t i = 0; i < rank; ++i) {
     inverse[NormalizeAxis(permutation[i], rank)] = static_cast<std::int64_t>(i);
@@ -59,6 +60,9 @@ void SliceGradient(GradientContext& g) {
   if (!inputs) axes = forward.Ints("axes", axes);
   std::vector<std::int64_t> steps(starts.size(), 1);
   if (inputs && g.HasInput(4)) steps = forward.InputInts(4);
+  if (axes.size() != starts.size() || steps.size() != starts.size()) {
+    throw Unresolved("not a start and a step for every axis");
+  }
   if (std::any_of(steps.begin(), steps.end(), [](std::int64_t step) { return step != 1; })) {
     g.Set(0, w.Contrib("SliceGrad",
                        {g.dY(), w.Ints(x.dims()), g.X(1), g.X(2), w.Ints(axes), w.Ints(steps)}));
@@ -85,6 +89,7 @@ void PadGradient(GradientContext& g) {
   const std::vector<std::int64_t> pads =
       g.since() >= 11 ? forward.InputInts(1) : forward.RequiredInts("pads");
   const Shape x = g.XShape();
+  if (pads.size() != 2 * x.rank()) throw Unresolved("not two pads for every axis");
   std::vector<std::int64_t> starts, ends, axes;
   for (std::size_t axis = 0; axis < x.rank(); ++axis) {
     if (pads[axis] < 0 || pads[axis + x.rank()] < 0) {
@@ -138,7 +143,7 @@ void GatherNdGradient(GradientContext& g) {
 void TopKGradient(GradientContext& g) {
   if (g.dY() == kNoTensor) return;
   NodeWriter& w = g.w();
-  g.Set(0, w.Contrib("GatherElementsGrad", {g.dY(), w.Ints(g.XShape().dims()), g.Y(1)},
+  g.Set(0, w.Contrib("GatherElementsGrad", {g.dY(), w.Ints(g.XShape().dims()), g.Saved(1)},
                      {IntAttribute("axis", g.forward().Int("axis", -1))}));
 }
 

@@ -22,6 +22,7 @@ void NodeWriter::Place(std::string prefix, std::string scope, Phase phase) {
 }
 
 Shape NodeWriter::ShapeOf(TensorId id) const {
+  if (id == kNoTensor) throw Unresolved("an operand is left out");
   const Tensor& tensor = graph_.tensors[static_cast<std::size_t>(id)];
   if (!tensor.type.shape) {
     throw Unresolved("the shape of '" + Printable(tensor.name) + "' is not known");
@@ -30,6 +31,7 @@ Shape NodeWriter::ShapeOf(TensorId id) const {
 }
 
 DType NodeWriter::TypeOf(TensorId id) const {
+  if (id == kNoTensor) throw Unresolved("an operand is left out");
   return graph_.tensors[static_cast<std::size_t>(id)].type.dtype;
 }
 

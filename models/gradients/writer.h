@@ -26,7 +26,8 @@ class NodeWriter {
   // What the names of new nodes begin with, and the module and phase that they belong to.
   void Place(std::string prefix, std::string scope, Phase phase);
 
-  Shape ShapeOf(TensorId id) const;  // throws Unresolved where it is not known
+  // Throw Unresolved for kNoTensor, and for a shape that is not known.
+  Shape ShapeOf(TensorId id) const;
   DType TypeOf(TensorId id) const;
 
   // A new input of the graph; a name that is taken gets a number.
