@@ -10,6 +10,14 @@ find_package(SQLite3 REQUIRED)
 find_path(CSV_INCLUDE_DIR csv.h REQUIRED)  # libcsv
 find_library(CSV_LIBRARY csv REQUIRED)
 
+# GMP: exact rationals of formulas.
+find_path(GMP_INCLUDE_DIR gmpxx.h REQUIRED)
+find_library(GMP_LIBRARY gmp REQUIRED)
+find_library(GMPXX_LIBRARY gmpxx REQUIRED)
+add_library(dlcost_exact INTERFACE)
+target_include_directories(dlcost_exact SYSTEM INTERFACE ${GMP_INCLUDE_DIR})
+target_link_libraries(dlcost_exact INTERFACE ${GMPXX_LIBRARY} ${GMP_LIBRARY})
+
 # Debian's libonnx-dev ships no usable CMake config. Only the messages are linked: the operator
 # schemas of libonnx register thousands of objects at start-up, and dlcost has its own.
 find_path(ONNX_INCLUDE_DIR onnx/onnx_pb.h REQUIRED)

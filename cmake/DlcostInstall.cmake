@@ -1,7 +1,7 @@
 # `find_package(dlcost)` for other CMake projects: headers, one static library per folder, the device database.
 include(CMakePackageConfigHelpers)
 get_property(dlcost_libraries GLOBAL PROPERTY DLCOST_LIBRARIES)
-install(TARGETS ${dlcost_libraries} dlcost_onnx_proto EXPORT dlcostTargets
+install(TARGETS ${dlcost_libraries} dlcost_onnx_proto dlcost_exact EXPORT dlcostTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/dlcost)
 install(TARGETS dlcost RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY estimator models DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dlcost FILES_MATCHING PATTERN "*.h")

@@ -30,5 +30,7 @@ void AddMeasuredCommand(Commands& commands);  // `dlcost measured ncu.csv --gpu 
 void AddFitCommand(Commands& commands);       // `dlcost fit runs.csv --x layers --y flops`
 void AddCheckCommand(Commands& commands);     // `dlcost check new.onnx --baseline baseline.json`
 void AddHtmlCommand(Commands& commands);      // `dlcost html model.onnx --gpu a100 -o model.html`
+void AddFormulaCommand(Commands& commands);   // `dlcost formula model.onnx`
+void AddSweepCommand(Commands& commands);     // `dlcost sweep model.onnx --batch 1:1024:x2`
 
 }  // namespace dlcost

@@ -1,6 +1,7 @@
 #include <malloc.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <limits>
@@ -10,6 +11,7 @@
 #include "estimator/cli/commands.h"
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
+#include "estimator/sweep/sizes.h"
 
 namespace dlcost {
 namespace {
@@ -39,6 +41,22 @@ std::vector<std::string> LongOptions(const CLI::App& app) {
 bool IsCommand(const CLI::App& app, const std::string& word) {
   for (const CLI::App* command : app.get_subcommands(nullptr)) {
     if (command->get_name() == word) return true;
+  }
+  return false;
+}
+
+// A model without a command whose sizes are lists is swept.
+bool NamesLists(const std::vector<std::string>& words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    for (const char* option : {"--batch", "--dim"}) {
+      std::string value;
+      if (words[i] == option && i + 1 < words.size()) value = words[i + 1];
+      if (words[i].starts_with(std::string(option) + "=")) {
+        value = words[i].substr(std::string(option).size() + 1);
+      }
+      const std::size_t sizes = option == std::string("--dim") ? value.rfind('=') + 1 : 0;
+      if (IsSizeList(value.substr(std::min(sizes, value.size())))) return true;
+    }
   }
   return false;
 }
@@ -76,6 +94,8 @@ int Main(int argc, char** argv) {
   AddDiffCommand(commands);
   AddCheckCommand(commands);
   AddHtmlCommand(commands);
+  AddFormulaCommand(commands);
+  AddSweepCommand(commands);
   AddGpusCommand(commands);
   AddOpsCommand(commands);
   AddNetworkCommand(commands);
@@ -87,7 +107,9 @@ int Main(int argc, char** argv) {
   if (words.empty()) words = {"--help"};
   const bool general = words[0] == "--help" || words[0] == "-h" || words[0] == "--version" ||
                        words[0] == "--help-all";
-  if (!general && !IsCommand(app, words[0])) words.insert(words.begin(), "report");
+  if (!general && !IsCommand(app, words[0])) {
+    words.insert(words.begin(), NamesLists(words) ? "sweep" : "report");
+  }
   std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 takes them
   try {
     app.parse(reversed);

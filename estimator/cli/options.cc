@@ -111,8 +111,6 @@ InferredModel InferModel(const ModelOptions& options) {
   return InferModel(ReadModel(options.path), options, BindingsOf(options));
 }
 
-namespace {
-
 InferOptions InferOptionsOf(const ModelOptions& options, const Bindings& bindings) {
   InferOptions infer;
   infer.bindings = bindings;
@@ -129,6 +127,8 @@ InferOptions InferOptionsOf(const ModelOptions& options, const Bindings& binding
   return infer;
 }
 
+namespace {
+
 std::optional<DType> WhatIfType(const ModelOptions& options) {
   if (options.dtype.empty()) return std::nullopt;
   const std::optional<DType> dtype = ParseDType(options.dtype);
@@ -142,6 +142,16 @@ std::optional<DType> WhatIfType(const ModelOptions& options) {
 }
 
 }  // namespace
+
+void ApplyDType(const ModelOptions& options, InferredModel& model) {
+  if (const std::optional<DType> dtype = WhatIfType(options)) Retype(model, *dtype);
+}
+
+void RefuseTraining(const ModelOptions& options, const std::string& command) {
+  if (options.train.empty() && options.loss == "auto" && options.frozen.empty()) return;
+  throw Error("dlcost {} counts inference alone; a training step: dlcost {} --train {}", command,
+              options.path, options.train.empty() ? "sgd" : options.train);
+}
 
 InferredModel InferModel(Model model, const ModelOptions& options, const Bindings& bindings) {
   const InferOptions infer = InferOptionsOf(options, bindings);

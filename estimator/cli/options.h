@@ -30,6 +30,12 @@ struct ModelOptions {
 // `positional` is the name of the positional argument for the file.
 void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional = "model");
 Bindings BindingsOf(const ModelOptions& options);
+// What inference needs to know, dimensions included; --dtype is not part of it.
+InferOptions InferOptionsOf(const ModelOptions& options, const Bindings& bindings);
+// Stores and computes in --dtype where it is given.
+void ApplyDType(const ModelOptions& options, InferredModel& model);
+// Throws Error where a step is asked of a command that counts inference alone.
+void RefuseTraining(const ModelOptions& options, const std::string& command);
 InferredModel InferModel(const ModelOptions& options);
 // The same for a model that was read already, with the dimensions bound so.
 InferredModel InferModel(Model model, const ModelOptions& options, const Bindings& bindings);

@@ -33,6 +33,12 @@ class Liveness {
   }
 
   Bytes Peak() {
+    const std::vector<Bytes> moments = Moments();
+    return *std::max_element(moments.begin(), moments.end());
+  }
+
+  // What lives at the start, and while each node runs.
+  std::vector<Bytes> Moments() {
     FindRoots();
     FindLastUses();
     return Sweep();
@@ -84,10 +90,12 @@ class Liveness {
 
   Bytes SizeAt(std::size_t t) const { return size_[t]; }
 
-  Bytes Sweep() {
-    Bytes live, peak;
+  std::vector<Bytes> Sweep() {
+    Bytes live;
+    std::vector<Bytes> moments;
+    moments.reserve(nodes_.size() + 1);
     for (const TensorId id : graph_.inputs) live += SizeAt(static_cast<std::size_t>(id));
-    peak = live;
+    moments.push_back(live);
     std::vector<bool> freed(root_.size(), false);
     // What is captured lives in the graph around, which frees it.
     for (const Capture& capture : graph_.captures) {
@@ -101,7 +109,7 @@ class Liveness {
         }
       }
       const auto inside = inner_.find(&node);
-      peak = std::max(peak, inside == inner_.end() ? live : live + inside->second);
+      moments.push_back(inside == inner_.end() ? live : live + inside->second);
       const auto release = [&](TensorId id) {
         if (id == kNoTensor || freed[Root(id)]) return;
         if (last_use_[Root(id)] > static_cast<std::int64_t>(n)) return;
@@ -111,7 +119,7 @@ class Liveness {
       ForEachRead(node, release);
       for (const TensorId id : node.outputs) release(id);  // outputs that nobody reads
     }
-    return peak;
+    return moments;
   }
 
   const Graph& graph_;
@@ -124,7 +132,7 @@ class Liveness {
 
 }  // namespace
 
-void MeasurePeakActivations(InferredModel& model) {
+std::vector<Bytes> LiveBytes(const InferredModel& model) {
   std::unordered_map<const Graph*, std::vector<const CountedNode*>> nodes;
   for (const CountedNode& counted : model.nodes) nodes[counted.graph].push_back(&counted);
   for (const CountedNode& counted : model.last_iterations) {
@@ -139,7 +147,12 @@ void MeasurePeakActivations(InferredModel& model) {
     peak = std::max(peak, Liveness(*subgraph->graph, found->second, inner).Peak());
   }
   const Graph& main = model.model->graph;
-  model.peak_activation_bytes = Liveness(main, nodes[&main], inner).Peak();
+  return Liveness(main, nodes[&main], inner).Moments();
+}
+
+void MeasurePeakActivations(InferredModel& model) {
+  const std::vector<Bytes> moments = LiveBytes(model);
+  model.peak_activation_bytes = *std::max_element(moments.begin(), moments.end());
 }
 
 }  // namespace dlcost

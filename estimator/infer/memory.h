@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "estimator/infer/infer.h"
 
@@ -28,5 +29,9 @@ std::string WeightsOfUnknown(const InferredModel& model);
 // memory, and so does an output in place of an input (Access::memory_of): a growing cache. While
 // control flow runs, the peak of one run of its graph comes on top of what lives around it.
 void MeasurePeakActivations(InferredModel& model);
+
+// The bytes that are live at the start and while each node of the main graph runs: the largest is
+// peak_activation_bytes.
+std::vector<Bytes> LiveBytes(const InferredModel& model);
 
 }  // namespace dlcost

@@ -73,11 +73,16 @@ class Search {
         ++tries_;
         InferOptions trial = options_;
         const std::string line = Add(trial.bindings, sizes, shape);
-        if (TryInfer(model_, trial, trace_)) return line;
+        if (!TryInfer(model_, trial, trace_)) continue;
+        found_ = std::move(trial.bindings);
+        return line;
       }
     }
     return "";
   }
+
+  // Those that Run found.
+  std::optional<Bindings> TakeFound() { return std::move(found_); }
 
  private:
   bool IsUnbound(const std::string& key) const {
@@ -195,6 +200,7 @@ class Search {
   Sizes usual_;
   std::size_t tries_ = 0;
   InferTrace trace_;
+  std::optional<Bindings> found_;
 };
 
 }  // namespace
@@ -205,6 +211,13 @@ std::string SuggestBindings(const Model& model, const InferOptions& options,
   if (!line.empty()) return "bind them, for example: " + line;
   return "bind each of them with --dim NAME=N or --input NAME:SHAPE (no sizes that fit together "
          "were found)";
+}
+
+std::optional<Bindings> FindBindings(const Model& model, const InferOptions& options,
+                                     const UnboundDims& unbound) {
+  Search search(model, options, unbound);
+  search.Run();
+  return search.TakeFound();
 }
 
 }  // namespace dlcost

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "estimator/infer/infer.h"
@@ -12,5 +13,9 @@ namespace dlcost {
 // a few reports.
 std::string SuggestBindings(const Model& model, const InferOptions& options,
                             const UnboundDims& unbound);
+
+// The same as bindings, those of `options` included; nullopt where no sizes fit together.
+std::optional<Bindings> FindBindings(const Model& model, const InferOptions& options,
+                                     const UnboundDims& unbound);
 
 }  // namespace dlcost

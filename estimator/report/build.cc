@@ -9,6 +9,7 @@
 #include "estimator/report/attribute_text.h"
 #include "estimator/report/format.h"
 #include "estimator/report/report.h"
+#include "estimator/report/scope.h"
 #include "estimator/roofline/call_queue.h"
 #include "estimator/roofline/forced.h"
 #include "estimator/roofline/run.h"
@@ -21,17 +22,6 @@
 
 namespace dlcost {
 namespace {
-
-// The first `depth` components of a module path; "(no module)" for an empty one.
-std::string_view ScopeAtDepth(std::string_view scope, std::size_t depth) {
-  if (scope.empty()) return "(no module)";
-  std::size_t end = std::string_view::npos;
-  for (std::size_t i = 0; i < depth; ++i) {
-    end = scope.find('/', i == 0 ? 0 : end + 1);
-    if (end == std::string_view::npos) break;
-  }
-  return scope.substr(0, end);
-}
 
 RunOptions RunOptionsOf(const ReportOptions& options) {
   RunOptions run = options.run;
@@ -57,8 +47,7 @@ class Builder {
         options_(options),
         convention_(FindConvention(options.convention)),
         runner_(device ? &*device : nullptr, RunOptionsOf(options)),
-        forced_(device ? &*device : nullptr, options.run, options.plan) {
-  }
+        forced_(device ? &*device : nullptr, options.run, options.plan) {}
 
   Report Run() {
     report_.options = options_;

@@ -125,6 +125,27 @@ class Rejects(unittest.TestCase):
         self.rejected(ALEXNET, "--batch", "4611686018427387904", says="64 bits")
 
 
+    def test_sweeps_and_formulas(self):
+        lengths = self.file(b"length\n12\nlong\n")
+        for arguments, says in [
+            (("--batch", "8:1"), "runs backwards"),
+            (("--batch", ","), "a size is missing"),
+            (("--dim", "sequence="), "a size is missing"),
+            (("--batch", "1:1000000000"), "--yes"),
+            (("--batch", "1:9000000000000000000", "--dim", "sequence=1:9000000000000000000"), "--yes"),
+            (("--dim", "sequense=1:4"), "did you mean 'sequence'"),
+            (("--dim", "sequence=@" + lengths), "line 3: 'long' is no size"),
+            (("--dim", "sequence=@/nonexistent"), "cannot read"),
+            (("--dim", "sequence=1:8", "--plot"), "--gpu"),
+            (("--dim", "sequence=1:8", "--dtype", "f16,foo"), "no data type"),
+            (("--dim", "sequence=600,700"), "do not broadcast"),
+        ]:
+            self.rejected("sweep", BERT, *arguments, says=says)
+        self.rejected("formula", BERT, "--dim", "nothing=3", says="no input has a dimension")
+        self.rejected("formula", BERT, "--dim", "batch=sequence+", says="neither a size")
+        self.rejected("formula", BERT, "--around", "nothing=3", says="no open dimension")
+
+
 class Reports(unittest.TestCase):
     def test_output_is_deterministic(self):
         for arguments in ((), ("--format", "json"), ("--by", "node", "--format", "csv")):
@@ -182,6 +203,39 @@ class Reports(unittest.TestCase):
                         tile = "x".join(str(extent) for extent in kernel["gemm"]["tile"])
                         self.assertEqual(told["tile"].split()[0], tile)
                     self.assertEqual(told["terms"][0]["value"], kernel["expected_s"])
+
+    def test_formula(self):
+        text = run("formula", BERT).stdout.decode()
+        self.assertIn("batch·(589,824 + 84,934,656·sequence + 18,432·sequence²)", text)
+        self.assertEqual(run("formula", BERT).stdout.decode(), text)
+        formula = json.loads(run("formula", BERT, "--format", "json").stdout)
+        self.assertEqual(formula["schema"], "dlcost.formula/1")
+        report = json.loads(run("report", BERT, "--batch", "3", "--dim", "sequence=77", "--format", "json").stdout)
+        names = {}
+        exec(run("formula", BERT, "--format", "python").stdout.decode(), names)  # what a user pastes
+        self.assertEqual(names["macs"](batch=3, sequence=77), report["totals"]["macs"])
+        with self.assertRaises(ValueError):  # there are positions for 512 words
+            names["macs"](batch=3, sequence=513)
+        self.assertEqual(names["bytes_default"](batch=3, sequence=77), report["totals"]["bytes"])
+        self.assertEqual(names["peak_activation_bytes"](batch=3, sequence=77), report["totals"]["peak_activation_bytes"])
+
+    def test_sweep(self):
+        arguments = (ALEXNET, "--batch", "1:64:x2", "--gpu", "a100,t4", "--price", "2/h")
+        sweep = json.loads(run("sweep", *arguments, "--format", "json").stdout)
+        self.assertEqual(len(sweep["points"]), 14)
+        last = sweep["points"][-1]
+        report = json.loads(run("report", ALEXNET, "--batch", "64", "--gpu", "t4", "--format", "json").stdout)
+        for name in ("macs", "flops", "bytes"):
+            self.assertEqual(last[name], report["totals"][name])
+        self.assertAlmostEqual(last["expected_s"] / report["totals"]["expected_s"], 1, delta=1e-9)
+        lines = run("sweep", *arguments, "--format", "csv").stdout.decode().splitlines()
+        self.assertEqual({line.count(",") for line in lines}, {lines[0].count(",")})
+        what_if = run("sweep", ALEXNET, "--batch", "1", "--gpu", "a100", "--set", "memory.bandwidth=1TB/s,4TB/s", "--format", "json")
+        slow, fast = json.loads(what_if.stdout)["points"]
+        self.assertGreater(slow["bound_s"], fast["bound_s"])
+        self.assertTrue(slow["device"].endswith("memory.bandwidth=1TB/s"))
+        # Without a command, sizes that are lists say what is meant.
+        self.assertEqual(run(*arguments).stdout, run("sweep", *arguments).stdout)
 
     def test_writes_a_file(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,114 @@
+#include <charconv>
+#include <memory>
+
+#include "estimator/cli/commands.h"
+#include "estimator/cli/options.h"
+#include "estimator/core/error.h"
+#include "estimator/infer/infer_once.h"
+#include "estimator/onnx/reader.h"
+#include "estimator/sweep/formula.h"
+#include "estimator/sweep/formula_render.h"
+#include "estimator/sweep/variables.h"
+
+namespace dlcost {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  CountOptions count;
+  std::vector<std::string> around;
+  std::string by = "op";
+  std::string format = "text";
+  std::string output;
+  std::size_t depth = 2;
+};
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  dlcost formula bert.onnx\n"
+    "  dlcost formula bert.onnx --batch 1 --format latex\n"
+    "  dlcost formula translation.onnx --dim target=source\n"
+    "  dlcost formula decoder.onnx --dim total=past+sequence --around past=1024\n";
+
+// NAME=EXPRESSION among the options of --dim goes to `tied`, NAME=N stays.
+TiedDims TakeTied(std::vector<std::string>& dims) {
+  TiedDims tied;
+  std::erase_if(dims, [&](const std::string& text) {
+    const std::size_t equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) return false;
+    const char first = text[equals + 1];
+    if (first == '-' || (text.find_first_not_of("0123456789", equals + 1) == std::string::npos)) {
+      return false;
+    }
+    tied[text.substr(0, equals)] = text.substr(equals + 1);
+    return true;
+  });
+  return tied;
+}
+
+void MoveBase(const std::vector<std::string>& around, ModelVariables& variables) {
+  Bindings sizes;
+  for (const std::string& text : around) AddDimBinding(sizes, text);
+  for (const auto& [name, size] : sizes.dims) {
+    if (size < 1) throw Error("--around {}={}: a formula is found around sizes from 1", name, size);
+    variables.base()[variables.IndexOf(name)] = size;
+  }
+}
+
+int Run(Options options) {
+  RequireOneOf("--format", options.format, {"text", "json", "latex", "cpp", "python"});
+  RequireOneOf("--by", options.by, {"op", "scope"});
+  const ReportOptions report = ReportOptionsOf(options.count, DeviceOptions());
+  const TiedDims tied = TakeTied(options.model.dims);
+  RefuseTraining(options.model, "formula");
+  const InferOptions infer = InferOptionsOf(options.model, BindingsOf(options.model));
+  const Model model = ReadModel(options.model.path);
+  ModelVariables variables = ModelVariables::Of(model, infer, tied);
+  MoveBase(options.around, variables);
+  const ModelAt model_at = [&](const Point& point) {
+    InferOptions at = infer;
+    at.bindings = variables.At(point);
+    InferredModel inferred = Infer(*Uninferred(model), at);
+    ApplyDType(options.model, inferred);
+    return inferred;
+  };
+  const Formula formula = FindFormula(model_at, variables.names(), variables.base(),
+                                      {.convention = report.convention,
+                                       .plan = report.plan,
+                                       .scope_depth = options.depth,
+                                       .may_move = options.around.empty()});
+  const std::string& format = options.format;
+  WriteOutput(options.output, format == "json"     ? FormulaJson(formula)
+                              : format == "latex"  ? FormulaLatex(formula)
+                              : format == "cpp"    ? FormulaCpp(formula)
+                              : format == "python" ? FormulaPython(formula)
+                                                   : FormulaText(formula, options.by == "scope"));
+  return 0;
+}
+
+}  // namespace
+
+void AddFormulaCommand(Commands& commands) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = commands.app.add_subcommand(
+      "formula", "counts, bytes and memory as exact functions of the open dimensions");
+  app->footer(kExamples);
+  AddModelOptions(*app, options->model);
+  AddCountOptions(*app, options->count);
+  app->add_option("--around", options->around,
+                  "where structure depends on a size: the formula that holds around this one")
+      ->type_name("NAME=N");
+  app->add_option("--by", options->by, "parts: op or scope (module)")
+      ->type_name("WHAT")
+      ->capture_default_str();
+  app->add_option("--depth", options->depth, "components of module paths to keep, 0: all")
+      ->type_name("N")
+      ->capture_default_str();
+  app->add_option("--format", options->format, "text, json, latex, cpp or python")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
+  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+}
+
+}  // namespace dlcost

@@ -1,0 +1,228 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+
+#include "estimator/cli/commands.h"
+#include "estimator/cli/options.h"
+#include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
+#include "estimator/onnx/reader.h"
+#include "estimator/sweep/sizes.h"
+#include "estimator/sweep/sweep.h"
+#include "estimator/sweep/sweep_render.h"
+
+namespace dlcost {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  DeviceOptions device;
+  CountOptions count;
+  std::string batch;
+  std::vector<std::string> conditions;
+  std::string price, rank;
+  std::string format = "text";
+  std::string output;
+  std::size_t top = 60;
+  bool plot = false, yes = false, bounds = false;
+};
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  dlcost sweep resnet50.onnx --batch 1:1024:x2 --gpu a100,h100\n"
+    "  dlcost sweep bert.onnx --batch 1,8,32 --dim sequence=128:512:128 --gpu a100 --plot\n"
+    "  dlcost sweep bert.onnx --batch 1:256:x2 --dim sequence=128 --gpu a100,h100 --for "
+    "'latency<=10ms' --price a100=1.6/h,h100=2.5/h --rank price\n"
+    "  dlcost sweep bert.onnx --dim sequence=@lengths.csv --gpu t4\n"
+    "  dlcost sweep bert.onnx --dim sequence=1:512 --format csv -o counts.csv\n";
+
+std::vector<std::string> SplitAtCommas(const std::string& option, const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end == begin) throw Error("{} '{}': an empty name", option, Printable(text));
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// Axes for what names several sizes; what names one stays among the bindings.
+void TakeAxes(Options& options, std::vector<std::pair<std::string, SizeList>>& axes) {
+  if (!options.batch.empty()) {
+    axes.emplace_back("", ParseSizeList("--batch", options.batch));
+  }
+  std::erase_if(options.model.dims, [&](const std::string& text) {
+    const std::size_t equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0) return false;
+    const std::string name = text.substr(0, equals);
+    const std::string sizes = text.substr(equals + 1);
+    if (!IsSizeList(sizes) && !sizes.empty()) return false;
+    axes.emplace_back(name, ParseSizeList("--dim " + Printable(name), sizes));
+    return true;
+  });
+}
+
+// The devices, once for each value where --set names several: memory.bandwidth=1TB/s,2TB/s.
+std::vector<Device> DevicesOf(const DeviceOptions& options) {
+  for (std::size_t i = 0; i < options.overrides.size(); ++i) {
+    const std::string& text = options.overrides[i];
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || text.find(',', equals) == std::string::npos) continue;
+    std::vector<Device> devices;
+    for (const std::string& value : SplitAtCommas("--set", text.substr(equals + 1))) {
+      DeviceOptions one = options;
+      one.overrides[i] = text.substr(0, equals + 1) + value;
+      for (Device& device : DevicesOf(one)) {
+        device.id += " " + one.overrides[i];
+        devices.push_back(std::move(device));
+      }
+    }
+    return devices;
+  }
+  return FindDevices(options);
+}
+
+// 2.5/h for every device, or a100=1.6/h,h100=2.5/h.
+std::map<std::string, double> ParsePrices(const std::string& text, const DeviceDatabase& database) {
+  std::map<std::string, double> prices;
+  if (text.empty()) return prices;
+  for (const std::string& part : SplitAtCommas("--price", text)) {
+    const std::size_t equals = part.rfind('=');
+    const std::string device = equals == std::string::npos ? "" : part.substr(0, equals);
+    const std::string price = part.substr(equals == std::string::npos ? 0 : equals + 1);
+    char* end = nullptr;
+    const double per_hour = std::strtod(price.c_str(), &end);
+    if (end == price.c_str() || std::string(end) != "/h" || !(per_hour > 0)) {
+      throw Error("--price '{}' is no price: write 2.5/h, or a100=1.6/h,h100=2.5/h",
+                  Printable(part));
+    }
+    prices[device.empty() ? "" : database.Find(device, {}).id] = per_hour;
+  }
+  return prices;
+}
+
+void RequireFew(const Options& options, std::int64_t combinations, std::size_t each) {
+  constexpr std::int64_t kMany = 2'000'000;
+  // About, as they are written; bench/sweep_benchmark.cc measures the evaluation alone.
+  const double per_second = options.device.gpu.empty() || options.bounds ? 200'000 : 20'000;
+  if (options.yes) return;
+  const double points = static_cast<double>(combinations) * static_cast<double>(each);
+  if (points <= kMany) return;
+  throw Error("{:.0f} points take about {:.1f} hours; --yes counts them all the same", points,
+              points / per_second / 3600);
+}
+
+int Run(Options options) {
+  RequireOneOf("--format", options.format, {"text", "csv", "json"});
+  if (!options.rank.empty())
+    RequireOneOf("--rank", options.rank, {"price", "latency", "throughput"});
+  Sweep sweep;
+  std::vector<std::pair<std::string, SizeList>> axes;
+  TakeAxes(options, axes);
+  sweep.report = ReportOptionsOf(options.count, options.device);
+  sweep.bounds_only = options.bounds;
+  if (!options.device.gpu.empty()) sweep.devices = DevicesOf(options.device);
+  if (!options.model.dtype.empty()) {
+    sweep.dtypes = SplitAtCommas("--dtype", options.model.dtype);
+    for (const std::string& name : sweep.dtypes) {
+      if (ParseDType(name)) continue;
+      throw Error("--dtype '{}' is no data type{}", Printable(name),
+                  DidYouMean(name, {"float32", "float16", "bfloat16", "int8", "int4"}));
+    }
+  }
+  SweepRenderOptions render{.rank = options.rank,
+                            .rows = options.top,
+                            .plot = options.plot,
+                            .width = options.output.empty() ? TerminalWidth() : 0};
+  for (const std::string& text : options.conditions)
+    render.conditions.push_back(ParseCondition(text));
+  render.price = ParsePrices(options.price, OpenDatabase());
+  if (sweep.devices.empty() && (options.plot || !render.conditions.empty() ||
+                                !render.price.empty() || !render.rank.empty())) {
+    throw Error("times need a device: add --gpu");
+  }
+  if (options.rank == "price" && render.price.empty()) throw Error("--rank price needs --price");
+
+  Count combinations = 1;
+  try {
+    for (const auto& [name, list] : axes) combinations *= list.Count();
+  } catch (const OverflowError&) {
+    combinations = std::numeric_limits<std::int64_t>::max();
+  }
+  RequireFew(options, combinations.value(),
+             sweep.dtypes.size() * std::max<std::size_t>(sweep.devices.size(), 1));
+  const Model model = ReadModel(options.model.path);
+  sweep.model = &model;
+  RefuseTraining(options.model, "sweep");
+  sweep.infer = InferOptionsOf(options.model, BindingsOf(options.model));
+  for (const auto& [name, list] : axes) {
+    sweep.axes.push_back({.name = name.empty() ? "batch" : name,
+                          .sizes = list.Sizes(),
+                          .weights = list.weights,
+                          .batch = name.empty()});
+  }
+  if (options.format == "csv") {
+    WriteOutput(options.output, [&](const TextSink& sink) {
+      bool first = true;
+      RunSweep(sweep, [&](const SweepPoint& point) {
+        if (first) sink(SweepCsvHead(sweep));
+        first = false;
+        sink(SweepCsvLine(sweep, render, point));
+      });
+    });
+    return 0;
+  }
+  std::vector<SweepPoint> points;
+  RunSweep(sweep, [&](const SweepPoint& point) { points.push_back(point); });
+  if (options.format == "json") {
+    WriteOutput(options.output,
+                [&](const TextSink& sink) { WriteSweepJson(sweep, render, points, sink); });
+  } else {
+    WriteOutput(options.output, SweepText(sweep, render, points));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void AddSweepCommand(Commands& commands) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = commands.app.add_subcommand(
+      "sweep", "a model over ranges of sizes, devices and types: throughput, latency, memory");
+  app->footer(kExamples);
+  AddModelOptions(*app, options->model);
+  // Here every size may be a list.
+  app->remove_option(app->get_option("--batch"));
+  app->add_option("--batch", options->batch,
+                  "sizes of batch dimensions: 1,8,32 or 1:64 or 1:1024:x2 or 32:256:32, or "
+                  "@FILE.csv; --dim NAME= takes the same")
+      ->type_name("SIZES");
+  AddDeviceOptions(*app, options->device);
+  AddCountOptions(*app, options->count);
+  app->add_option("--for", options->conditions,
+                  "what the best points have to meet, e.g. 'latency<=10ms', 'throughput>=1000', "
+                  "'tokens>=1e6', 'memory<=16GB'")
+      ->type_name("CONDITION");
+  app->add_option("--price", options->price, "per device and hour: 2.5/h, or a100=1.6/h,h100=2.5/h")
+      ->type_name("PRICE");
+  app->add_option("--rank", options->rank, "best points by price, latency or throughput")
+      ->type_name("WHAT");
+  app->add_option("--top", options->top, "rows of the table of points")
+      ->type_name("N")
+      ->capture_default_str();
+  app->add_flag("--bounds", options->bounds,
+                "bounds alone, no expected times: a hundred times faster");
+  app->add_flag("--plot", options->plot, "draw throughput over size");
+  app->add_option("--format", options->format, "text, csv (streamed) or json")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
+  app->add_flag("--yes", options->yes, "count millions of points");
+  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+}
+
+}  // namespace dlcost

@@ -1,0 +1,218 @@
+#include "estimator/sweep/curves.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+
+#include "estimator/core/error.h"
+#include "estimator/hardware/quantity_text.h"
+
+namespace dlcost {
+namespace {
+
+using CurveKey = std::tuple<std::size_t, std::size_t, Point>;
+
+// Points that differ along one axis alone, in its order.
+std::map<CurveKey, std::vector<const SweepPoint*>> Along(const std::vector<SweepPoint>& points,
+                                                         std::optional<std::size_t> axis) {
+  std::map<CurveKey, std::vector<const SweepPoint*>> curves;
+  for (const SweepPoint& point : points) {
+    Point fixed = point.sizes;
+    if (axis) fixed[*axis] = 0;
+    curves[{point.device, point.dtype, std::move(fixed)}].push_back(&point);
+  }
+  return curves;
+}
+
+bool Usable(const SweepPoint& point) { return point.why_not.empty() && point.fits.value_or(true); }
+
+void Summarize(std::size_t axis, SweepCurve& curve) {
+  constexpr double kSaturated = 0.9;
+  std::vector<const SweepPoint*> ordered = curve.points;
+  std::stable_sort(ordered.begin(), ordered.end(), [&](const SweepPoint* a, const SweepPoint* b) {
+    return a->sizes[axis] < b->sizes[axis];
+  });
+  for (const SweepPoint* point : ordered) {
+    if (!point->why_not.empty()) continue;
+    if (!point->limiter.empty()) {
+      if (curve.limits.empty() || curve.limits.back().limiter != point->limiter) {
+        curve.limits.push_back({point->sizes[axis], point->sizes[axis], point->limiter});
+      }
+      curve.limits.back().to = point->sizes[axis];
+    }
+    curve.all_fit &= point->fits.value_or(true);
+    if (!Usable(*point)) continue;
+    curve.largest = point;
+    const std::optional<double> rate = point->items_per_second();
+    if (rate && (curve.best == nullptr || *rate > *curve.best->items_per_second())) {
+      curve.best = point;
+    }
+  }
+  if (curve.best == nullptr) return;
+  for (const SweepPoint* point : ordered) {
+    const std::optional<double> rate = point->items_per_second();
+    if (Usable(*point) && rate && *rate >= kSaturated * *curve.best->items_per_second()) {
+      curve.saturated = point;
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+bool SweepCondition::Meets(const SweepPoint& point) const {
+  std::optional<double> has;
+  if (!point.why_not.empty()) return false;
+  switch (what) {
+    case What::kLatency:
+      if (point.latency()) has = point.latency()->value();
+      break;
+    case What::kThroughput:
+      has = point.items_per_second();
+      break;
+    case What::kTokens:
+      has = point.tokens_per_second();
+      break;
+    case What::kMemory:
+      has = point.needed.AsDouble();
+      break;
+  }
+  return has && (at_most ? *has <= value : *has >= value);
+}
+
+SweepCondition ParseCondition(const std::string& text) {
+  const std::size_t sign = text.find_first_of("<>");
+  const auto fail = [&]() -> Error {
+    return Error(
+        "--for '{}' is no condition: write latency<=10ms, throughput>=1000, tokens>=1e6 or "
+        "memory<=16GB",
+        Printable(text));
+  };
+  if (sign == std::string::npos || sign + 1 >= text.size() || text[sign + 1] != '=') throw fail();
+  SweepCondition condition{.at_most = text[sign] == '<', .text = text};
+  const std::string name = text.substr(0, sign), value = text.substr(sign + 2);
+  using What = SweepCondition::What;
+  if (name == "latency") {
+    condition.what = What::kLatency;
+  } else if (name == "throughput") {
+    condition.what = What::kThroughput;
+  } else if (name == "tokens") {
+    condition.what = What::kTokens;
+  } else if (name == "memory") {
+    condition.what = What::kMemory;
+  } else {
+    throw fail();
+  }
+  if (condition.what == What::kMemory) {
+    condition.value = ParseQuantity(value, Dimension::kByteSize);
+  } else if (condition.what == What::kLatency) {
+    if (value.find('s') == std::string::npos) throw fail();
+    condition.value = ParseQuantity(value, Dimension::kConstant);
+  } else {
+    char* end = nullptr;
+    condition.value = std::strtod(value.c_str(), &end);
+    if (value.empty() || *end != '\0' || !(condition.value > 0)) throw fail();
+  }
+  return condition;
+}
+
+std::optional<std::size_t> CurveAxis(const Sweep& sweep) {
+  for (std::size_t a = 0; a < sweep.axes.size(); ++a) {
+    if (sweep.axes[a].batch && sweep.axes[a].sizes.size() > 1) return a;
+  }
+  for (std::size_t a = 0; a < sweep.axes.size(); ++a) {
+    if (sweep.axes[a].sizes.size() > 1) return a;
+  }
+  return sweep.axes.empty() ? std::nullopt : std::optional<std::size_t>(0);
+}
+
+std::vector<SweepCurve> CurvesOf(const Sweep& sweep, const std::vector<SweepPoint>& points) {
+  const std::optional<std::size_t> axis = CurveAxis(sweep);
+  std::vector<SweepCurve> curves;
+  for (auto& [key, members] : Along(points, axis)) {
+    SweepCurve curve{.device = std::get<0>(key),
+                     .dtype = std::get<1>(key),
+                     .fixed = std::get<2>(key),
+                     .points = members};
+    if (axis) Summarize(*axis, curve);
+    curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+std::vector<const SweepPoint*> ParetoFront(const std::vector<SweepPoint>& points) {
+  std::vector<const SweepPoint*> timed, front;
+  for (const SweepPoint& point : points) {
+    if (Usable(point) && point.items_per_second()) timed.push_back(&point);
+  }
+  std::stable_sort(timed.begin(), timed.end(), [](const SweepPoint* a, const SweepPoint* b) {
+    if (a->latency()->value() != b->latency()->value()) {
+      return a->latency()->value() < b->latency()->value();
+    }
+    return *a->items_per_second() > *b->items_per_second();
+  });
+  for (const SweepPoint* point : timed) {
+    if (front.empty() || *point->items_per_second() > *front.back()->items_per_second()) {
+      front.push_back(point);
+    }
+  }
+  return front;
+}
+
+std::vector<SweepDistribution> DistributionsOf(const Sweep& sweep,
+                                               const std::vector<SweepPoint>& points) {
+  std::vector<SweepDistribution> distributions;
+  for (std::size_t a = 0; a < sweep.axes.size(); ++a) {
+    const SweepAxis& axis = sweep.axes[a];
+    if (!axis.IsDistribution()) continue;
+    for (const auto& [key, members] : Along(points, a)) {
+      SweepDistribution row{.device = std::get<0>(key),
+                            .dtype = std::get<1>(key),
+                            .fixed = std::get<2>(key),
+                            .axis = a};
+      struct Seen {
+        double seconds, weight;
+      };
+      std::vector<Seen> seen;
+      double used = 0, padded = 0, slowest = 0;
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        const SweepPoint& point = *members[i];
+        const double weight = axis.weights[i];
+        row.items += weight;
+        row.mean_flops += weight * point.flops.AsDouble();
+        used += weight * static_cast<double>(point.sizes[a]);
+        padded += weight * static_cast<double>(axis.sizes.back());
+        if (!point.latency()) continue;
+        seen.push_back({point.latency()->value(), weight});
+        slowest = point.latency()->value();  // sizes ascend: the last one is the longest
+      }
+      if (members.size() != axis.sizes.size()) continue;
+      row.mean_flops /= row.items;
+      row.padding = padded > 0 ? 1 - used / padded : 0;
+      std::sort(seen.begin(), seen.end(),
+                [](const Seen& x, const Seen& y) { return x.seconds < y.seconds; });
+      double total = 0;
+      for (const Seen& one : seen) total += one.seconds * one.weight;
+      const auto percentile = [&](double share) {
+        double below = 0;
+        for (const Seen& one : seen) {
+          below += one.weight;
+          if (below >= share * row.items) return Seconds(one.seconds);
+        }
+        return seen.empty() ? Seconds() : Seconds(seen.back().seconds);
+      };
+      row.total = Seconds(total);
+      row.mean = Seconds(total / row.items);
+      row.p50 = percentile(0.5);
+      row.p90 = percentile(0.9);
+      row.p99 = percentile(0.99);
+      row.longest = percentile(1);
+      row.total_padded = Seconds(slowest * row.items);
+      distributions.push_back(row);
+    }
+  }
+  return distributions;
+}
+
+}  // namespace dlcost

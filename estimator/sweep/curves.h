@@ -1,0 +1,65 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimator/sweep/sweep.h"
+
+namespace dlcost {
+
+// Points of a sweep that differ in one size alone: the batch where it is swept, else the first.
+struct SweepCurve {
+  std::size_t device = 0, dtype = 0;
+  Point fixed;  // sizes of all axes; that of the curve's own axis is not looked at
+  std::vector<const SweepPoint*> points;
+
+  // What most time waits for, along the curve: where it begins and ends.
+  struct Stretch {
+    std::int64_t from = 0, to = 0;
+    std::string limiter;
+  };
+  std::vector<Stretch> limits;
+  const SweepPoint* best = nullptr;       // highest throughput of those that fit; null: none
+  const SweepPoint* saturated = nullptr;  // smallest size within 10 % of it
+  const SweepPoint* largest = nullptr;    // that fits into memory
+  bool all_fit = true;                    // nothing larger was tried that does not
+};
+
+// "latency<=10ms": what a point has to meet.
+struct SweepCondition {
+  enum class What { kLatency, kThroughput, kTokens, kMemory };
+  What what = What::kLatency;
+  bool at_most = true;
+  double value = 0;  // s, items/s, tokens/s, bytes
+  std::string text;
+
+  bool Meets(const SweepPoint& point) const;
+};
+// Throws Error for anything else.
+SweepCondition ParseCondition(const std::string& text);
+
+// The axis that curves run along; nullopt without axes.
+std::optional<std::size_t> CurveAxis(const Sweep& sweep);
+// In the order of devices, types and sizes.
+std::vector<SweepCurve> CurvesOf(const Sweep& sweep, const std::vector<SweepPoint>& points);
+// Points that fit such that no other that fits is faster and has more throughput: shortest latency
+// first.
+std::vector<const SweepPoint*> ParetoFront(const std::vector<SweepPoint>& points);
+
+// A distribution of sizes on one device and type, all other sizes fixed: every observed item alone.
+struct SweepDistribution {
+  std::size_t device = 0, dtype = 0;
+  Point fixed;
+  std::size_t axis = 0;
+  double items = 0;  // sum of weights
+  Seconds mean, p50, p90, p99, longest, total;
+  double mean_flops = 0;
+  // All padded to the longest: the share of positions that is padding, and what they take.
+  double padding = 0;
+  Seconds total_padded;
+};
+std::vector<SweepDistribution> DistributionsOf(const Sweep& sweep,
+                                               const std::vector<SweepPoint>& points);
+
+}  // namespace dlcost

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimator/hardware/device.h"
+#include "estimator/infer/infer.h"
+#include "estimator/report/report.h"
+#include "estimator/sweep/region.h"
+
+namespace dlcost {
+
+// One size that a sweep goes through.
+struct SweepAxis {
+  std::string name;  // "batch", or a dimension's
+  std::vector<std::int64_t> sizes;
+  std::vector<double> weights;  // of a distribution; empty: a list
+  bool batch = false;           // what --batch sets
+
+  bool IsDistribution() const { return !weights.empty(); }
+};
+
+// What a sweep asks: every combination of sizes, types and devices.
+struct Sweep {
+  const Model* model = nullptr;
+  InferOptions infer;  // with what is bound for all points
+  std::vector<SweepAxis> axes;
+  std::vector<std::string> dtypes = {""};  // as --dtype takes them; "": as the file says
+  std::vector<Device> devices;             // none: counts alone
+  ReportOptions report;
+  bool bounds_only = false;  // no expected times
+
+  // Combinations of sizes alone; all points are these times types times devices (or 1).
+  std::int64_t Combinations() const;
+  std::int64_t Points() const;
+  // Sizes of a combination, one per axis; the last axis runs fastest.
+  Point SizesOf(std::int64_t combination) const;
+};
+
+// One point of a sweep: what a report at these sizes says in its totals.
+struct SweepPoint {
+  Point sizes;  // one per axis
+  std::size_t dtype = 0, device = 0;
+  std::string why_not;  // the model takes no such sizes: nothing else is known
+
+  std::int64_t items = 1;              // of one run: its batch
+  std::optional<std::int64_t> tokens;  // of one run, where an input is a table of integers
+  Count macs, flops, bytes, needed;    // needed: weights and activations, bytes
+  std::optional<Seconds> bound, expected, expected_low, expected_high;
+  std::string limiter;  // what most of the expected time waits for
+  std::optional<bool> fits;
+  bool exact = true;  // nothing in the counts is an upper bound, assumed or unknown
+
+  // The expected time where there is one, else the bound; none without a device.
+  std::optional<Seconds> latency() const { return expected ? expected : bound; }
+  std::optional<double> items_per_second() const;
+  std::optional<double> tokens_per_second() const;
+  std::optional<double> intensity() const;  // FLOP/byte
+};
+
+// Evaluates all points and hands them over in order: sizes, types, devices. Threads share what does
+// not change. Throws Error where the model does not take the first point; others say why_not.
+void RunSweep(const Sweep& sweep, const std::function<void(const SweepPoint&)>& take);
+
+}  // namespace dlcost

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "estimator/report/json_writer.h"
+#include "estimator/sweep/curves.h"
+#include "estimator/sweep/sweep.h"
+
+namespace dlcost {
+
+inline constexpr std::string_view kSweepSchema = "dlcost.sweep/1";
+
+struct SweepRenderOptions {
+  std::vector<SweepCondition> conditions;
+  std::map<std::string, double> price;  // per hour, by device id; "" for every other
+  std::string rank;       // "price", "latency", "throughput": of what meets the conditions
+  std::size_t rows = 60;  // of the table of points
+  bool plot = false;
+  std::size_t width = 0;  // of the terminal; 0: any
+
+  // Per million items; nullopt without a price or a time.
+  std::optional<double> CostOf(const Sweep& sweep, const SweepPoint& point) const;
+};
+
+// The most that one item takes: the board's rated power for the whole time, J. nullopt where the
+// power or the time is not known.
+std::optional<double> JoulesPerItem(const Sweep& sweep, const SweepPoint& point);
+
+// The heading and one line of CSV.
+std::string SweepCsvHead(const Sweep& sweep);
+std::string SweepCsvLine(const Sweep& sweep, const SweepRenderOptions& options,
+                         const SweepPoint& point);
+std::string SweepText(const Sweep& sweep, const SweepRenderOptions& options,
+                      const std::vector<SweepPoint>& points);
+void WriteSweepJson(const Sweep& sweep, const SweepRenderOptions& options,
+                    const std::vector<SweepPoint>& points, const TextSink& sink);
+// Curves in characters: throughput over size, both logarithmic, a letter for each curve. "" without
+// times.
+std::string SweepPlot(const Sweep& sweep, const std::vector<SweepCurve>& curves, std::size_t width);
+// "a100-sxm4-80gb f16, sequence=128": what a curve holds fixed.
+std::string CurveName(const Sweep& sweep, const SweepCurve& curve);
+// Points that meet all conditions and fit, best first by `rank`.
+std::vector<const SweepPoint*> Ranked(const Sweep& sweep, const SweepRenderOptions& options,
+                                      const std::vector<SweepPoint>& points);
+
+}  // namespace dlcost

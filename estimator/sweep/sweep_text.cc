@@ -1,0 +1,284 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "estimator/core/error.h"
+#include "estimator/report/format.h"
+#include "estimator/report/table.h"
+#include "estimator/sweep/sweep_render.h"
+
+namespace dlcost {
+namespace {
+
+std::string TimeText(const std::optional<Seconds>& time) {
+  return time ? ReadableTime(*time) : "-";
+}
+std::string RateText(const std::optional<double>& rate) { return rate ? Readable(*rate) : "-"; }
+
+std::string DeviceOf(const Sweep& sweep, std::size_t device) {
+  return sweep.devices.empty() ? "" : sweep.devices[device].id;
+}
+
+// "batch=8, sequence=128", with device and type where there are several.
+std::string PointName(const Sweep& sweep, const SweepPoint& point) {
+  std::vector<std::string> words;
+  if (sweep.devices.size() > 1) words.push_back(DeviceOf(sweep, point.device));
+  if (sweep.dtypes.size() > 1) words.push_back(sweep.dtypes[point.dtype]);
+  for (std::size_t a = 0; a < sweep.axes.size(); ++a) {
+    words.push_back(fmt::format("{}={}", Printable(sweep.axes[a].name), point.sizes[a]));
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+class TextWriter {
+ public:
+  TextWriter(const Sweep& sweep, const SweepRenderOptions& options,
+             const std::vector<SweepPoint>& points)
+      : sweep_(sweep), options_(options), points_(points), timed_(!sweep.devices.empty()) {
+    for (const SweepPoint& point : points) tokens_ |= point.tokens.has_value();
+  }
+
+  std::string Run() {
+    const std::vector<SweepCurve> curves = CurvesOf(sweep_, points_);
+    text_ = fmt::format("model     {}\npoints    {}\n\n", Printable(sweep_.model->path),
+                        points_.size());
+    AddPoints(curves);
+    if (timed_) {
+      AddCurves(curves);
+      AddFront();
+      AddBest();
+      if (options_.plot) text_ += "\n" + SweepPlot(sweep_, curves, options_.width);
+    }
+    AddDistributions();
+    AddFailures();
+    return std::move(text_);
+  }
+
+ private:
+  void AddPoints(const std::vector<SweepCurve>& curves) {
+    std::vector<std::string> head;
+    const bool devices = sweep_.devices.size() > 1, types = sweep_.dtypes.size() > 1;
+    if (devices) head.emplace_back("device");
+    if (types) head.emplace_back("dtype");
+    for (const SweepAxis& axis : sweep_.axes) head.push_back(Printable(axis.name));
+    for (const char* name : {"MACs", "FLOPs", "bytes", "FLOP/B", "memory"}) head.emplace_back(name);
+    if (timed_) {
+      for (const char* name : {"fits", "bound", "expected", "items/s"}) head.emplace_back(name);
+      if (tokens_) head.emplace_back("tokens/s");
+      head.emplace_back("J/item <=");
+      if (!options_.price.empty()) head.emplace_back("per 1M items");
+      head.emplace_back("limited by");
+    }
+    Table table(head);
+    std::size_t shown = 0;
+    for (const SweepCurve& curve : curves) {
+      if (shown > 0 && shown < options_.rows && curve.points.size() > 1) table.AddRule();
+      for (const SweepPoint* point : curve.points) {
+        if (shown++ < options_.rows) table.Add(RowOf(*point));
+      }
+    }
+    table.MayDrop({"J/item <=", "FLOP/B", "bytes", "MACs", "fits"});
+    text_ += table.Render(options_.width);
+    if (shown > options_.rows) {
+      text_ +=
+          fmt::format("{} more points: --top {}, or --format csv\n", shown - options_.rows, shown);
+    }
+  }
+
+  std::vector<std::string> RowOf(const SweepPoint& point) const {
+    std::vector<std::string> row;
+    if (sweep_.devices.size() > 1) row.push_back(DeviceOf(sweep_, point.device));
+    if (sweep_.dtypes.size() > 1) row.push_back(sweep_.dtypes[point.dtype]);
+    for (const std::int64_t size : point.sizes) row.push_back(std::to_string(size));
+    if (!point.why_not.empty()) {
+      row.insert(row.end(), 5 + (timed_ ? 6u + tokens_ + !options_.price.empty() : 0u), "-");
+      return row;
+    }
+    const std::string mark = point.exact ? "" : "~";
+    row.push_back(mark + Readable(point.macs.AsDouble()));
+    row.push_back(mark + Readable(point.flops.AsDouble()));
+    row.push_back(ReadableBytes(Bytes(point.bytes)));
+    row.push_back(point.intensity() ? ReadableRatio(*point.intensity()) : "-");
+    row.push_back(ReadableBytes(Bytes(point.needed)));
+    if (!timed_) return row;
+    row.emplace_back(!point.fits ? "?" : *point.fits ? "yes" : "no");
+    row.push_back(TimeText(point.bound));
+    row.push_back(TimeText(point.expected));
+    row.push_back(RateText(point.items_per_second()));
+    if (tokens_) row.push_back(RateText(point.tokens_per_second()));
+    row.push_back(RateText(JoulesPerItem(sweep_, point)));
+    if (!options_.price.empty()) row.push_back(CostText(point));
+    row.push_back(point.limiter);
+    return row;
+  }
+
+  std::string CostText(const SweepPoint& point) const {
+    const std::optional<double> cost = options_.CostOf(sweep_, point);
+    return cost ? fmt::format("{:.4g}", *cost) : "-";
+  }
+
+  void AddCurves(const std::vector<SweepCurve>& curves) {
+    const std::optional<std::size_t> axis = CurveAxis(sweep_);
+    if (!axis || sweep_.axes[*axis].sizes.size() < 2) return;
+    const std::string& name = sweep_.axes[*axis].name;
+    for (const SweepCurve& curve : curves) {
+      text_ += fmt::format("\ncurve     {}\n", CurveName(sweep_, curve));
+      if (curve.best == nullptr) {
+        text_ += "          nothing fits\n";
+        continue;
+      }
+      text_ += fmt::format(
+          "          best throughput {} items/s at {} = {}; within 10 % from {} = {} on, at {}\n",
+          RateText(curve.best->items_per_second()), name, curve.best->sizes[*axis], name,
+          curve.saturated->sizes[*axis], TimeText(curve.saturated->latency()));
+      text_ += fmt::format("          {} {} = {}{}\n",
+                           curve.all_fit ? "everything fits, up to" : "fits into memory up to",
+                           name, curve.largest->sizes[*axis],
+                           curve.all_fit ? "" : " of the sizes that were tried");
+      std::vector<std::string> limits;
+      for (const SweepCurve::Stretch& stretch : curve.limits) {
+        limits.push_back(
+            stretch.from == stretch.to
+                ? fmt::format("{} at {}", stretch.limiter, stretch.from)
+                : fmt::format("{} from {} to {}", stretch.limiter, stretch.from, stretch.to));
+      }
+      if (!limits.empty()) {
+        text_ += fmt::format("          limited by {}\n", fmt::join(limits, ", "));
+      }
+    }
+  }
+
+  void AddFront() {
+    const std::vector<const SweepPoint*> front = ParetoFront(points_);
+    if (front.size() < 2) return;
+    constexpr std::size_t kShown = 12;
+    text_ += "\nfront     nothing is both faster and of more throughput than these\n";
+    for (std::size_t i = 0; i < std::min(front.size(), kShown); ++i) {
+      text_ += fmt::format("          {}: {}, {} items/s\n", PointName(sweep_, *front[i]),
+                           TimeText(front[i]->latency()), RateText(front[i]->items_per_second()));
+    }
+    if (front.size() > kShown)
+      text_ += fmt::format("          and {} more\n", front.size() - kShown);
+  }
+
+  void AddBest() {
+    if (options_.conditions.empty() && options_.rank.empty()) return;
+    std::vector<std::string> asked;
+    for (const SweepCondition& condition : options_.conditions) asked.push_back(condition.text);
+    const std::vector<const SweepPoint*> ranked = Ranked(sweep_, options_, points_);
+    text_ += fmt::format("\nbest      {}\n",
+                         asked.empty() ? "of all" : fmt::format("for {}", fmt::join(asked, ", ")));
+    if (ranked.empty()) text_ += "          no point meets that\n";
+    constexpr std::size_t kShown = 5;
+    for (std::size_t i = 0; i < std::min(ranked.size(), kShown); ++i) {
+      const std::string cost =
+          options_.price.empty() ? "" : fmt::format(", {} per million items", CostText(*ranked[i]));
+      text_ += fmt::format("          {}: {}, {} items/s{}\n", PointName(sweep_, *ranked[i]),
+                           TimeText(ranked[i]->latency()), RateText(ranked[i]->items_per_second()),
+                           cost);
+    }
+  }
+
+  void AddDistributions() {
+    for (const SweepDistribution& row : DistributionsOf(sweep_, points_)) {
+      SweepPoint fixed{.sizes = row.fixed, .dtype = row.dtype, .device = row.device};
+      std::vector<std::string> words;
+      if (timed_) words.push_back(DeviceOf(sweep_, row.device));
+      if (sweep_.dtypes.size() > 1) words.push_back(sweep_.dtypes[row.dtype]);
+      for (std::size_t a = 0; a < sweep_.axes.size(); ++a) {
+        if (a != row.axis) words.push_back(fmt::format("{}={}", sweep_.axes[a].name, row.fixed[a]));
+      }
+      text_ +=
+          fmt::format("\nobserved  {} of {:g} sizes{}{}\n", Printable(sweep_.axes[row.axis].name),
+                      row.items, words.empty() ? "" : ": ", fmt::join(words, " "));
+      text_ += fmt::format("          mean {} FLOPs", Readable(row.mean_flops));
+      if (timed_) {
+        text_ +=
+            fmt::format("; mean {}, median {}, 90 % {}, 99 % {}, longest {}; total {}\n",
+                        ReadableTime(row.mean), ReadableTime(row.p50), ReadableTime(row.p90),
+                        ReadableTime(row.p99), ReadableTime(row.longest), ReadableTime(row.total));
+        text_ += fmt::format(
+            "          padded to the longest: {} of the positions are padding, total {}\n",
+            Percent(row.padding), ReadableTime(row.total_padded));
+      } else {
+        text_ += fmt::format("; padded to the longest, {} of the positions are padding\n",
+                             Percent(row.padding));
+      }
+    }
+  }
+
+  void AddFailures() {
+    std::size_t failed = 0;
+    const SweepPoint* first = nullptr;
+    for (const SweepPoint& point : points_) {
+      if (point.why_not.empty()) continue;
+      ++failed;
+      if (first == nullptr) first = &point;
+    }
+    if (first == nullptr) return;
+    text_ += fmt::format("\nnote      the model does not take {} of the points; {}: {}\n", failed,
+                         PointName(sweep_, *first), Printable(first->why_not, 300));
+  }
+
+  const Sweep& sweep_;
+  const SweepRenderOptions& options_;
+  const std::vector<SweepPoint>& points_;
+  const bool timed_;
+  bool tokens_ = false;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string CurveName(const Sweep& sweep, const SweepCurve& curve) {
+  std::vector<std::string> words;
+  words.push_back(sweep.devices.empty() ? "counts" : DeviceOf(sweep, curve.device));
+  if (!sweep.dtypes[curve.dtype].empty()) words.push_back(sweep.dtypes[curve.dtype]);
+  const std::optional<std::size_t> along = CurveAxis(sweep);
+  for (std::size_t a = 0; a < sweep.axes.size(); ++a) {
+    if (a != along)
+      words.push_back(fmt::format("{}={}", Printable(sweep.axes[a].name), curve.fixed[a]));
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+std::optional<double> SweepRenderOptions::CostOf(const Sweep& sweep,
+                                                 const SweepPoint& point) const {
+  const std::optional<double> rate = point.items_per_second();
+  if (!rate) return std::nullopt;
+  // Without the values that --set gave it.
+  const std::string& id = sweep.devices[point.device].id;
+  auto at = price.find(id.substr(0, id.find(' ')));
+  if (at == price.end()) at = price.find("");
+  if (at == price.end()) return std::nullopt;
+  return at->second / 3600 / *rate * 1e6;
+}
+
+std::vector<const SweepPoint*> Ranked(const Sweep& sweep, const SweepRenderOptions& options,
+                                      const std::vector<SweepPoint>& points) {
+  std::vector<const SweepPoint*> met;
+  for (const SweepPoint& point : points) {
+    const bool meets = std::all_of(options.conditions.begin(), options.conditions.end(),
+                                   [&](const SweepCondition& c) { return c.Meets(point); });
+    if (point.why_not.empty() && point.fits.value_or(true) && point.latency() && meets) {
+      met.push_back(&point);
+    }
+  }
+  const auto cost = [&](const SweepPoint* point) -> double {
+    if (options.rank == "latency") return point->latency()->value();
+    if (options.rank == "price") return options.CostOf(sweep, *point).value_or(HUGE_VAL);
+    return -point->items_per_second().value_or(0);
+  };
+  std::stable_sort(met.begin(), met.end(),
+                   [&](const SweepPoint* a, const SweepPoint* b) { return cost(a) < cost(b); });
+  return met;
+}
+
+std::string SweepText(const Sweep& sweep, const SweepRenderOptions& options,
+                      const std::vector<SweepPoint>& points) {
+  return TextWriter(sweep, options, points).Run();
+}
+
+}  // namespace dlcost

@@ -1,0 +1,198 @@
+#include "estimator/sweep/sweep.h"
+
+#include <gtest/gtest.h>
+
+#include "estimator/hardware/database.h"
+#include "estimator/infer/infer_once.h"
+#include "estimator/infer/retype.h"
+#include "estimator/onnx/reader.h"
+#include "estimator/sweep/curves.h"
+#include "models/networks/networks.h"
+
+namespace dlcost {
+namespace {
+
+Model Network(const std::string& name, const NetworkOptions& options = {}) {
+  return ReadModelFromBytes(BuildNetwork(name, options), name);
+}
+
+Device FindDevice(const std::string& id) {
+  return DeviceDatabase::FromEnvironment(DLCOST_SOURCE_DIR "/hw_specs").Find(id, {});
+}
+
+std::vector<SweepPoint> PointsOf(const Sweep& sweep) {
+  std::vector<SweepPoint> points;
+  RunSweep(sweep, [&](const SweepPoint& point) { points.push_back(point); });
+  return points;
+}
+
+// Every point against a report that is made for it alone.
+void CompareWithReports(const Sweep& sweep, const std::vector<SweepPoint>& points) {
+  for (const SweepPoint& point : points) {
+    InferOptions options = sweep.infer;
+    for (std::size_t a = 0; a < sweep.axes.size(); ++a) {
+      if (sweep.axes[a].batch) {
+        options.bindings.batch = point.sizes[a];
+      } else {
+        options.bindings.dims[sweep.axes[a].name] = point.sizes[a];
+      }
+    }
+    InferredModel model = Infer(*Uninferred(*sweep.model), options);
+    if (!sweep.dtypes[point.dtype].empty()) Retype(model, *ParseDType(sweep.dtypes[point.dtype]));
+    const Report report = BuildReport(model, sweep.devices[point.device], sweep.report);
+    EXPECT_EQ(point.macs, report.totals.macs.count());
+    EXPECT_EQ(point.flops, report.totals.flops.count());
+    EXPECT_EQ(point.bytes, report.totals.bytes().count());
+    EXPECT_EQ(point.needed, report.needed().count());
+    EXPECT_EQ(point.fits, report.fits());
+    ASSERT_TRUE(point.bound);
+    EXPECT_NEAR(point.bound->value() / report.totals.bound.value(), 1, 1e-9);
+    if (sweep.bounds_only) continue;
+    ASSERT_TRUE(point.expected && report.totals.expected);
+    EXPECT_NEAR(point.expected->value() / report.totals.expected->value(), 1, 1e-9);
+  }
+}
+
+TEST(Sweep, PointsAreReports) {
+  const Model model = Network("bert-base", {{"layers", "2"}});
+  Sweep sweep{.model = &model,
+              .axes = {{.name = "batch", .sizes = {1, 3, 16}, .batch = true},
+                       {.name = "sequence", .sizes = {1, 2, 100, 512}}},
+              .dtypes = {"", "f16"},
+              .devices = {FindDevice("a100"), FindDevice("t4")}};
+  sweep.report.plan.fusion = Fusion::kDefault;
+  const std::vector<SweepPoint> points = PointsOf(sweep);
+  ASSERT_EQ(points.size(), 48u);
+  EXPECT_EQ(sweep.Points(), 48);
+  CompareWithReports(sweep, points);
+  EXPECT_EQ(points.back().sizes, (Point{16, 512}));
+  EXPECT_EQ(points.back().items, 16);
+  EXPECT_EQ(points.back().tokens, 16 * 512);
+}
+
+// Enough points for what is shared between them: compiled kernels.
+TEST(Sweep, ManyPointsAreReports) {
+  for (const char* name : {"bert-base", "lstm", "gpt2"}) {
+    const Model model = Network(name, {{"layers", "1"}});
+    Sweep sweep{.model = &model,
+                .axes = {{.name = "batch", .sizes = {1, 2, 7, 8, 64, 500}, .batch = true},
+                         {.name = "sequence", .sizes = {}}},
+                .devices = {FindDevice("v100")}};
+    for (std::int64_t size = 1; size <= 512; size += 13) sweep.axes[1].sizes.push_back(size);
+    sweep.report.plan.fusion = Fusion::kDefault;
+    CompareWithReports(sweep, PointsOf(sweep));
+  }
+  const Model model = Network("resnet18");
+  Sweep sweep{.model = &model,
+              .axes = {{.name = "batch", .sizes = {}, .batch = true}},
+              .devices = {FindDevice("a100"), FindDevice("p100")}};
+  for (std::int64_t size = 1; size <= 300; size += 3) sweep.axes[0].sizes.push_back(size);
+  sweep.report.plan.fusion = Fusion::kDefault;
+  CompareWithReports(sweep, PointsOf(sweep));
+  sweep.report.run.eager = true;
+  CompareWithReports(sweep, PointsOf(sweep));
+}
+
+// Bounds in blocks, a table that bends included: 7 * 501 words are fewer than its rows, 500 * 501
+// are more.
+TEST(Sweep, BoundsAloneAreThoseOfReports) {
+  const Model model = Network("bert-base", {{"layers", "1"}});
+  Sweep sweep{.model = &model,
+              .axes = {{.name = "batch", .sizes = {1, 2, 7, 8, 64, 500}, .batch = true},
+                       {.name = "sequence", .sizes = {}}},
+              .devices = {FindDevice("a100"), FindDevice("t4")},
+              .bounds_only = true};
+  for (std::int64_t size = 1; size <= 512; size += 10) sweep.axes[1].sizes.push_back(size);
+  for (const CacheState cache : {CacheState::kCold, CacheState::kWarm}) {
+    sweep.report.plan.fusion = Fusion::kDefault;
+    sweep.report.run.cache = cache;
+    const std::vector<SweepPoint> points = PointsOf(sweep);
+    EXPECT_FALSE(points.front().expected);
+    CompareWithReports(sweep, points);
+  }
+}
+
+TEST(Sweep, SizesThatTheModelDoesNotTake) {
+  const Model model = Network("bert-base", {{"layers", "1"}});
+  Sweep sweep{.model = &model, .axes = {{.name = "sequence", .sizes = {512, 513}}}};
+  const std::vector<SweepPoint> points = PointsOf(sweep);
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_EQ(points[0].why_not, "");
+  EXPECT_NE(points[1].why_not.find("do not broadcast"), std::string::npos);
+  sweep.axes[0].sizes = {513, 512};
+  EXPECT_THROW(PointsOf(sweep), Error);
+}
+
+SweepPoint At(std::int64_t batch, double seconds, bool fits, const std::string& limiter) {
+  return {.sizes = {batch},
+          .items = batch,
+          .expected = Seconds(seconds),
+          .limiter = limiter,
+          .fits = fits};
+}
+
+// 100, 160, 190, 200 items/s, then more that does not fit.
+std::vector<SweepPoint> Curve() {
+  return {At(1, 1 / 100., true, "launch"), At(2, 2 / 160., true, "device memory"),
+          At(4, 4 / 190., true, "device memory"), At(8, 8 / 200., true, "compute"),
+          At(16, 16 / 300., false, "compute")};
+}
+
+TEST(Curves, SaturationLimitsAndMemory) {
+  const Model model;
+  const Sweep sweep{.model = &model,
+                    .axes = {{.name = "batch", .sizes = {1, 2, 4, 8, 16}, .batch = true}},
+                    .devices = {Device{}}};
+  const std::vector<SweepPoint> points = Curve();
+  const std::vector<SweepCurve> curves = CurvesOf(sweep, points);
+  ASSERT_EQ(curves.size(), 1u);
+  EXPECT_EQ(curves[0].best->sizes[0], 8);
+  EXPECT_EQ(curves[0].saturated->sizes[0], 4);  // 190 of 200
+  EXPECT_EQ(curves[0].largest->sizes[0], 8);
+  EXPECT_FALSE(curves[0].all_fit);
+  ASSERT_EQ(curves[0].limits.size(), 3u);
+  EXPECT_EQ(curves[0].limits[1].from, 2);
+  EXPECT_EQ(curves[0].limits[1].to, 4);
+}
+
+TEST(Curves, FrontLeavesOutWhatIsSlowerAndNoBetter) {
+  std::vector<SweepPoint> points = Curve();
+  points.push_back(At(3, 3 / 120., true, "compute"));  // slower than 2, with less throughput
+  std::vector<std::int64_t> front;
+  for (const SweepPoint* point : ParetoFront(points)) front.push_back(point->sizes[0]);
+  EXPECT_EQ(front, (std::vector<std::int64_t>{1, 2, 4, 8}));
+}
+
+TEST(Curves, Conditions) {
+  const SweepPoint point = At(2, 0.0125, true, "compute");  // 160 items/s
+  EXPECT_TRUE(ParseCondition("latency<=12.5ms").Meets(point));
+  EXPECT_FALSE(ParseCondition("latency<=12ms").Meets(point));
+  EXPECT_TRUE(ParseCondition("throughput>=160").Meets(point));
+  EXPECT_FALSE(ParseCondition("throughput>=161").Meets(point));
+  EXPECT_FALSE(ParseCondition("tokens>=1").Meets(point));  // it has none
+  EXPECT_TRUE(ParseCondition("memory<=1MB").Meets(point));
+  for (const char* text : {"latency", "latency<10ms", "latency<=10", "speed>=3", "throughput>=x"}) {
+    EXPECT_THROW(ParseCondition(text), Error) << text;
+  }
+}
+
+// 3 of 1 s, 1 of 5 s: mean 2 s; padded to the longest all take 5 s, and of 4 x 50 positions 120 are
+// padding.
+TEST(Curves, Distribution) {
+  const Model model;
+  const Sweep sweep{.model = &model,
+                    .axes = {{.name = "length", .sizes = {10, 50}, .weights = {3, 1}}},
+                    .devices = {Device{}}};
+  const std::vector<SweepPoint> points = {At(10, 1, true, ""), At(50, 5, true, "")};
+  const std::vector<SweepDistribution> rows = DistributionsOf(sweep, points);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_DOUBLE_EQ(rows[0].mean.value(), 2);
+  EXPECT_DOUBLE_EQ(rows[0].total.value(), 8);
+  EXPECT_DOUBLE_EQ(rows[0].p50.value(), 1);
+  EXPECT_DOUBLE_EQ(rows[0].p90.value(), 5);
+  EXPECT_DOUBLE_EQ(rows[0].total_padded.value(), 20);
+  EXPECT_DOUBLE_EQ(rows[0].padding, 0.6);
+}
+
+}  // namespace
+}  // namespace dlcost
