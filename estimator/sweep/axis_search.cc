@@ -71,7 +71,7 @@ class AxisSearch {
 
  private:
   // The tally at a point of the same structure, null elsewhere.
-  const Tally* At(const Point& point) { return sampler_.Like(point, structure_); }
+  const CountTally* At(const Point& point) { return sampler_.Like(point, structure_); }
 
   Point Moved(std::size_t v, std::int64_t to) const {
     Point point;
@@ -81,14 +81,15 @@ class AxisSearch {
   }
 
   // `n` neighbours at distance `period`, upwards or, where the model ends, downwards.
-  std::vector<const Tally*> Line(std::size_t v, std::int64_t period, int n, std::int64_t& first) {
+  std::vector<const CountTally*> Line(std::size_t v, std::int64_t period, int n,
+                                      std::int64_t& first) {
     for (int below = 0; below < n; ++below) {
       first = axes_[v].base - period * below;
       if (first < 1) break;
-      std::vector<const Tally*> line;
+      std::vector<const CountTally*> line;
       while (static_cast<int>(line.size()) < n) {
         const auto i = static_cast<std::int64_t>(line.size());
-        const Tally* tally = At(Moved(v, first + period * i));
+        const CountTally* tally = At(Moved(v, first + period * i));
         if (tally == nullptr) break;
         line.push_back(tally);
       }
@@ -107,10 +108,10 @@ class AxisSearch {
   // How well polynomials fit along one variable at steps of `period`.
   Trial Try(std::size_t v, std::int64_t period, std::size_t give_up) {
     Trial trial;
-    std::vector<const Tally*> line;
+    std::vector<const CountTally*> line;
     for (int n = 4; n <= options_.max_degree + kConfirmations + 1; ++n) {
       std::int64_t first = 1;
-      std::vector<const Tally*> longer = Line(v, period, n, first);
+      std::vector<const CountTally*> longer = Line(v, period, n, first);
       if (longer.empty()) break;
       line = std::move(longer);
       trial.first = first;
@@ -122,7 +123,7 @@ class AxisSearch {
     return trial;
   }
 
-  void CountBad(const std::vector<const Tally*>& line, Trial& trial) const {
+  void CountBad(const std::vector<const CountTally*>& line, Trial& trial) const {
     trial.bad = 0;
     std::set<std::vector<std::int64_t>> seen;
     std::vector<std::int64_t> values(line.size());
@@ -136,7 +137,7 @@ class AxisSearch {
   }
 
   // Points farther away, up to twice the base: a plateau between two strides is no polynomial.
-  void CheckAround(std::size_t v, std::int64_t period, const std::vector<const Tally*>& line,
+  void CheckAround(std::size_t v, std::int64_t period, const std::vector<const CountTally*>& line,
                    Trial& trial) {
     const std::int64_t base = axes_[v].base;
     const std::int64_t reach = std::max<std::int64_t>(base / period, 8);
@@ -146,7 +147,7 @@ class AxisSearch {
       const auto t = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(reach)) + 5;
       const std::int64_t up = base + period * t, down = base - period * (t / 2);
       for (const std::int64_t x : {up, down}) {
-        const Tally* tally = x < 1 ? nullptr : At(Moved(v, x));
+        const CountTally* tally = x < 1 ? nullptr : At(Moved(v, x));
         if (tally == nullptr) continue;
         const Count at = (Count(x) - trial.first) / Count(period);
         for (std::size_t slot = 0; slot < numbers_; ++slot) {
@@ -159,9 +160,10 @@ class AxisSearch {
   }
 
   // Newton's forward differences along the line, at its position `t`.
-  static mpz_class Extrapolate(const std::vector<const Tally*>& line, std::size_t slot, Count t) {
+  static mpz_class Extrapolate(const std::vector<const CountTally*>& line, std::size_t slot,
+                               Count t) {
     std::vector<mpz_class> values;
-    for (const Tally* tally : line)
+    for (const CountTally* tally : line)
       values.emplace_back(static_cast<signed long>(tally->values[slot]));
     mpz_class sum = 0, binomial = 1;
     for (int k = 0; !values.empty(); ++k) {

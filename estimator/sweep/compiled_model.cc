@@ -14,7 +14,7 @@ namespace {
 enum Fixed : std::uint32_t { kItems, kTokens, kWeights, kMacs, kFlops, kBytes, kFixed };
 
 struct Sample {
-  Tally tally;
+  CountTally tally;
   std::vector<Kernel> kernels;     // where asked for
   std::vector<std::size_t> first;  // per kernel: its first number in the tally
   std::size_t live = 0;            // first number of bytes that live
@@ -23,7 +23,7 @@ struct Sample {
 Sample SampleOf(const InferredModel& model, const SweepPoint& counts, const ReportOptions& options,
                 bool keep_kernels) {
   Sample sample;
-  Tally& tally = sample.tally;
+  CountTally& tally = sample.tally;
   const auto mix = [&](std::size_t hash) { tally.structure = tally.structure * 1000003 + hash; };
   for (const CountedNode& counted : model.nodes) {
     mix(static_cast<std::size_t>(counted.status));

@@ -16,7 +16,7 @@ namespace dlcost {
 // Sizes of the variables, in their order.
 using Point = std::vector<std::int64_t>;
 // Counts the model at a point. Throws Error where the model does not take these sizes.
-using CountAt = std::function<Tally(const Point&)>;
+using CountAt = std::function<CountTally(const Point&)>;
 
 // One variable's part of a region: sizes base + period * t for whole t.
 struct RegionAxis {

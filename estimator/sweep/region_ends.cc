@@ -74,7 +74,7 @@ class EndFinder {
     const auto [at, fresh] = known_.try_emplace(size);
     if (!fresh) return at->second;
     const Point point = Moved(v, size);
-    const Tally* tally = sampler_.Like(point, region_.structure);
+    const CountTally* tally = sampler_.Like(point, region_.structure);
     if (tally == nullptr) return at->second;
     Families& fit = at->second.set();
     for (std::size_t slot = 0; slot < families_.size(); ++slot) {

@@ -24,7 +24,7 @@ class RegionFinder {
       : sampler_(count), base_(base), families_(families), options_(options) {}
 
   CountRegion Run() {
-    const Tally& tally = sampler_.Require(base_);
+    const CountTally& tally = sampler_.Require(base_);
     region_.structure = tally.structure;
     region_.axes.resize(base_.size());
     for (std::size_t v = 0; v < base_.size(); ++v) region_.axes[v].base = base_[v];
@@ -43,7 +43,7 @@ class RegionFinder {
 
  private:
   // The tally at a point of the same structure, null elsewhere.
-  const Tally* At(const Point& point) { return sampler_.Like(point, region_.structure); }
+  const CountTally* At(const Point& point) { return sampler_.Like(point, region_.structure); }
 
   Point Moved(std::size_t v, std::int64_t to) const {
     Point point = base_;
@@ -54,9 +54,9 @@ class RegionFinder {
 
   void Interpolate() {
     const std::size_t points = GridSize(region_.axes);
-    std::vector<const Tally*> grid;
+    std::vector<const CountTally*> grid;
     for (std::size_t i = 0; i < points; ++i) {
-      const Tally* tally = At(GridPoint(region_.axes, i));
+      const CountTally* tally = At(GridPoint(region_.axes, i));
       if (tally == nullptr) {
         throw Error("no formula around these sizes: the model changes between {} and {}",
                     fmt::join(base_, ", "), fmt::join(GridPoint(region_.axes, i), ", "));
@@ -146,7 +146,7 @@ class RegionFinder {
   // Counts a point and takes the numbers that are not as their polynomial says away from it.
   void Check(const Point& point, bool only_inside = true) {
     if (used_.count(point) != 0) return;
-    const Tally* tally = At(point);
+    const CountTally* tally = At(point);
     if (tally == nullptr) {
       if (!region_.ranges[0].empty() && region_.Contains(point, CountFamily::kNodes)) {
         region_.holes.push_back(point);
@@ -208,7 +208,7 @@ class RegionFinder {
     const std::size_t points = GridSize(region_.axes);
     std::vector<std::int64_t> values;
     for (std::size_t i = 0; i < points; ++i) {
-      const Tally* tally = At(GridPoint(beyond.axes, i));
+      const CountTally* tally = At(GridPoint(beyond.axes, i));
       if (tally == nullptr) return std::nullopt;
       values.push_back(tally->values[slot]);
     }
@@ -246,7 +246,7 @@ class RegionFinder {
   bool IsBend(std::uint32_t p, std::size_t slot, const std::vector<std::uint32_t>& others) {
     for (const bool smallest : {true, false}) {
       region_.bends[p] = {others, smallest};
-      if (sampler_.All(region_.structure, [&](const Point& point, const Tally& tally) {
+      if (sampler_.All(region_.structure, [&](const Point& point, const CountTally& tally) {
             return !InClass(point) || Fits(p, point, tally.values[slot]);
           })) {
         return true;

@@ -16,13 +16,13 @@ const Sampler::Sample& Sampler::At(const Point& point) {
   return at->second;
 }
 
-const Tally& Sampler::Require(const Point& point) {
+const CountTally& Sampler::Require(const Point& point) {
   const Sample& sample = At(point);
   if (!sample.error.empty()) throw Error("{}", sample.error);
   return sample.tally;
 }
 
-const Tally* Sampler::Like(const Point& point, std::size_t structure) {
+const CountTally* Sampler::Like(const Point& point, std::size_t structure) {
   const Sample& sample = At(point);
   return sample.error.empty() && sample.tally.structure == structure ? &sample.tally : nullptr;
 }

@@ -14,9 +14,9 @@ class Sampler {
   explicit Sampler(CountAt count) : count_(std::move(count)) {}
 
   // Throws what the model says at this point.
-  const Tally& Require(const Point& point);
+  const CountTally& Require(const Point& point);
   // Null where the model is of another structure there, or takes no such sizes.
-  const Tally* Like(const Point& point, std::size_t structure);
+  const CountTally* Like(const Point& point, std::size_t structure);
   // Whether `holds(point, tally)` for every point of this structure that was counted.
   template <typename Holds>
   bool All(std::size_t structure, Holds holds) const {
@@ -36,7 +36,7 @@ class Sampler {
 
  private:
   struct Sample {
-    Tally tally;
+    CountTally tally;
     std::string error;
   };
   const Sample& At(const Point& point);

@@ -71,8 +71,8 @@ std::string_view Name(CountFamily family) {
   return "";
 }
 
-Tally TallyOf(const InferredModel& model, const PlanOptions& plan) {
-  Tally tally;
+CountTally TallyOf(const InferredModel& model, const PlanOptions& plan) {
+  CountTally tally;
   Walk(
       model, plan, [&](std::size_t hash) { tally.structure = tally.structure * 1000003 + hash; },
       [&](const CountSlot&, std::int64_t value) { tally.values.push_back(value); });

@@ -41,13 +41,13 @@ struct CountSlot {
 
 // Everything that is counted of a model at one size, as a list of integers. Models of one structure
 // have lists of one layout.
-struct Tally {
+struct CountTally {
   std::size_t structure = 0;  // hash of all that is no number: nodes, types, which nodes fuse
   std::vector<std::int64_t> values;
 };
 
 // Counts without a device, for all three levels of fusion.
-Tally TallyOf(const InferredModel& model, const PlanOptions& plan);
+CountTally TallyOf(const InferredModel& model, const PlanOptions& plan);
 // What the numbers of that list are.
 std::vector<CountSlot> LayoutOf(const InferredModel& model, const PlanOptions& plan);
 

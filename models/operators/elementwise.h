@@ -70,9 +70,12 @@ constexpr OpCase SixFloats(std::int64_t flops, std::string_view attributes = "")
 template <const auto& kTable, std::size_t kIndex>
 struct UnaryFunctions {
   static void Infer(OpContext& ctx) {
-    InferSameAsInput(ctx);
     if constexpr (kTable[kIndex].output != DType::kUndefined) {
+      // The type first: it is known where the shape is not.
+      ctx.SetOutputType(0, kTable[kIndex].output);
       ctx.SetOutput(0, kTable[kIndex].output, ctx.InputShape(0));
+    } else {
+      InferSameAsInput(ctx);
     }
   }
   static void Values(OpContext& ctx) { MapUnary(ctx, kTable[kIndex].real, kTable[kIndex].integer); }

@@ -56,6 +56,20 @@ TEST(Infer, UnknownOperatorsAreNamedAndContributeNothing) {
   EXPECT_TRUE(NodeOf(inferred, "n_y").cost.work.empty());
 }
 
+// Three of at most four unique values are no four parts: the shape is not known, the type is.
+TEST(Infer, ATypeIsKnownWhereTheShapeIsNot) {
+  SmallModel model(20);
+  model.Input("x", {4})
+      .Ints("parts", {0, 1, 1, 1})
+      .Node("Unique", {"x"}, {"u"})
+      .Node("Split", {"u", "parts"}, {"p", "q", "r", "s"})
+      .Node("IsNaN", {"q"}, {"y"})
+      .Output("y");
+  const InferredModel inferred = model.Infer();
+  EXPECT_EQ(NodeOf(inferred, "n_y").status, NodeStatus::kUnknown);
+  EXPECT_EQ(TensorOf(inferred, "y").type.dtype, DType::kBool);
+}
+
 // The shape that the file declares lets the nodes behind an unknown operator be counted.
 TEST(Infer, DeclaredShapesBridgeUnknownOperators) {
   SmallModel model;

@@ -47,7 +47,7 @@ def _einsum(equation, operands):
             letters = list(zip(before, value.shape)) + list(zip(after, value.shape[len(before) + extra :]))
         else:
             letters = list(zip(term, value.shape))
-        sizes.update(letters)
+        sizes.update((c, max(s, sizes.get(c, s))) for c, s in letters)  # an extent of 1 is broadcast
     return int(np.prod(list(sizes.values()), dtype=np.int64)) * int(
         np.prod(np.broadcast_shapes(*broadcast), dtype=np.int64)
     )
