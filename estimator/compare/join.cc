@@ -79,6 +79,9 @@ class Joiner {
       }
     }
     joined_.notes = measurement_.notes;
+    if (!measurement_.unknown_counters.empty()) {
+      joined_.notes.push_back("not read: " + UnknownCountersText(measurement_.unknown_counters));
+    }
     if (copies > 0)
       joined_.notes.push_back(fmt::format("{} copies and fills of memory left out", copies));
     if (calls > 0)

@@ -74,8 +74,11 @@ function showTip(event, title, rows) {
 }
 function hideTip() { tip.style.visibility = 'hidden'; }
 
+// A kernel of a profile without a model, not of a report.
+const isMeasuredAlone = kernel => kernel.time !== undefined;
+
 function kernelRows(kernel, total) {
-  if (kernel.launches !== undefined) return profileRows(kernel, total);
+  if (isMeasuredAlone(kernel)) return profileRows(kernel, total);
   return [
     ['operators', kernel.ops], kernel.algorithm && ['algorithm', kernel.algorithm],
     kernel.tile && ['tile', kernel.tile], kernel.launches > 1 && ['launches', integer(kernel.launches)],
@@ -90,7 +93,7 @@ function kernelRows(kernel, total) {
   ];
 }
 // The best statement of a kernel's time that the report has. A profile's is what it measured or nothing.
-const timeOf = kernel => (kernel.launches !== undefined ? kernel.time : kernel.expected ?? kernel.bound) ?? 0;
+const timeOf = kernel => (isMeasuredAlone(kernel) ? kernel.time : kernel.expected ?? kernel.bound) ?? 0;
 
 // What `timeOf` is in a report, for its texts.
 const timeName = report => report.profile ? 'measured time' : report.kernels.some(k => k.expected !== null) ? 'expected time' : 'bound';
