@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/infer/small_model.h"
 
 namespace dlcost {
@@ -54,6 +56,20 @@ TEST(Infer, UnknownOperatorsAreNamedAndContributeNothing) {
   EXPECT_EQ(NodeOf(inferred, "n_h").why, "no definition of operator Rellu (did you mean 'Relu'?)");
   EXPECT_EQ(NodeOf(inferred, "n_y").status, NodeStatus::kUnknown);
   EXPECT_TRUE(NodeOf(inferred, "n_y").cost.work.empty());
+}
+
+// Runtimes differ in what they take for the extreme of values with a NaN.
+TEST(Infer, NothingIsTheExtremeAmongWhatIsNoNumber) {
+  for (const float second : {5.0F, std::numeric_limits<float>::quiet_NaN()}) {
+    SmallModel model;
+    auto* numbers = model.proto().mutable_graph()->add_initializer();
+    numbers->set_name("numbers");
+    numbers->set_data_type(onnx::TensorProto::FLOAT);
+    numbers->add_dims(3);
+    for (const float number : {1.0F, second, 2.0F}) numbers->add_float_data(number);
+    const InferredModel inferred = model.Node("ArgMax", {"numbers"}, {"y"}).Output("y").Infer();
+    EXPECT_EQ(TensorOf(inferred, "y").value != nullptr, second == 5.0F);
+  }
 }
 
 // Three of at most four unique values are no four parts: the shape is not known, the type is.
