@@ -15,11 +15,11 @@
 namespace dlcost {
 namespace {
 
-// Random sizes of each model; sanitizers make each forty times as slow.
+// Random sizes of each model, and which of the models: sanitizers make each forty times as slow.
 #ifdef __SANITIZE_ADDRESS__
-constexpr int kTries = 3;
+constexpr int kTries = 3, kEvery = 5;
 #else
-constexpr int kTries = 50;
+constexpr int kTries = 50, kEvery = 1;
 #endif
 
 struct Case {
@@ -214,7 +214,8 @@ TEST(Formula, ExportedNetworksAtRandomSizes) {
   std::sort(paths.begin(), paths.end());
   ASSERT_GT(paths.size(), 40u);
   int open = 0;
-  for (const std::filesystem::path& path : paths) {
+  for (std::size_t i = 0; i < paths.size(); i += kEvery) {
+    const std::filesystem::path& path = paths[i];
     const Case made = FormulaOf(ReadModel(path.string()));
     if (made.formula.variables.empty()) continue;
     ++open;
@@ -223,7 +224,7 @@ TEST(Formula, ExportedNetworksAtRandomSizes) {
     }
     EXPECT_GT(CompareWithReports(made, kTries), kTries * 5) << path;
   }
-  EXPECT_GT(open, 40);
+  EXPECT_GT(open, 40 / kEvery);
 }
 
 }  // namespace
