@@ -11,6 +11,7 @@
 #include "estimator/core/spelling.h"
 #include "estimator/report/format.h"
 #include "estimator/report/kernel_views.h"
+#include "estimator/report/run_options.h"
 #include "estimator/roofline/forced.h"
 #include "estimator/roofline/run.h"
 
@@ -33,8 +34,7 @@ constexpr const char* kExamples =
     "Without --node: the kernel that takes longest.\n";
 
 RunOptions Explained(const ReportOptions& options) {
-  RunOptions run = options.run;
-  run.attention = options.plan.Form();
+  RunOptions run = RunOptionsOf(options);
   run.explain = true;
   return run;
 }

@@ -7,6 +7,7 @@
 #include "estimator/profile_report/render.h"
 #include "estimator/profile_report/tables.h"
 #include "estimator/report/page_json.h"
+#include "estimator/report/text_table.h"
 
 // The page of the model's report, with other sections: page/profile.js draws them.
 namespace dlcost {
@@ -23,23 +24,8 @@ Json Whole(const std::optional<ProfileGroup::Sum>& sum) {
   return {};
 }
 
-// Each text once; rows hold its number.
-class Texts {
- public:
-  std::size_t Number(const std::string& text) {
-    const auto [at, fresh] = numbers_.emplace(text, texts_.size());
-    if (fresh) texts_.push_back(text);
-    return at->second;
-  }
-  const std::vector<std::string>& texts() const { return texts_; }
-
- private:
-  std::unordered_map<std::string, std::size_t> numbers_;
-  std::vector<std::string> texts_;
-};
-
 Json Kernels(const ProfileReport& report) {
-  Texts texts;
+  TextTable texts;
   Json rows = Json::array();
   const std::size_t shown = std::min(kMostDots, report.kernels.size());
   for (std::size_t k = 0; k < shown; ++k) {

@@ -9,6 +9,7 @@
 #include "estimator/report/attribute_text.h"
 #include "estimator/report/format.h"
 #include "estimator/report/report.h"
+#include "estimator/report/run_options.h"
 #include "estimator/report/scope.h"
 #include "estimator/roofline/call_queue.h"
 #include "estimator/roofline/forced.h"
@@ -22,12 +23,6 @@
 
 namespace dlcost {
 namespace {
-
-RunOptions RunOptionsOf(const ReportOptions& options) {
-  RunOptions run = options.run;
-  run.attention = options.plan.Form();
-  return run;
-}
 
 std::string NoteOf(TimingBasis basis, const Device& device) {
   const bool inherited = basis == TimingBasis::kInherited;

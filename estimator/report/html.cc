@@ -9,27 +9,13 @@
 #include "estimator/report/certainty_text.h"
 #include "estimator/report/kernel_views.h"
 #include "estimator/report/page_json.h"
+#include "estimator/report/text_table.h"
 #include "estimator/report/timeline.h"
 
 namespace dlcost {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Each text once; rows hold its number.
-class Strings {
- public:
-  std::size_t Number(const std::string& text) {
-    const auto [at, fresh] = numbers_.emplace(text, texts_.size());
-    if (fresh) texts_.push_back(text);
-    return at->second;
-  }
-  const std::vector<std::string>& texts() const { return texts_; }
-
- private:
-  std::unordered_map<std::string, std::size_t> numbers_;
-  std::vector<std::string> texts_;
-};
 
 std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -147,7 +133,7 @@ class PageReport {
   }
 
   Json Kernels() const {
-    Strings strings;
+    TextTable strings;
     Json rows = Json::array();
     const auto time = [&](Seconds value) -> Json {
       return report_.device ? Json(value.value()) : Json();
@@ -178,7 +164,7 @@ class PageReport {
   }
 
   Json Memory() const {
-    Strings strings;
+    TextTable strings;
     Json names = Json::array(), bytes = Json::array();
     for (const MemoryStep& step : MemoryTimeline(report_)) {
       names.push_back(strings.Number(report_.nodes[step.node].name));

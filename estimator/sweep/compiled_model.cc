@@ -5,6 +5,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/infer/memory.h"
+#include "estimator/report/run_options.h"
 #include "estimator/sweep/kernel_sizes.h"
 
 namespace dlcost {
@@ -149,8 +150,7 @@ CompiledModel::CompiledModel(const Sweep& sweep, const SweepModel& model, std::s
   has_tokens_ = reported.tokens.has_value();
   exact_ = reported.exact;
   evaluator_.emplace(region_, columns);
-  RunOptions run = sweep.report.run;
-  run.attention = sweep.report.plan.Form();
+  const RunOptions run = RunOptionsOf(sweep.report);
   for (const Device& device : sweep.devices) {
     bounds_.emplace_back(region_, *evaluator_, kernels_, KernelTimes(device, run));
   }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "estimator/core/error.h"
+#include "estimator/report/run_options.h"
 #include "estimator/sweep/compiled_model.h"
 #include "estimator/sweep/parallel.h"
 #include "estimator/sweep/sweep_model.h"
@@ -183,7 +184,9 @@ class SweepRunner {
       if (compiled != nullptr) {
         std::deque<KernelTimes>& known = times[compiled];
         if (known.empty()) {
-          for (const Device& device : sweep_.devices) known.emplace_back(device, RunOptionsOf());
+          for (const Device& device : sweep_.devices) {
+            known.emplace_back(device, RunOptionsOf(sweep_.report));
+          }
         }
         if (compiled->Evaluate(sizes, known, values)) {
           for (std::size_t m = 0; m < indices.size(); ++m) out[indices[m]] = std::move(values[m]);
@@ -192,12 +195,6 @@ class SweepRunner {
       }
       for (const std::size_t i : indices) out[i] = model_.At(points[i], type);
     }
-  }
-
-  RunOptions RunOptionsOf() const {
-    RunOptions run = sweep_.report.run;
-    run.attention = sweep_.report.plan.Form();
-    return run;
   }
 
   const Sweep& sweep_;

@@ -1,5 +1,7 @@
 // What a kernel does is decided once: explain, the views, the JSON report, the page and compare
 // tell of the same algorithm, tile, traffic, launches and time, on devices of different makers.
+#include "tests/roofline/one_execution.h"
+
 #include <gmock/gmock.h>
 
 #include <map>
@@ -11,29 +13,12 @@
 #include "estimator/report/kernel_views.h"
 #include "estimator/report/render.h"
 #include "estimator/roofline/run.h"
-#include "tests/plan/plan_model.h"
 
 namespace dlcost {
 namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
-
-struct Network {
-  const char* file;
-  Dims dims;
-};
-
-const Network kNetworks[] = {{"alexnet", {}},
-                             {"resnet50", {}},
-                             {"mobilenet-v2", {}},
-                             {"bert-base", {{"sequence", 128}}},
-                             {"gpt2", {{"sequence", 64}}},
-                             {"llama3-8b", {{"sequence", 32}}},
-                             {"lstm", {{"sequence", 16}}}};
-const char* const kDevices[] = {"p4",        "v100-sxm2-16gb", "t4",     "a100-sxm4-80gb",
-                                "h100-sxm5", "rtx-4090",       "mi300x", "tpu-v5e",
-                                "gaudi2",    "trainium1"};
 
 // The kernels of a page by id, with its columns by name.
 std::map<std::string, json> PageKernels(const Report& report, const Device& device) {
@@ -109,9 +94,7 @@ void ExpectExplains(const KernelRun& told, const TileGrid& grid) {
 
 TEST(OneExecution, EveryViewOfEveryKernelTellsTheSame) {
   for (const Network& network : kNetworks) {
-    const InferredModel model =
-        InferFile(std::string(DLCOST_SOURCE_DIR) + "/models/networks/" + network.file + ".onnx",
-                  network.dims);
+    const InferredModel model = Load(network);
     for (const char* name : kDevices) {
       const Device device = DeviceOf(name);
       ReportOptions options;

@@ -1,34 +1,14 @@
 // What a kernel does is decided once: on devices of different makers, every view of a kernel of the
 // reference networks is one of the same run.
+#include "tests/roofline/one_execution.h"
+
 #include <gtest/gtest.h>
 
 #include "estimator/roofline/run.h"
 #include "models/algorithms/counters.h"
-#include "tests/plan/plan_model.h"
 
 namespace dlcost {
 namespace {
-
-struct Network {
-  const char* file;
-  Dims dims;
-};
-
-const Network kNetworks[] = {{"alexnet", {}},
-                             {"resnet50", {}},
-                             {"mobilenet-v2", {}},
-                             {"bert-base", {{"sequence", 128}}},
-                             {"gpt2", {{"sequence", 64}}},
-                             {"llama3-8b", {{"sequence", 32}}},
-                             {"lstm", {{"sequence", 16}}}};
-const char* const kDevices[] = {"p4",        "v100-sxm2-16gb", "t4",     "a100-sxm4-80gb",
-                                "h100-sxm5", "rtx-4090",       "mi300x", "tpu-v5e",
-                                "gaudi2",    "trainium1"};
-
-InferredModel Load(const Network& network) {
-  return InferFile(std::string(DLCOST_SOURCE_DIR) + "/models/networks/" + network.file + ".onnx",
-                   network.dims);
-}
 
 // The terms of an explanation add up to the expected time; executed work, launches and traffic are
 // the execution's; nothing needs less than the least.
