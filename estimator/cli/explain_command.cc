@@ -99,7 +99,9 @@ class Explainer {
     std::vector<std::string> names;
     for (std::size_t n = 0; n < model_.nodes.size(); ++n) {
       if (model_.nodes[n].name == name) return plan_.kernels[plan_.kernel_of[n]];
-      names.push_back(model_.nodes[n].name);
+      if (plan_.kernels[plan_.kernel_of[n]].repeat != Count(0)) {
+        names.push_back(model_.nodes[n].name);  // of those that run: there is something to explain
+      }
     }
     throw Error("--node: the model has no node '{}'{}", Printable(name), DidYouMean(name, names));
   }

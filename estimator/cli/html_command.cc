@@ -121,7 +121,7 @@ int Run(const Options& options) {
     page[0].measured = MeasuredTimes(options, reports.front(), devices.front());
   }
   const std::string title = options.title.empty() ? TitleOf(reports) : options.title;
-  WriteOutput(options.output, RenderHtml(page, title));
+  WritePage(options.output, RenderHtml(page, title));
   return 0;
 }
 

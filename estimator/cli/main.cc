@@ -1,9 +1,11 @@
+#include <fmt/ranges.h>
 #include <malloc.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <vector>
@@ -38,11 +40,21 @@ std::vector<std::string> LongOptions(const CLI::App& app) {
   return names;
 }
 
-bool IsCommand(const CLI::App& app, const std::string& word) {
-  for (const CLI::App* command : app.get_subcommands(nullptr)) {
-    if (command->get_name() == word) return true;
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  return names;
+}
+
+// A first word that is neither a command nor a file, and looks like no path, is a command mistyped.
+bool IsMistypedCommand(const CLI::App& app, const std::string& word) {
+  if (word.empty() || word[0] == '-' || word.find_first_of("./\\") != std::string::npos) {
+    return false;
   }
-  return false;
+  std::error_code error;
+  const std::vector<std::string> commands = CommandNames(app);
+  return !std::filesystem::exists(word, error) &&
+         std::find(commands.begin(), commands.end(), word) == commands.end();
 }
 
 // A model without a command whose sizes are lists is swept.
@@ -105,9 +117,14 @@ int Main(int argc, char** argv) {
   // The default command: whatever does not name another one is a model to report on.
   std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) words = {"--help"};
+  const std::vector<std::string> names = CommandNames(app);
+  if (IsMistypedCommand(app, words[0])) {
+    throw Error("'{}' is neither a command nor a file{}; commands: {}", Printable(words[0]),
+                DidYouMean(words[0], names), fmt::join(names, ", "));
+  }
   const bool general = words[0] == "--help" || words[0] == "-h" || words[0] == "--version" ||
                        words[0] == "--help-all";
-  if (!general && !IsCommand(app, words[0])) {
+  if (!general && std::find(names.begin(), names.end(), words[0]) == names.end()) {
     words.insert(words.begin(), NamesLists(words) ? "sweep" : "report");
   }
   std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 takes them

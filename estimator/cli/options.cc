@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "estimator/core/error.h"
+#include "estimator/core/shell.h"
 #include "estimator/core/spelling.h"
 #include "estimator/infer/custom_ops.h"
 #include "estimator/infer/retype.h"
@@ -179,9 +180,11 @@ TrainingStep BuildTrainingStep(const ModelOptions& options) {
   return {.model = std::move(step.model), .inputs = std::move(step.changed)};
 }
 
-void AddDeviceOptions(CLI::App& app, DeviceOptions& options) {
+void AddDeviceOptions(CLI::App& app, DeviceOptions& options, Devices devices) {
+  const std::string several =
+      devices == Devices::kSeveral ? "; several with commas, or all" : std::string();
   app.add_option("--gpu,--device", options.gpu,
-                 "device id or alias (dlcost gpus), or a YAML file; several with commas, or all")
+                 "device id or alias (dlcost gpus), or a YAML file" + several)
       ->type_name("ID");
   app.add_option("--math", options.math, "default, tf32 or fp16-accumulate")
       ->type_name("MODE")
@@ -203,11 +206,19 @@ DeviceDatabase OpenDatabase() { return DeviceDatabase::FromEnvironment(BuiltInDa
 
 std::optional<Device> FindDevice(const DeviceOptions& options) {
   if (options.gpu.empty()) return std::nullopt;
+  if (NamesSeveralDevices(options)) {
+    throw Error(
+        "--gpu '{}' names several devices where one is taken; side by side: dlcost MODEL --gpu {}",
+        Printable(options.gpu), ShellWord(options.gpu));
+  }
   return OpenDatabase().Find(options.gpu, OverridesOf(options));
 }
 
 bool NamesSeveralDevices(const DeviceOptions& options) {
-  return options.gpu == "all" || options.gpu.find(',') != std::string::npos;
+  if (options.gpu == "all") return true;
+  std::error_code error;  // of a path that cannot be looked at: it is none, then
+  return options.gpu.find(',') != std::string::npos &&
+         !std::filesystem::exists(options.gpu, error);
 }
 
 std::vector<Device> FindDevices(const DeviceOptions& options) {
@@ -317,6 +328,13 @@ void WriteOutput(const std::string& path, const std::function<void(const TextSin
   if (!written || !closed) {
     throw Error("cannot write '{}': {}", Printable(path), std::strerror(errno));
   }
+}
+
+void WritePage(const std::string& path, const std::string& page) {
+  if (path.empty() && isatty(STDOUT_FILENO) != 0) {
+    throw Error("a page is not for a terminal: write it with -o page.html, or pipe it");
+  }
+  WriteOutput(path, page);
 }
 
 std::size_t TerminalWidth() {

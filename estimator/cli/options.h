@@ -56,8 +56,11 @@ struct DeviceOptions {
   std::string launch = "graph";
   std::vector<std::string> overrides;
 };
-void AddDeviceOptions(CLI::App& app, DeviceOptions& options);
+// How many devices a command takes.
+enum class Devices { kOne, kSeveral };
+void AddDeviceOptions(CLI::App& app, DeviceOptions& options, Devices devices = Devices::kOne);
 DeviceDatabase OpenDatabase();
+// The one device of --gpu, none for "". Throws Error where it names several.
 std::optional<Device> FindDevice(const DeviceOptions& options);
 // "a100,h100" or "all" name several; one otherwise.
 bool NamesSeveralDevices(const DeviceOptions& options);
@@ -77,6 +80,9 @@ ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& de
 void WriteOutput(const std::string& path, const std::string& content);
 // The same for what is written piece by piece.
 void WriteOutput(const std::string& path, const std::function<void(const TextSink&)>& write);
+
+// Writes a page as WriteOutput does; throws Error where it would pour into a terminal.
+void WritePage(const std::string& path, const std::string& page);
 
 // Columns of the terminal; 0 where standard output is none.
 std::size_t TerminalWidth();

@@ -7,6 +7,7 @@
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
+#include "estimator/core/shell.h"
 #include "estimator/report/comparison.h"
 #include "estimator/report/html.h"
 #include "estimator/report/kernel_views.h"
@@ -35,7 +36,8 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  dlcost resnet50.onnx --gpu a100\n"
     "  dlcost bert.onnx --gpu h100 --batch 32 --dim seq=512 --math tf32 --top 20\n"
-    "  dlcost model.onnx --by node --format json -o report.json\n"
+    "  dlcost model.onnx --by node --format csv -o nodes.csv\n"
+    "  gunzip -c model.onnx.gz | dlcost - --gpu a100\n"
     "  dlcost ocr.onnx --dim 'x[2]=48' --dim 'x[3]=192'\n"
     "  dlcost speech.onnx --dim tokens=64 --at '/encoder/ReduceSum=[310]'\n"
     "  dlcost experts.onnx --at '*NonZero*=25%'\n"
@@ -47,6 +49,59 @@ GroupBy GroupByOf(const std::string& by) {
   if (by == "scope") return GroupBy::kScope;
   if (by == "node") return GroupBy::kNode;
   return by == "kernel" ? GroupBy::kKernel : GroupBy::kOp;
+}
+
+// Throws Error where an option would change nothing, with the command in which it does.
+void RequireApplicable(const Options& options) {
+  struct Given {
+    const char* name;
+    bool given;
+    std::string text;  // as a person would type it
+  };
+  const std::string path = ShellWord(options.model.path);
+  const Given by{"--by", options.by != "op", "--by " + options.by};
+  const Given top{"--top", options.top != 0, fmt::format("--top {}", options.top)};
+  const Given depth{"--depth", options.depth != Options().depth,
+                    fmt::format("--depth {}", options.depth)};
+  const Given view{"--view", options.view != "table", "--view " + options.view};
+  const Given plot{"--plot", options.plot, "--plot"};
+  const Given node{"--node", !options.node.empty(), "--node " + ShellWord(options.node)};
+  const Given format{"--format", options.format != "text", "--format " + options.format};
+  const auto refuse = [&](const std::string& where, std::initializer_list<Given> without,
+                          const std::string& device) {
+    for (const Given& option : without) {
+      if (!option.given) continue;
+      const std::string prefix = option.name == std::string("--node") ? "--view work " : "";
+      throw Error("{} changes nothing {}; try: dlcost {}{} {}{}", option.name, where, path, device,
+                  prefix, option.text);
+    }
+  };
+  std::string device;
+  if (!options.device.gpu.empty()) device = " --gpu " + ShellWord(options.device.gpu);
+  if (NamesSeveralDevices(options.device)) {
+    const std::string first = options.device.gpu.substr(0, options.device.gpu.find(','));
+    device = first == "all" ? " --gpu a100" : " --gpu " + ShellWord(first);
+    refuse("with several devices", {by, depth, view, plot, node}, device);
+    if (options.device.gpu != "all" || options.format == "html") {
+      refuse("with several devices but in a ranking, --gpu all", {top}, device);
+    }
+    return;
+  }
+  if (options.view != "table") {
+    refuse("with " + view.text, {by, top, depth, plot, format}, device);
+    if (options.view != "work") refuse("with " + view.text, {node}, device);
+    return;
+  }
+  refuse("without --view work", {node}, device);
+  if (options.format != "text") refuse("with " + format.text, {plot}, device);
+  const bool whole = options.format == "json" || options.format == "html";
+  if (whole) refuse("with " + format.text + ", which has every row", {by, top}, device);
+  if (!whole && options.by != "scope") {
+    if (depth.given) {
+      throw Error("--depth changes nothing without --by scope; try: dlcost {}{} --by scope {}",
+                  path, device, depth.text);
+    }
+  }
 }
 
 // What the rendering shows of the report.
@@ -84,7 +139,7 @@ int RunPages(const Options& options, const ReportOptions& report_options) {
     reports.push_back(BuildReport(model, device, report_options));
     pages.push_back({&reports.back(), &device});
   }
-  WriteOutput(options.output, RenderHtml(pages, "dlcost: " + Printable(options.model.path)));
+  WritePage(options.output, RenderHtml(pages, "dlcost: " + Printable(options.model.path)));
   return ExitCode(options, reports.front().unknown, reports.front().certainty);
 }
 
@@ -94,8 +149,9 @@ int RunComparison(const Options& options, const ReportOptions& report_options) {
   RequireOneOf("--format (of several devices)", options.format, {"text", "json", "csv", "html"});
   const std::vector<Device> devices = FindDevices(options.device);
   const InferredModel model = InferModel(options.model);
+  const bool ranked = options.device.gpu == "all";
   const DeviceComparison comparison =
-      CompareDevices(model, devices, report_options, options.device.gpu == "all");
+      CompareDevices(model, devices, report_options, ranked, options.top);
   WriteOutput(options.output, options.format == "json"  ? ComparisonJson(comparison)
                               : options.format == "csv" ? ComparisonCsv(comparison)
                                                         : ComparisonText(comparison));
@@ -107,6 +163,7 @@ int Run(const Options& options) {
   RequireOneOf("--format", options.format, {"text", "json", "csv", "markdown", "html"});
   RequireOneOf("--view", options.view, {"table", "gemm", "work"});
   if (by == GroupBy::kPhase && options.model.train.empty()) throw Error("--by phase needs --train");
+  RequireApplicable(options);
   ReportOptions report_options = ReportOptionsOf(options.count, options.device);
   report_options.scope_depth = options.depth;
   report_options.dtype = options.model.dtype;
@@ -128,12 +185,13 @@ int Run(const Options& options) {
   } else if (options.view == "work") {
     content = RenderWorkView(report, options.node);
   } else if (options.format == "csv") {
-    content = RenderCsv(report, by);
+    content = RenderCsv(report, by, options.top);
   } else if (options.format == "markdown") {
-    content = RenderMarkdown(report);
+    content = RenderMarkdown(report, by, options.top);
   } else if (options.format == "html") {
-    content = RenderHtml({{&report, device ? &*device : nullptr}},
-                         "dlcost: " + Printable(report.model.path));
+    WritePage(options.output, RenderHtml({{&report, device ? &*device : nullptr}},
+                                         "dlcost: " + Printable(report.model.path)));
+    return status;
   } else {
     const bool terminal = options.output.empty() && isatty(STDOUT_FILENO) != 0;
     content = RenderText(report, {.by = by,
@@ -153,7 +211,7 @@ void AddReportCommand(Commands& commands) {
   CLI::App* app = commands.app.add_subcommand("report", "what a model costs (the default command)");
   app->footer(kExamples);
   AddModelOptions(*app, options->model);
-  AddDeviceOptions(*app, options->device);
+  AddDeviceOptions(*app, options->device, Devices::kSeveral);
   AddCountOptions(*app, options->count);
   app->add_option("--by", options->by,
                   "rows: op, scope (module), phase (with --train), node or kernel")
@@ -170,7 +228,8 @@ void AddReportCommand(Commands& commands) {
       ->capture_default_str();
   app->add_option("--node", options->node, "only the kernel of this node, with --view work")
       ->type_name("NAME");
-  app->add_option("--top", options->top, "only the N most expensive rows")->type_name("N");
+  app->add_option("--top", options->top, "only the N most expensive rows; with --gpu all, the N fastest devices")
+      ->type_name("N");
   app->add_option("--format", options->format, "text, json, csv, markdown or html")
       ->type_name("FORMAT")
       ->capture_default_str();

@@ -201,7 +201,7 @@ void AddSweepCommand(Commands& commands) {
                   "sizes of batch dimensions: 1,8,32 or 1:64 or 1:1024:x2 or 32:256:32, or "
                   "@FILE.csv; --dim NAME= takes the same")
       ->type_name("SIZES");
-  AddDeviceOptions(*app, options->device);
+  AddDeviceOptions(*app, options->device, Devices::kSeveral);
   AddCountOptions(*app, options->count);
   app->add_option("--for", options->conditions,
                   "what the best points have to meet, e.g. 'latency<=10ms', 'throughput>=1000', "

@@ -1,8 +1,13 @@
 #include "estimator/core/spelling.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <utility>
+
+#include "estimator/core/error.h"
 
 namespace dlcost {
 namespace {
@@ -14,6 +19,12 @@ std::string Folded(std::string_view text) {
   std::transform(out.begin(), out.end(), out.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return out;
+}
+
+// Whether `text` contains `folded`, case ignored.
+bool Contains(std::string_view text, std::string_view folded) {
+  const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == b; };
+  return std::search(text.begin(), text.end(), folded.begin(), folded.end(), same) != text.end();
 }
 
 std::size_t Distance(const std::string& a, const std::string& b) {
@@ -30,6 +41,22 @@ std::size_t Distance(const std::string& a, const std::string& b) {
     }
   }
   return d[a.size()][b.size()];
+}
+
+// The first candidates that contain the word, as "conv1" is part of "/layer1/conv1/Conv".
+std::vector<std::string> Containing(std::string_view word,
+                                    const std::vector<std::string>& candidates) {
+  constexpr std::size_t kMost = 3;
+  constexpr std::size_t kShortest = 3;  // two letters are part of half of all names
+  std::vector<std::string> found;
+  const std::string folded = Folded(word);
+  if (folded.size() < kShortest) return found;
+  for (const std::string& candidate : candidates) {
+    if (found.size() == kMost) break;
+    if (!Contains(candidate, folded)) continue;
+    if (std::find(found.begin(), found.end(), candidate) == found.end()) found.push_back(candidate);
+  }
+  return found;
 }
 
 }  // namespace
@@ -49,8 +76,15 @@ std::string NearestSpelling(std::string_view word, const std::vector<std::string
 }
 
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string nearest = NearestSpelling(word, candidates);
-  return nearest.empty() ? "" : " (did you mean '" + nearest + "'?)";
+  std::vector<std::string> likely;
+  if (std::string nearest = NearestSpelling(word, candidates); !nearest.empty()) {
+    likely.push_back(std::move(nearest));
+  } else {
+    likely = Containing(word, candidates);
+  }
+  if (likely.empty()) return "";
+  for (std::string& name : likely) name = "'" + Printable(name) + "'";
+  return fmt::format(" (did you mean {}?)", fmt::join(likely, " or "));
 }
 
 }  // namespace dlcost

@@ -11,7 +11,8 @@ namespace dlcost {
 // Ties go to the first candidate, so the answer is deterministic.
 std::string NearestSpelling(std::string_view word, const std::vector<std::string>& candidates);
 
-// " (did you mean 'x'?)" for the nearest spelling, or "".
+// " (did you mean 'x'?)" for the nearest spelling, else for up to three candidates that contain the
+// word, or "".
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace dlcost

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "estimator/core/error.h"
+#include "estimator/onnx/file_kind.h"
 #include "estimator/onnx/graph_builder.h"
 #include "estimator/onnx/mapped_file.h"
 #include "estimator/onnx/skeleton.h"
@@ -51,21 +52,31 @@ Model Build(std::string skeleton, const std::string& path) {
 
 }  // namespace
 
-Model ReadModelFromBytes(std::string_view bytes, const std::string& path) {
+namespace {
+
+// `build` on the bytes of `path`; an error says what kind of file it is where that is known.
+template <typename Build>
+Model Explained(std::string_view bytes, const std::string& path, const Build& build) {
   try {
-    return Build(ExtractSkeleton(bytes), path);
+    return build();
   } catch (const Error& error) {
-    throw error.At(Printable(path));
+    const std::string kind = FileKindHint(bytes);
+    if (kind.empty()) throw error.At(Printable(path));
+    throw Error("not an ONNX model; {}", kind).At(Printable(path));
   }
+}
+
+}  // namespace
+
+Model ReadModelFromBytes(std::string_view bytes, const std::string& path) {
+  return Explained(bytes, path, [&] { return Build(ExtractSkeleton(bytes), path); });
 }
 
 Model ReadModel(const std::string& path) {
   const MappedFile file(path);
-  try {
+  return Explained(file.bytes(), path, [&] {
     return Build(ExtractSkeleton(file.bytes(), [&](std::size_t end) { file.Forget(end); }), path);
-  } catch (const Error& error) {
-    throw error.At(Printable(path));
-  }
+  });
 }
 
 }  // namespace dlcost

@@ -80,6 +80,7 @@ class Planner {
     kernel.repeat = main.repeat;
     kernel.nest = group.attention ? LoopNest(group.attention->nest) : main.cost.nest;
     if (!group.attention) kernel.parts = main.cost.parts;
+    kernel.spelled_attention = group.attention != nullptr;
     kernel.nest_name = std::visit(NameOfNest{}, kernel.nest);
     kernel.math = MathType(group);
     kernel.needed = Needed(group, kernel.math);

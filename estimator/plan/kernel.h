@@ -34,12 +34,18 @@ struct Kernel {
   // The type that multiply-accumulates run in: of the operands, or the quantized type of a product
   // between DequantizeLinear and QuantizeLinear.
   DType math = DType::kUndefined;
+  // Attention that the file spells out in several operators: products, softmax, masks and
+  // transpositions, none of which it is named after.
+  bool spelled_attention = false;
   bool unknown = false;      // contains a node of which nothing is known: contributes no number
   bool upper_bound = false;  // contains a node whose counts are upper bounds
   bool assumed = false;      // contains a node whose counts rest on something assumed
 
   Bytes bytes() const { return bytes_read + bytes_written; }
 };
+
+// The row, among those of operators, of attention that is spelled out.
+inline constexpr const char* kAttentionRow = "attention";
 
 struct Plan {
   std::vector<Kernel> kernels;         // in execution order

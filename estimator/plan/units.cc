@@ -109,10 +109,18 @@ class UnitFinder {
       FusedUnit unit{.nodes = match->nodes,
                      .name = match->nest.causal ? "causal_attention" : "attention",
                      .role = FusionRole::kOpaque,
-                     .main = match->nodes.back()};
+                     .main = LastProduct(match->nodes)};
       unit.attention = std::make_shared<const AttentionMatch>(std::move(*match));
       Take(std::move(unit));
     }
+  }
+
+  // What a person would look for: not the transposition behind it.
+  std::size_t LastProduct(const std::vector<std::size_t>& nodes) const {
+    const auto product = std::find_if(nodes.rbegin(), nodes.rend(), [&](std::size_t n) {
+      return values_.node(n).cost.work.macs() > Macs(0);
+    });
+    return product == nodes.rend() ? nodes.back() : *product;
   }
 
   FusedUnit Single(std::size_t n) const {

@@ -351,6 +351,7 @@ Report ReadReportFromText(std::string_view text, const std::string& path) {
 Report ReadReport(const std::string& path) { return ReadReportFromText(Contents(path), path); }
 
 bool IsJsonFile(const std::string& path) {
+  if (path == "-") return false;  // a model on standard input, which is read once
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error("{}: {}", Printable(path), std::strerror(errno));
   char c = 0;

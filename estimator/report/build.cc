@@ -50,10 +50,15 @@ class Builder {
     if (HasRows()) report_.nodes.reserve(model_.nodes.size());
     for (const CountedNode& counted : model_.nodes) AddNode(counted);
     AttentionCounter attention;
+    in_attention_.assign(model_.nodes.size(), false);
     ForEachKernel(model_, options_.plan, [&](Kernel kernel) {
       attention.Add(kernel);
+      if (kernel.spelled_attention) {
+        for (const std::size_t n : kernel.nodes) in_attention_[n] = true;
+      }
       AddKernel(std::move(kernel));
     });
+    for (std::size_t n = 0; n < model_.nodes.size(); ++n) AddToGroups(n);
     report_.attention = attention.Share();
     forced_.Require(model_);
     SumUp();
@@ -105,11 +110,6 @@ class Builder {
   void AddNode(const CountedNode& counted) {
     Sums work{.nodes = 1};
     SetWork(work, counted.cost.work);
-    const Doubt doubt = DoubtOf(counted, work.macs, work.flops);
-    AddToGroups(*counted.node, [&](GroupRow& group) {
-      Accumulate(group.sums, work);
-      Accumulate(group.doubt, doubt);
-    });
     ++report_.coverage[counted.status];
     if (!counted.why.empty() &&
         (counted.status == NodeStatus::kUnknown || counted.status == NodeStatus::kBounded)) {
@@ -145,16 +145,34 @@ class Builder {
     report_.nodes.push_back(std::move(row));
   }
 
+  // Known once the kernel of the node is.
+  std::string_view OperatorRow(std::size_t n) const {
+    return in_attention_[n] ? std::string_view(kAttentionRow)
+                            : std::string_view(model_.nodes[n].node->op);
+  }
+
   void SetWork(Sums& sums, const Work& work) {
     sums.work = work;
     sums.macs = work.macs();
     sums.flops = CountFlops(work, convention_);
   }
 
+  void AddToGroups(std::size_t n) {
+    const CountedNode& counted = model_.nodes[n];
+    Sums work{.nodes = 1};
+    SetWork(work, counted.cost.work);
+    const Doubt doubt = DoubtOf(counted, work.macs, work.flops);
+    AddToGroups(n, [&](GroupRow& group) {
+      Accumulate(group.sums, work);
+      Accumulate(group.doubt, doubt);
+    });
+  }
+
   // Work belongs to the nodes; traffic and time of a kernel to the node that names it.
   template <typename Add>
-  void AddToGroups(const Node& node, Add add) {
-    add(by_op_[node.op]);
+  void AddToGroups(std::size_t n, Add add) {
+    const Node& node = *model_.nodes[n].node;
+    add(by_op_[OperatorRow(n)]);
     if (model_.step != nullptr) add(by_phase_[static_cast<std::size_t>(node.phase)]);
     if (options_.detail == ReportDetail::kOperators) return;
     add(by_scope_[ScopeAtDepth(node.scope, options_.scope_depth)]);
@@ -192,7 +210,7 @@ class Builder {
       sums.bound = bound.time;
     }
     const Flops flops = CountFlops(kernel.work, convention_);
-    AddToGroups(*model_.nodes[kernel.main].node, [&](GroupRow& group) {
+    AddToGroups(kernel.main, [&](GroupRow& group) {
       Accumulate(group.sums, sums);
       Accumulate(group.doubt, doubt);
       group.kernel_flops += flops;
@@ -207,7 +225,7 @@ class Builder {
     main.memory = sums.memory;
     main.bound = sums.bound;
     main.expected = sums.expected;
-    KernelRow row{.op = report_.nodes[kernel.main].op,
+    KernelRow row{.op = std::string(OperatorRow(kernel.main)),
                   .main = kernel.main,
                   .math = kernel.math,
                   .launches = run.launches,
@@ -326,6 +344,7 @@ class Builder {
   std::unordered_map<const Graph*, std::vector<std::shared_ptr<const Operand>>> operands_;
   const std::shared_ptr<const Operand> omitted_ = std::make_shared<const Operand>();
   Groups by_op_, by_scope_;
+  std::vector<bool> in_attention_;  // nodes of attention that is spelled out
   std::array<GroupRow, kPhaseCount> by_phase_;
   bool partial_ = false;  // a kernel that multiplies has no expected time
   Report report_;

@@ -21,7 +21,7 @@ bool HasAllMatrixRates(const Device& device, const Report& report) {
 }  // namespace
 
 DeviceComparison CompareDevices(const InferredModel& model, const std::vector<Device>& devices,
-                                const ReportOptions& options, bool ranked) {
+                                const ReportOptions& options, bool ranked, std::size_t top) {
   DeviceComparison comparison;
   for (const Device& device : devices) {
     Report report = BuildReport(model, device, options);
@@ -61,6 +61,10 @@ DeviceComparison CompareDevices(const InferredModel& model, const std::vector<De
                        if (a.comparable != b.comparable) return a.comparable;
                        return a.comparable && a.time() < b.time();
                      });
+  }
+  if (top != 0 && top < comparison.devices.size()) {
+    comparison.hidden = comparison.devices.size() - top;
+    comparison.devices.resize(top);
   }
   if (!comparison.devices.empty()) {
     for (const GroupRow& group : comparison.devices.front().by_op) {

@@ -34,6 +34,7 @@ struct DeviceComparison {
   Sums totals;                         // the same, for what the certainty is a part of
   std::vector<std::string> operators;  // of the first device's by_op, in its order
   std::vector<DeviceRow> devices;
+  std::size_t hidden = 0;  // devices of the ranking that a cut left out
   std::vector<UnknownRow> unknown;
   std::vector<std::string> notes;  // of the model
 
@@ -42,9 +43,9 @@ struct DeviceComparison {
 };
 
 // Puts devices side by side, in the given order or, `ranked`, fastest first (those without a time
-// last).
+// last). `top` keeps the first ones, 0: all.
 DeviceComparison CompareDevices(const InferredModel& model, const std::vector<Device>& devices,
-                                const ReportOptions& options, bool ranked);
+                                const ReportOptions& options, bool ranked, std::size_t top = 0);
 
 std::string ComparisonText(const DeviceComparison& comparison);
 // {"schema": "dlcost.comparison/1", ...}

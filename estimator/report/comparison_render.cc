@@ -133,6 +133,9 @@ std::string ComparisonText(const DeviceComparison& comparison) {
     text += fmt::format("{:<10}{}\n", line.label, line.text);
   }
   text += "\n" + DeviceTable(comparison) + "\n";
+  if (comparison.hidden > 0) {
+    text += fmt::format("note      {} more devices; without --top: all\n", comparison.hidden);
+  }
   if (comparison.devices.size() <= kMostColumns) text += OperatorTable(comparison) + "\n";
   for (const DeviceRow& row : comparison.devices) {
     for (const std::string& note : row.notes) {

@@ -2,6 +2,7 @@
 
 #include "estimator/report/csv_field.h"
 #include "estimator/report/render.h"
+#include "estimator/report/rows.h"
 
 namespace dlcost {
 
@@ -42,22 +43,25 @@ std::string HeadOf(GroupBy by) {
 
 }  // namespace
 
-std::string RenderCsv(const Report& report, GroupBy by) {
+std::string RenderCsv(const Report& report, GroupBy by, std::size_t top) {
   const bool timed = report.device.has_value();
+  const std::vector<ReportRow> rows = TopRows(report, by, top);
   std::string out;
   switch (by) {
     case GroupBy::kOp:
     case GroupBy::kScope:
     case GroupBy::kPhase:
       out = HeadOf(by) + ",nodes," + SumHead(timed) + "\n";
-      for (const GroupRow& group : GroupsBy(report, by)) {
+      for (const ReportRow& row : rows) {
+        const GroupRow& group = GroupsBy(report, by)[row.index];
         out += fmt::format("{},{},{}\n", CsvField(group.name), group.sums.nodes,
                            SumColumns(group.sums, group.intensity(), group.doubt, timed));
       }
       break;
     case GroupBy::kNode:
       out = "node,op,domain,scope,status,kernel," + SumHead(timed) + "\n";
-      for (const NodeRow& node : report.nodes) {
+      for (const ReportRow& row : rows) {
+        const NodeRow& node = report.nodes[row.index];
         out +=
             fmt::format("{},{},{},{},{},{},{}\n", CsvField(node.name), CsvField(node.op),
                         CsvField(node.domain), CsvField(node.scope), Name(node.status), node.kernel,
@@ -66,8 +70,8 @@ std::string RenderCsv(const Report& report, GroupBy by) {
       break;
     case GroupBy::kKernel:
       out = "kernel,op,algorithm,limiter,launches,nodes,executed_flops," + SumHead(timed) + "\n";
-      for (const KernelRow& kernel : report.kernels) {
-        if (kernel.launches == Count(0)) continue;
+      for (const ReportRow& row : rows) {
+        const KernelRow& kernel = report.kernels[row.index];
         out += fmt::format("{},{},{},{},{},{},{},{}\n", kernel.id, CsvField(kernel.op),
                            kernel.algorithm, kernel.limiter, kernel.launches,
                            CsvField(fmt::format("{}", fmt::join(kernel.nodes, " "))),

@@ -3,6 +3,7 @@
 #include "estimator/report/certainty_text.h"
 #include "estimator/report/format.h"
 #include "estimator/report/render.h"
+#include "estimator/report/rows.h"
 
 namespace dlcost {
 namespace {
@@ -30,7 +31,7 @@ std::string Time(Seconds time, Standing standing) {
 
 }  // namespace
 
-std::string RenderMarkdown(const Report& report) {
+std::string RenderMarkdown(const Report& report, GroupBy by, std::size_t top) {
   const Sums& totals = report.totals;
   const bool timed = report.device.has_value();
   std::string text = fmt::format("**{}**", Escaped(report.model.path));
@@ -60,24 +61,43 @@ std::string RenderMarkdown(const Report& report) {
     text += Escaped(line.text);
   }
   if (!report.certainty.Silent()) text += "\n";
-  text += "\n<details><summary>By operator</summary>\n\n";
-  text += "| operator | nodes | MACs | FLOPs | bytes |";
+  const std::string what = HeadOfNames(by);
+  text += fmt::format("\n<details><summary>By {}</summary>\n\n",
+                      by == GroupBy::kKernel ? "kernel" : what);
+  text += fmt::format("| {} | {} | MACs | FLOPs | bytes |", what,
+                      !IsDetail(by)              ? "nodes"
+                      : by == GroupBy::kKernel ? "kernel"
+                                               : "operator");
   text += timed ? " bound |" : "";
   text += totals.expected ? " expected |" : "";
-  text += "\n|---|---:|---:|---:|---:|";
+  text += IsDetail(by) ? "\n|---|---|---:|---:|---:|" : "\n|---|---:|---:|---:|---:|";
   text += timed ? "---:|" : "";
   text += totals.expected ? "---:|" : "";
-  for (const GroupRow& group : report.by_op) {
-    const Sums& sums = group.sums;
-    text += fmt::format("\n| {} | {} | {} | {} | {} |", Escaped(group.name), sums.nodes,
-                        Number(sums.macs.count(), MacsStanding(group.doubt)),
-                        Number(sums.flops.count(), FlopsStanding(group.doubt)),
-                        Amount(sums.bytes(), BytesStanding(group.doubt)));
-    if (timed) text += fmt::format(" {} |", Time(sums.bound, BoundStanding(group.doubt)));
+  const auto add = [&](const std::string& name, const std::string& second, const Sums& sums,
+                       const Doubt& of) {
+    text += fmt::format("\n| {} | {} | {} | {} | {} |", Escaped(name), second,
+                        Number(sums.macs.count(), MacsStanding(of)),
+                        Number(sums.flops.count(), FlopsStanding(of)),
+                        Amount(sums.bytes(), BytesStanding(of)));
+    if (timed) text += fmt::format(" {} |", Time(sums.bound, BoundStanding(of)));
     if (totals.expected) {
-      text += fmt::format(" {} |",
-                          Time(sums.expected.value_or(Seconds()), ExpectedStanding(group.doubt)));
+      text += fmt::format(" {} |", Time(sums.expected.value_or(Seconds()), ExpectedStanding(of)));
     }
+  };
+  const ShownRows shown = RowsShown(report, by, top);
+  const auto second = [&](const std::string& detail, const Sums& sums) {
+    return IsDetail(by) ? Escaped(detail) : std::to_string(sums.nodes);
+  };
+  for (const ReportRow& row : shown.rows) {
+    add(row.name, second(row.detail, *row.sums), *row.sums, row.doubt);
+  }
+  if (shown.hidden > 0) {
+    add(fmt::format("... {} more", shown.hidden), second("", shown.hidden_sums), shown.hidden_sums,
+        shown.hidden_doubt);
+  }
+  if (shown.free_nodes > 0) {
+    const Sums free{.nodes = shown.free_nodes};
+    add("views, shapes, constants", second("", free), free, {});
   }
   text += "\n\n</details>\n";
   for (const UnknownRow& row : report.unknown) {

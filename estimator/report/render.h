@@ -32,10 +32,10 @@ std::string RenderStep(const Report& report, std::size_t max_width);
 std::string RenderJson(const Report& report);
 // The same piece by piece: the JSON of a large model takes as much memory as its rows.
 void WriteJson(const Report& report, const TextSink& sink);
-// For a pull request: one line, the operators folded, what is unknown.
-std::string RenderMarkdown(const Report& report);
+// For a pull request: one line, the rows folded (`top` of them, 0: all), what is unknown.
+std::string RenderMarkdown(const Report& report, GroupBy by = GroupBy::kOp, std::size_t top = 0);
 // One header line, one line per operator type, module, phase, node or kernel; plain numbers in base
-// units, and in the last column how certain they are.
-std::string RenderCsv(const Report& report, GroupBy by);
+// units, and in the last column how certain they are; the `top` most expensive ones, 0: all.
+std::string RenderCsv(const Report& report, GroupBy by, std::size_t top = 0);
 
 }  // namespace dlcost

@@ -5,6 +5,7 @@
 #include "estimator/report/certainty_text.h"
 #include "estimator/report/format.h"
 #include "estimator/report/render.h"
+#include "estimator/report/rows.h"
 #include "estimator/report/table.h"
 
 namespace dlcost {
@@ -13,56 +14,8 @@ namespace {
 constexpr const char* kBold = "\033[1m";
 constexpr const char* kPlain = "\033[0m";
 
-struct Row {
-  std::string name, detail, limiter;
-  const Sums* sums;
-  Flops kernel_flops;
-  Doubt doubt;
-};
-
-// The largest term of the expected time; without one, what bounds it.
-std::string LimiterOf(const std::string& waits_for, const Sums& sums) {
-  if (!waits_for.empty()) return waits_for;
-  return sums.memory > sums.compute ? "memory" : "compute";
-}
-
-std::vector<Row> RowsOf(const Report& report, GroupBy by) {
-  std::vector<Row> rows;
-  switch (by) {
-    case GroupBy::kOp:
-    case GroupBy::kScope:
-    case GroupBy::kPhase:
-      for (const GroupRow& group : GroupsBy(report, by)) {
-        rows.push_back({group.name, "", LimiterOf(group.LimitedBy(), group.sums), &group.sums,
-                        group.kernel_flops, group.doubt});
-      }
-      break;
-    case GroupBy::kNode: {
-      std::vector<std::string> waits_for(report.nodes.size());
-      for (const KernelRow& kernel : report.kernels) waits_for[kernel.main] = kernel.waits_for;
-      for (std::size_t n = 0; n < report.nodes.size(); ++n) {
-        const NodeRow& node = report.nodes[n];
-        rows.push_back({node.name, node.op, LimiterOf(waits_for[n], node.sums), &node.sums,
-                        node.sums.flops, node.doubt()});
-      }
-      break;
-    }
-    case GroupBy::kKernel:
-      for (const KernelRow& kernel : report.kernels) {
-        if (kernel.launches == Count(0)) continue;
-        // "attention (flash 128x64)"; the label alone where it says as much.
-        std::string what = kernel.label;
-        if (kernel.execution != nullptr) what += " (" + kernel.algorithm + ")";
-        rows.push_back({report.nodes[kernel.main].name, what, kernel.LimitedBy(), &kernel.sums,
-                        kernel.sums.flops, kernel.doubt});
-      }
-      break;
-  }
-  return rows;
-}
-
 // Of the kernels whose bytes the row has.
-std::string IntensityText(const Row& row) {
+std::string IntensityText(const ReportRow& row) {
   if (row.kernel_flops == Flops() || row.sums->bytes() == Bytes()) return "-";
   const std::string text = ReadableRatio((row.kernel_flops / row.sums->bytes()).value());
   const bool exact =
@@ -142,18 +95,9 @@ class TextRenderer {
     Line("device", "{}: {}{}", device.name, bandwidth, roofs);
   }
 
-  // One row per node or kernel, not per group.
-  bool IsDetail() const { return options_.by == GroupBy::kNode || options_.by == GroupBy::kKernel; }
-
-  const char* HeadOfNames() const {
-    if (options_.by == GroupBy::kScope) return "module";
-    if (options_.by == GroupBy::kPhase) return "phase";
-    return options_.by == GroupBy::kOp ? "operator" : "node";
-  }
-
   std::string TableText() {
-    const bool detail = IsDetail();
-    std::vector<std::string> head = {HeadOfNames()};
+    const bool detail = IsDetail(options_.by);
+    std::vector<std::string> head = {HeadOfNames(options_.by)};
     std::vector<bool> left = {true};
     const auto column = [&](const char* name, bool to_left = false) {
       head.emplace_back(name);
@@ -172,37 +116,18 @@ class TextRenderer {
       column("limited by", true);
     }
     Table table(head, left);
-    const std::vector<Row> rows = RowsOf(report_, options_.by);
-    const std::size_t shown = options_.top == 0 ? rows.size() : std::min(options_.top, rows.size());
-    std::vector<const Row*> order;
-    for (const Row& row : rows) order.push_back(&row);
-    if (options_.top != 0 && detail) {
-      // The most expensive ones, still in order of cost.
-      std::stable_sort(order.begin(), order.end(), [&](const Row* a, const Row* b) {
-        return CostsMore(*a->sums, *b->sums, timed_);
-      });
+    const ShownRows shown = RowsShown(report_, options_.by, options_.top);
+    for (const ReportRow& row : shown.rows) table.Add(Cells(row));
+    if (shown.hidden > 0) {
+      table.Add(Cells({.name = fmt::format("... {} more", shown.hidden),
+                       .sums = &shown.hidden_sums,
+                       .kernel_flops = shown.hidden_kernel_flops,
+                       .doubt = shown.hidden_doubt}));
     }
-    Sums rest_sums;
-    Row rest{.name = fmt::format("... {} more", order.size() - shown), .sums = &rest_sums};
-    std::int64_t free_nodes = 0;  // views, metadata: one line for all of them
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const Row& row = *order[i];
-      if (!detail && row.sums->flops == Flops() && row.sums->bytes() == Bytes() &&
-          row.doubt.unknown + row.doubt.bounded == 0) {
-        free_nodes += row.sums->nodes;
-      } else if (i < shown) {
-        table.Add(Cells(row));
-      } else {
-        Accumulate(rest_sums, *row.sums);
-        Accumulate(rest.doubt, row.doubt);
-        rest.kernel_flops += row.kernel_flops;
-      }
-    }
-    if (free_nodes > 0) {
-      const Sums free{.nodes = free_nodes};
+    if (shown.free_nodes > 0) {
+      const Sums free{.nodes = shown.free_nodes};
       table.Add(Cells({.name = "views, shapes, constants", .sums = &free}));
     }
-    if (shown < order.size()) table.Add(Cells(rest));
     table.AddRule();
     table.Add(Cells({.name = "total",
                      .sums = &report_.totals,
@@ -212,11 +137,11 @@ class TextRenderer {
     return table.Render(options_.max_width);
   }
 
-  std::vector<std::string> Cells(const Row& row) {
+  std::vector<std::string> Cells(const ReportRow& row) {
     const Sums& sums = *row.sums;
     const Doubt& doubt = row.doubt;
     std::vector<std::string> cells = {Printable(row.name)};
-    cells.push_back(IsDetail() ? row.detail : std::to_string(sums.nodes));
+    cells.push_back(IsDetail(options_.by) ? row.detail : std::to_string(sums.nodes));
     const auto number = [&](bool none, const auto& text, Standing standing) {
       cells.push_back(Marked(standing, none ? "-" : text()));
     };

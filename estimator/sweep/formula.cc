@@ -62,8 +62,15 @@ Formula FormulaAround(const ModelAt& model_at, const std::vector<std::string>& v
     formula.notes = model.notes;
     layout = LayoutOf(model, options.plan);
     for (const CountSlot& slot : layout) families.push_back(slot.family);
+    std::vector<std::string> rows;
+    for (const CountedNode& counted : model.nodes) rows.push_back(counted.node->op);
+    ForEachKernel(model, options.plan, [&](const Kernel& kernel) {
+      for (const std::size_t n : kernel.nodes) {
+        if (kernel.spelled_attention) rows[n] = kAttentionRow;
+      }
+    });
     for (const CountedNode& counted : model.nodes) {
-      nodes.push_back({counted.name, counted.node->op,
+      nodes.push_back({counted.name, std::move(rows[nodes.size()]),
                        std::string(ScopeAtDepth(counted.node->scope, options.scope_depth))});
     }
   }
