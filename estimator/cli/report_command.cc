@@ -1,3 +1,4 @@
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +25,7 @@ struct Options {
   std::string by = "op";
   std::string view = "table";
   std::string node;
+  std::vector<std::string> columns;
   std::string format = "text";
   std::string output;
   std::size_t top = 0;
@@ -66,6 +68,8 @@ void RequireApplicable(const Options& options) {
   const Given view{"--view", options.view != "table", "--view " + options.view};
   const Given plot{"--plot", options.plot, "--plot"};
   const Given node{"--node", !options.node.empty(), "--node " + ShellWord(options.node)};
+  const Given columns{"--columns", !options.columns.empty(),
+                      fmt::format("--columns {}", fmt::join(options.columns, ","))};
   const Given format{"--format", options.format != "text", "--format " + options.format};
   const auto refuse = [&](const std::string& where, std::initializer_list<Given> without,
                           const std::string& device) {
@@ -81,19 +85,19 @@ void RequireApplicable(const Options& options) {
   if (NamesSeveralDevices(options.device)) {
     const std::string first = options.device.gpu.substr(0, options.device.gpu.find(','));
     device = first == "all" ? " --gpu a100" : " --gpu " + ShellWord(first);
-    refuse("with several devices", {by, depth, view, plot, node}, device);
+    refuse("with several devices", {by, depth, view, plot, node, columns}, device);
     if (options.device.gpu != "all" || options.format == "html") {
       refuse("with several devices but in a ranking, --gpu all", {top}, device);
     }
     return;
   }
   if (options.view != "table") {
-    refuse("with " + view.text, {by, top, depth, plot, format}, device);
+    refuse("with " + view.text, {by, top, depth, plot, format, columns}, device);
     if (options.view != "work") refuse("with " + view.text, {node}, device);
     return;
   }
   refuse("without --view work", {node}, device);
-  if (options.format != "text") refuse("with " + format.text, {plot}, device);
+  if (options.format != "text") refuse("with " + format.text, {plot, columns}, device);
   const bool whole = options.format == "json" || options.format == "html";
   if (whole) refuse("with " + format.text + ", which has every row", {by, top}, device);
   if (!whole && options.by != "scope") {
@@ -112,6 +116,11 @@ ReportDetail DetailShown(const Options& options, GroupBy by) {
   if (options.view != "table" || options.plot) return ReportDetail::kRows;
   if (by == GroupBy::kOp || by == GroupBy::kPhase) return ReportDetail::kOperators;
   return by == GroupBy::kScope ? ReportDetail::kScopes : ReportDetail::kRows;
+}
+
+// Columns of the terminal that is written to, 0 for none.
+std::size_t WidthFor(const Options& options) {
+  return options.output.empty() ? TerminalWidth() : 0;
 }
 
 std::string PlotOf(const Report& report) {
@@ -154,7 +163,7 @@ int RunComparison(const Options& options, const ReportOptions& report_options) {
       CompareDevices(model, devices, report_options, ranked, options.top);
   WriteOutput(options.output, options.format == "json"  ? ComparisonJson(comparison)
                               : options.format == "csv" ? ComparisonCsv(comparison)
-                                                        : ComparisonText(comparison));
+                                                        : ComparisonText(comparison, WidthFor(options)));
   return ExitCode(options, comparison.unknown, comparison.certainty);
 }
 
@@ -181,7 +190,7 @@ int Run(const Options& options) {
     return status;
   }
   if (options.view == "gemm") {
-    content = RenderGemmView(report, options.output.empty() ? TerminalWidth() : 0);
+    content = RenderGemmView(report, WidthFor(options));
   } else if (options.view == "work") {
     content = RenderWorkView(report, options.node);
   } else if (options.format == "csv") {
@@ -196,7 +205,8 @@ int Run(const Options& options) {
     const bool terminal = options.output.empty() && isatty(STDOUT_FILENO) != 0;
     content = RenderText(report, {.by = by,
                                   .top = options.top,
-                                  .max_width = options.output.empty() ? TerminalWidth() : 0,
+                                  .max_width = WidthFor(options),
+                                  .columns = options.columns,
                                   .colour = terminal && std::getenv("NO_COLOR") == nullptr});
     if (options.plot) content += "\n" + PlotOf(report);
   }
@@ -230,6 +240,10 @@ void AddReportCommand(Commands& commands) {
       ->type_name("NAME");
   app->add_option("--top", options->top, "only the N most expensive rows; with --gpu all, the N fastest devices")
       ->type_name("N");
+  app->add_option("--columns", options->columns,
+                  "columns of the table, e.g. macs,expected,limited-by; all: however wide")
+      ->type_name("NAMES")
+      ->delimiter(',');
   app->add_option("--format", options->format, "text, json, csv, markdown or html")
       ->type_name("FORMAT")
       ->capture_default_str();

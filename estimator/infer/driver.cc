@@ -6,6 +6,7 @@
 #include "estimator/core/spelling.h"
 #include "estimator/infer/control_flow.h"
 #include "estimator/infer/custom_ops.h"
+#include "estimator/infer/stored_size.h"
 #include "models/operators/common.h"
 #include "models/operators/registry.h"
 
@@ -108,7 +109,8 @@ void InferenceDriver::Run(Graph& graph, Count repeat, const std::string& prefix)
     } catch (const Error& error) {
       const bool placed = std::string_view(error.what()).substr(0, 6) == "node '";
       if (placed) throw;  // the innermost node's name is enough
-      throw error.At("node '" + Printable(prefix + node.name) + "' (" + Printable(node.op) + ")");
+      throw Error(error.what() + StoredSizeHint(graph, node, result_.dims))
+          .At("node '" + Printable(prefix + node.name) + "' (" + Printable(node.op) + ")");
     }
   }
 }

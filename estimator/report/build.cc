@@ -329,8 +329,8 @@ class Builder {
     AddNote(fmt::format(
         "expected times are those of a board that has been at work for long: its {:.4g} W sustain "
         "{} of the {} that {} units have at full clock",
-        runner_.timing()->power, ReadableRate(sustained, "FLOP"),
-        ReadableRate(roof.peak.value(), "FLOP"), name));
+        runner_.timing()->power, ReadableRate(sustained, OperationUnit(name)),
+        ReadableRate(roof.peak.value(), OperationUnit(name)), name));
   }
 
   const InferredModel& model_;

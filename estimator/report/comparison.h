@@ -47,7 +47,8 @@ struct DeviceComparison {
 DeviceComparison CompareDevices(const InferredModel& model, const std::vector<Device>& devices,
                                 const ReportOptions& options, bool ranked, std::size_t top = 0);
 
-std::string ComparisonText(const DeviceComparison& comparison);
+// At most `max_width` columns wide, 0: any number.
+std::string ComparisonText(const DeviceComparison& comparison, std::size_t max_width = 0);
 // {"schema": "dlcost.comparison/1", ...}
 std::string ComparisonJson(const DeviceComparison& comparison);
 // One line per device.

@@ -43,7 +43,7 @@ std::string RangeText(const DeviceRow& row) {
   return fmt::format("{} to {}", low, high);
 }
 
-std::string DeviceTable(const DeviceComparison& comparison) {
+std::string DeviceTable(const DeviceComparison& comparison, std::size_t max_width) {
   const DeviceRow& first = comparison.devices.front();
   const bool expected =
       std::any_of(comparison.devices.begin(), comparison.devices.end(),
@@ -76,7 +76,13 @@ std::string DeviceTable(const DeviceComparison& comparison) {
     cells.push_back(FitText(row, comparison.needed()));
     table.Add(std::move(cells));
   }
-  return table.Render();
+  table.MayDrop({"memory", "compute", "basis", "ratio", "range", "mostly"});
+  std::string text = table.Render(max_width);
+  if (const std::vector<std::string> dropped = table.Dropped(max_width); !dropped.empty()) {
+    text += fmt::format("{} columns have no room for {}: a wider terminal, or --format csv\n",
+                        max_width, fmt::join(dropped, ", "));
+  }
+  return text;
 }
 
 const GroupRow* Find(const DeviceRow& row, const std::string& op) {
@@ -86,7 +92,7 @@ const GroupRow* Find(const DeviceRow& row, const std::string& op) {
   return nullptr;
 }
 
-std::string OperatorTable(const DeviceComparison& comparison) {
+std::string OperatorTable(const DeviceComparison& comparison, std::size_t max_width) {
   std::vector<std::string> head = {"bound per operator"};
   for (const DeviceRow& row : comparison.devices) head.push_back(row.id);
   Table table(head);
@@ -102,7 +108,7 @@ std::string OperatorTable(const DeviceComparison& comparison) {
     }
     if (runs) table.Add(std::move(cells));
   }
-  return table.Render();
+  return table.Render(max_width);
 }
 
 Json Optional(const std::optional<Bytes>& bytes) { return bytes ? Json(bytes->value()) : Json(); }
@@ -116,7 +122,7 @@ void AddTimes(Json& json, const Sums& sums, bool known) {
 
 }  // namespace
 
-std::string ComparisonText(const DeviceComparison& comparison) {
+std::string ComparisonText(const DeviceComparison& comparison, std::size_t max_width) {
   const ModelFacts& model = comparison.model;
   std::string text = fmt::format("model     {}: {} nodes\n", Printable(model.path), model.nodes);
   std::vector<std::string> dims;
@@ -132,11 +138,11 @@ std::string ComparisonText(const DeviceComparison& comparison) {
   for (const CertaintyLine& line : CertaintyLines(comparison.certainty, comparison.totals, kMost)) {
     text += fmt::format("{:<10}{}\n", line.label, line.text);
   }
-  text += "\n" + DeviceTable(comparison) + "\n";
+  text += "\n" + DeviceTable(comparison, max_width) + "\n";
   if (comparison.hidden > 0) {
     text += fmt::format("note      {} more devices; without --top: all\n", comparison.hidden);
   }
-  if (comparison.devices.size() <= kMostColumns) text += OperatorTable(comparison) + "\n";
+  if (comparison.devices.size() <= kMostColumns) text += OperatorTable(comparison, max_width) + "\n";
   for (const DeviceRow& row : comparison.devices) {
     for (const std::string& note : row.notes) {
       // A ranking has no room for the notes of every device, only for those of the missing.

@@ -94,6 +94,9 @@ struct ModelFacts {
   Operands inputs, outputs;
 };
 
+// What the operations of a roof are counted in, by its name: "tensor int8" does OP, others FLOP.
+std::string OperationUnit(std::string_view roof);
+
 struct DeviceFacts {
   std::string id, name;
   // Every compute roof that the model touches and device memory, for the header and the chart.
@@ -101,6 +104,7 @@ struct DeviceFacts {
     std::string name;  // "tensor fp16"
     FlopRate peak;
     std::optional<Intensity> ridge;
+    std::string unit() const { return OperationUnit(name); }
   };
   std::vector<RoofFact> roofs;
   std::optional<ByteRate> bandwidth;

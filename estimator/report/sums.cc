@@ -9,6 +9,11 @@ std::optional<Intensity> Sums::intensity() const {
   return flops / bytes();
 }
 
+std::string OperationUnit(std::string_view roof) {
+  const std::string_view type = roof.substr(roof.rfind(' ') + 1);
+  return type.starts_with("int") || type.starts_with("uint") ? "OP" : "FLOP";
+}
+
 Bytes KernelRow::executed_bytes() const {
   if (execution == nullptr) return sums.bytes();
   return sums.bytes() + execution->ExtraRead() + execution->ExtraWritten();

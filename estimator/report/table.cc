@@ -1,8 +1,12 @@
 #include "estimator/report/table.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cctype>
 
 #include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
 
 namespace dlcost {
 namespace {
@@ -17,9 +21,10 @@ std::size_t LineWidth(const std::vector<std::size_t>& widths) {
 }  // namespace
 
 std::size_t DisplayWidth(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  }));
+  const auto ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (std::all_of(text.begin(), text.end(), ascii)) return text.size();
+  // No character is wider than its bytes are many: fmt fills up what is left of that.
+  return 2 * text.size() - fmt::format("{:<{}}", text, text.size()).size();
 }
 
 Table::Table(std::vector<std::string> head, std::vector<bool> left)
@@ -42,6 +47,40 @@ void Table::MayDrop(const std::vector<std::string>& heads) {
   }
 }
 
+void Table::Keep(const std::vector<std::string>& names) {
+  std::vector<std::string> known = {"all"};
+  for (std::size_t c = 1; c < head_.size(); ++c) {
+    std::string name;
+    for (const char c_of : head_[c]) {
+      name += c_of == ' ' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c_of)));
+    }
+    known.push_back(std::move(name));
+  }
+  droppable_.clear();
+  std::vector<bool> kept(head_.size(), false);
+  for (const std::string& name : names) {
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end()) {
+      throw Error("--columns: no column '{}'{}; there are: {}", Printable(name),
+                  DidYouMean(name, known), fmt::join(known, ", "));
+    }
+    if (name == "all") return;
+    kept[static_cast<std::size_t>(found - known.begin())] = true;
+  }
+  for (std::size_t c = 1; c < head_.size(); ++c) {
+    if (!kept[c]) hidden_.push_back(c);
+  }
+}
+
+std::vector<std::string> Table::Dropped(std::size_t max_width) const {
+  const std::vector<std::size_t> widths = Widths(max_width);
+  std::vector<std::string> dropped;
+  for (const std::size_t c : droppable_) {
+    if (widths[c] == 0) dropped.push_back(head_[c]);
+  }
+  return dropped;
+}
+
 // Of each column; 0 of one that is dropped.
 std::vector<std::size_t> Table::Widths(std::size_t max_width) const {
   constexpr std::size_t kLeastText = 16;  // of a text that is cut
@@ -52,6 +91,7 @@ std::vector<std::size_t> Table::Widths(std::size_t max_width) const {
       widths[c] = std::max(widths[c], DisplayWidth(row[c]));
     }
   }
+  for (const std::size_t column : hidden_) widths[column] = 0;
   const auto excess = [&]() -> std::size_t {
     const std::size_t total = LineWidth(widths);
     return max_width != 0 && total > max_width ? total - max_width : 0;

@@ -14,6 +14,12 @@ class Table {
   void AddRule();
   // The columns of these heads may go, the first of them first, where lines are short.
   void MayDrop(const std::vector<std::string>& heads);
+  // Only the first column and those of these names, none of which goes. A column's name is its head
+  // in small letters with '-' for blanks: "limited-by"; "all" keeps every column. Throws Error for
+  // a name that no column has, with the nearest one.
+  void Keep(const std::vector<std::string>& names);
+  // What Render leaves out at this width, by head, in order.
+  std::vector<std::string> Dropped(std::size_t max_width) const;
   // Every line ends with a newline; no trailing blanks. So that lines fit into `max_width` columns
   // (0: any number), texts are cut in the middle, those of the first column last; then columns are
   // dropped.
@@ -25,10 +31,11 @@ class Table {
   std::vector<std::size_t> Widths(std::size_t max_width) const;
 
   std::vector<std::vector<std::string>> rows_;  // an empty row is a rule
-  std::vector<std::size_t> droppable_;
+  std::vector<std::size_t> droppable_, hidden_;
 };
 
-// Columns that `text` takes on a terminal: code points, not bytes.
+// Columns that `text` takes on a terminal: two for each Chinese, Japanese or Korean character and
+// most emoji, as fmt pads them; one for any other code point.
 std::size_t DisplayWidth(const std::string& text);
 
 }  // namespace dlcost

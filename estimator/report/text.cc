@@ -87,7 +87,7 @@ class TextRenderer {
   void Device(const DeviceFacts& device) {
     std::string roofs;
     for (const auto& roof : device.roofs) {
-      roofs += fmt::format("; {} {}", roof.name, ReadableRate(roof.peak.value(), "FLOP"));
+      roofs += fmt::format("; {} {}", roof.name, ReadableRate(roof.peak.value(), roof.unit()));
       if (roof.ridge) roofs += fmt::format(" (ridge {})", ReadableRatio(roof.ridge->value()));
     }
     const std::string bandwidth =
@@ -133,8 +133,19 @@ class TextRenderer {
                      .sums = &report_.totals,
                      .kernel_flops = report_.totals.flops,
                      .doubt = report_.certainty.doubt}));
-    table.MayDrop({"FLOP/B", "FLOPs", "share", "nodes", "limited by"});
-    return table.Render(options_.max_width);
+    // With a device, rows of kernels answer where the time goes.
+    table.MayDrop(detail && timed_ ? std::vector<std::string>{"FLOP/B", "FLOPs", "MACs", "bytes",
+                                                              "share", "limited by"}
+                                   : std::vector<std::string>{"FLOP/B", "FLOPs", "share", "nodes",
+                                                              "limited by"});
+    if (!options_.columns.empty()) table.Keep(options_.columns);
+    std::string text = table.Render(options_.max_width);
+    const std::vector<std::string> dropped = table.Dropped(options_.max_width);
+    if (!dropped.empty()) {
+      text += fmt::format("{} columns have no room for {}: --columns all shows them\n",
+                          options_.max_width, fmt::join(dropped, ", "));
+    }
+    return text;
   }
 
   std::vector<std::string> Cells(const ReportRow& row) {

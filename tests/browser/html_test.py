@@ -7,7 +7,9 @@ work, nothing is asked of the network and nothing is written to the console. Wit
 PNG of every page in both themes in FOLDER. Exit code 77 (skipped) without a browser.
 """
 
+import base64
 import os
+import re
 import subprocess
 import sys
 import time
@@ -57,8 +59,15 @@ def tip(browser):
 
 def look_at_one(browser, path):
     browser.open(path)
-    expect(browser.run("document.querySelectorAll('#roofline .dot').length") > 40, "dots")
-    expect(browser.run("document.querySelectorAll('#roofline .roof').length") >= 5, "roofs")
+    counted = browser.run("[...document.querySelectorAll('#roofline .dot')].map(d => +d.dataset.count)")
+    expect(sum(counted) == 56 and len(counted) > 20, f"a dot, or a part of one, for each kernel: {counted}")
+    several = browser.run("[...document.querySelectorAll('#roofline .count')].map(t => t.textContent)")
+    expect(sorted(several) == sorted(f"×{n}" for n in counted if n > 1), f"counts of dots: {several}")
+    roofs = browser.run("document.querySelectorAll('#roofline .roof').length")
+    expect(roofs == 3, f"roofs of what the model runs in, memory and L2: {roofs}")
+    browser.click("#roofline button[data-roofs]")
+    expect(browser.run("document.querySelectorAll('#roofline .roof').length") > 6, "roofs of other types on request")
+    browser.click("#roofline button[data-roofs]")
     expect("FLOP/s" in browser.run("document.querySelector('#roofline svg').textContent"), "axis")
     expect(browser.run("document.querySelectorAll('#icicle .cell').length") > 50, "icicle cells")
     expect(browser.run("document.querySelector('#memory .edge').getAttribute('d').length") > 100, "memory")
@@ -87,12 +96,98 @@ def look_at_one(browser, path):
     browser.click("#kernels tbody tr:not(.spacer)")
     expect(browser.run("document.querySelectorAll('#roofline .dot.picked').length") == 1, "picked dot")
 
+    ranges = "[...document.querySelectorAll('#roofline svg > text')].map(t => t.textContent).join()"
+    whole = browser.run(ranges)
+    browser.click("#roofline button[aria-label='Zoom in']")
+    expect(browser.run(ranges) != whole, "zooming changes the axes")
+    browser.click("#roofline .controls button:nth-of-type(3)")
+    expect(browser.run(ranges) == whole, "back to the whole")
+
     before = browser.run("document.querySelectorAll('#icicle .cell').length")
     browser.click("#icicle g[data-name=layer2] .cell")
     expect(browser.run("document.querySelectorAll('#icicle .cell').length") != before, "zoom")
     browser.click("#icicle button[data-mode=operator]")
     expect("Conv" in browser.run("document.querySelector('#icicle svg').textContent"), "by operator")
     quiet(browser, "one report")
+
+
+# The parts of a page that a reader could not read: small text, and labels over dots or each other.
+UNREADABLE = """(() => {
+  const box = e => e.getBoundingClientRect();
+  const small = [...document.querySelectorAll('svg text')].filter(t => t.textContent &&
+      parseFloat(getComputedStyle(t).fontSize) * box(t.ownerSVGElement).width / t.ownerSVGElement.viewBox.baseVal.width < 10.9)
+      .map(t => 'small: ' + t.textContent);
+  const dots = [...document.querySelectorAll('#roofline .dot')].map(d => {
+    const b = box(d);
+    return {x: b.x + b.width / 2, y: b.y + b.height / 2, r: b.width / 2};
+  });
+  const level = [...document.querySelectorAll('#roofline .labels text:not([transform])')];
+  const over = level.filter(t => dots.some(d => {
+    const b = box(t), dx = Math.max(b.left - d.x, 0, d.x - b.right), dy = Math.max(b.top + 3 - d.y, 0, d.y - b.bottom + 3);
+    return Math.hypot(dx, dy) < d.r - 1;
+  })).map(t => 'over a dot: ' + t.textContent);
+  const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth ? ['wider than the screen'] : [];
+  const sections = [...document.querySelectorAll('section')].filter(s => [...s.querySelectorAll('svg *')].some(e => box(e).bottom > box(s).bottom + 1))
+      .map(s => 'out of its card: ' + s.id);
+  return [...small, ...over, ...wide, ...sections];
+})()"""
+
+
+def look_at_sizes(browser, paths):
+    for width, height in ((1280, 900), (390, 844)):
+        browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        for path in paths:
+            browser.open(path)
+            time.sleep(0.2)  # charts follow the width in the next frame
+            unreadable = browser.run(UNREADABLE)
+            expect(not unreadable, f"{os.path.basename(path)} at {width} px: {unreadable[:5]}")
+    browser.call("Emulation.setDeviceMetricsOverride", width=1320, height=900, deviceScaleFactor=1, mobile=False)
+    quiet(browser, "sizes")
+
+
+def press(browser, key):
+    code = {"Tab": 9, "Enter": 13, "ArrowRight": 39, "End": 35}[key]
+    for kind in ("rawKeyDown", "keyUp"):
+        browser.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
+
+
+def look_by_keyboard(browser, path):
+    browser.open(path)
+    stop = "document.activeElement.closest('section')?.id + ' ' + document.activeElement.classList[0]"
+    for _ in range(40):
+        press(browser, "Tab")
+        if browser.run(stop) == "roofline dot":
+            break
+    expect(browser.run(stop) == "roofline dot", "Tab reaches the dots")
+    expect("limited by" in tip(browser), f"a focused dot tells: '{tip(browser)}'")
+    first = browser.run("document.activeElement.getAttribute('aria-label')")
+    press(browser, "ArrowRight")
+    expect(browser.run("document.activeElement.getAttribute('aria-label')") != first, "arrows move between dots")
+    press(browser, "Enter")
+    expect(browser.run("document.querySelectorAll('#kernels tr.picked').length") == 1, "Enter picks a kernel")
+    for _ in range(10):
+        press(browser, "Tab")
+        if browser.run(stop).startswith("icicle cell"):
+            break
+    before = browser.run("document.querySelectorAll('#icicle .cell').length")
+    for _ in range(20):
+        press(browser, "ArrowRight")
+        if browser.run("document.activeElement.getAttribute('aria-label')").startswith("layer1:"):
+            break
+    press(browser, "Enter")
+    expect(browser.run("document.querySelectorAll('#icicle .cell').length") != before, "Enter opens a part")
+    quiet(browser, "keyboard")
+
+
+def look_at_paper(browser, path):
+    browser.open(path, dark=True)
+    paper = base64.b64decode(browser.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"])
+    pages = len(re.findall(rb"/Type\s*/Page\b", paper))
+    expect(1 <= pages <= 4, f"{pages} printed pages")
+    browser.call("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    expect(browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(246, 246, 243)", "paper is light")
+    browser.call("Emulation.setEmulatedMedia", media="", features=[])
+    quiet(browser, "paper")
 
 
 def look_at_themes(browser, path):
@@ -117,6 +212,14 @@ def look_at_several(browser, path, count):
     expect(browser.run("document.getElementById('summary').textContent") != first, "another tab")
     expect(browser.run("document.querySelectorAll('#roofline .dot').length") > 10, "dots of the other")
     quiet(browser, "several reports")
+
+
+def look_without_device(browser, path):
+    browser.open(path)
+    expect("Where the work is" in browser.run("document.getElementById('icicle').textContent"), "work without a device")
+    expect(browser.run("document.querySelectorAll('#icicle .cell').length") > 20, "cells without a device")
+    expect("FLOP" in browser.run("document.querySelector('#comparison tbody tr:last-child').textContent"), "operators by work")
+    quiet(browser, "no device")
 
 
 # Scrolls the page and the table, one step per frame; the slowest and the median frame in ms.
@@ -165,6 +268,15 @@ def look_at_large(browser, path):
     kernels = browser.run("JSON.parse(document.getElementById('data').textContent)"
                           ".reports[0].kernel_table.rows.length")
     expect(kernels >= 5000, f"{kernels} kernels")
+    parts = "[...document.querySelectorAll('#icicle g')].map(g => g.dataset.name)"
+    for _ in range(6):  # down to a kernel
+        small = browser.run(parts + ".findIndex((name, i) => i > 0 && name.endsWith('small parts'))")
+        if small < 0:
+            break
+        browser.run(f"document.querySelectorAll('#icicle .cell')[{small}].dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+    opened_parts = browser.run(parts)
+    expect(not any(name.endswith("small parts") for name in opened_parts[1:]) and len(opened_parts) > 1,
+           f"small parts open: {opened_parts[:4]}")
     frames = browser.run(SCROLL)
     # Printed, not asserted: times depend on the machine.
     expect(column(browser, 0), "rows at the end of the table")
@@ -191,12 +303,17 @@ def main():
     resnet = network("resnet50")
     one = page("one", resnet, "--gpu", "a100")
     several = page("several", resnet, network("mobilenet-v2"), "--gpu", "a100", "--gpu", "h100")
+    bare = page("bare", resnet, network("mobilenet-v2"))
     large = page("large", network("bert-base", "layers=560"), "--gpu", "a100", "--dim", "sequence=128")
     measured = profile("measured")
     with Chromium() as browser:
         look_at_one(browser, one)
         look_at_themes(browser, one)
+        look_at_sizes(browser, [one, several, large, measured])
+        look_by_keyboard(browser, one)
+        look_at_paper(browser, large)
         look_at_several(browser, several, 4)
+        look_without_device(browser, bare)
         look_at_large(browser, large)
         look_at_profile(browser, measured)
         if "--pictures" in sys.argv:

@@ -74,6 +74,58 @@ function showTip(event, title, rows) {
 }
 function hideTip() { tip.style.visibility = 'hidden'; }
 
+// Makes a part of a chart one that a mouse, a finger and a keyboard can point at and choose.
+// `rows` are computed when they are wanted.
+function pointable(element, title, rows, choose) {
+  const shown = () => title + ': ' + rows().filter(row => row).slice(0, 3).map(([name, value]) => `${name} ${value}`).join(', ');
+  const box = () => element.getBoundingClientRect();
+  fill(element, {
+    tabindex: '-1', 'data-stop': '', role: 'button', 'aria-label': title,
+    onmousemove: event => showTip(event, title, rows()), onmouseleave: hideTip, onclick: choose,
+    onfocus: () => {
+      element.setAttribute('aria-label', shown());
+      if (element.matches(':focus-visible')) showTip({clientX: box().right, clientY: box().bottom}, title, rows());
+    },
+    onblur: hideTip,
+    onkeydown: event => {
+      if (event.key !== 'Enter' && event.key !== ' ') return;
+      event.preventDefault();
+      choose(event);
+    },
+  }, []);
+  return element;
+}
+// One stop for Tab, whose parts the arrows move between: thousands of stops would trap a keyboard.
+function oneStop(group) {
+  const stops = [...group.querySelectorAll('[data-stop]')];
+  if (stops.length) stops[0].setAttribute('tabindex', '0');
+  group.addEventListener('keydown', event => {
+    const at = stops.indexOf(document.activeElement);
+    const to = {ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: stops.length - 1}[event.key];
+    if (at < 0 || to === undefined) return;
+    event.preventDefault();
+    const next = stops[(to + stops.length) % stops.length];
+    stops[at].setAttribute('tabindex', '-1');
+    next.setAttribute('tabindex', '0');
+    next.focus();
+  });
+}
+// A chart that is drawn anew when its room changes, so that text has its size on every screen:
+// draw(width) returns the elements.
+function fitted(draw) {
+  const holder = html('div', {class: 'chart'});
+  let width = Math.max(280, Math.min(1280, document.documentElement.clientWidth) - 74);
+  holder.redraw = () => holder.replaceChildren(...[draw(width)].flat());
+  new ResizeObserver(() => {
+    const room = Math.round(holder.clientWidth);
+    if (room < 100 || Math.abs(room - width) < 2) return;
+    width = room;
+    holder.redraw();
+  }).observe(holder);
+  holder.redraw();
+  return holder;
+}
+
 // A kernel of a profile without a model, not of a report.
 const isMeasuredAlone = kernel => kernel.time !== undefined;
 
@@ -97,6 +149,13 @@ const timeOf = kernel => (isMeasuredAlone(kernel) ? kernel.time : kernel.expecte
 
 // What `timeOf` is in a report, for its texts.
 const timeName = report => report.profile ? 'measured time' : report.kernels.some(k => k.expected !== null) ? 'expected time' : 'bound';
+
+// What charts share out: time, or the work where no device says how long it takes.
+function measureOf(reports) {
+  const timed = reports.some(report => report.kernels.some(k => timeOf(k) > 0));
+  return timed ? {of: timeOf, name: timeName(reports[0]), print: seconds, unit: 'time', heading: 'Where the time goes'}
+      : {of: k => k.flops, name: 'work', print: value => si(value, 'FLOP'), unit: 'work', heading: 'Where the work is'};
+}
 
 // Which kernel is picked, in every chart at once.
 const picked = {

@@ -39,20 +39,21 @@ function drawComparison(reports) {
   const totals = kTotals.filter(([, get]) => reports.some(r => get(r.totals) != null)).map(([name, get, print, key]) =>
       html('tr', {}, html('td', {}, name), reports.map((r, i) => html('td', {class: 'num'}, r.marks[key] || '', print(get(r.totals), r.totals),
           i ? change(get(r.totals), get(reports[0].totals)) : ''))));
+  const measure = measureOf(reports);
   const ops = new Map();
   reports.forEach((r, i) => {
     for (const k of r.kernels) {
       if (!ops.has(k.ops)) ops.set(k.ops, reports.map(() => 0));
-      ops.get(k.ops)[i] += timeOf(k);
+      ops.get(k.ops)[i] += measure.of(k);
     }
   });
   const most = Math.max(...[...ops.values()].flat(), 1e-12);
   const rows = [...ops].filter(([, times]) => Math.max(...times) > 0)
       .sort((a, b) => Math.max(...b[1]) - Math.max(...a[1])).slice(0, 12)
       .map(([op, times]) => html('tr', {}, html('td', {}, op), times.map((time, i) => html('td', {class: 'num'},
-          html('span', {class: 'bar', style: `width:${Math.round(90 * time / most)}px;background:var(--c${i % 6})`}), ' ', seconds(time)))));
+          html('span', {class: 'bar', style: `width:${Math.round(90 * time / most)}px;background:var(--c${i % 6})`}), ' ', measure.print(time)))));
   return html('section', {id: 'comparison'}, html('h2', {}, 'Comparison'),
-      html('p', {class: 'hint'}, `Changes are against ${reports[0].title}. Below the totals: ${timeName(reports[0])} by operators.`),
+      html('p', {class: 'hint'}, `Changes are against ${reports[0].title}. Below the totals: ${measure.name} by operators.`),
       html('div', {class: 'scroll'}, html('table', {class: 'grid'}, html('thead', {}, head),
-          html('tbody', {}, totals, html('tr', {}, html('td', {colspan: reports.length + 1}, html('b', {}, `${timeName(reports[0])} by operators`))), rows))));
+          html('tbody', {}, totals, html('tr', {}, html('td', {colspan: reports.length + 1}, html('b', {}, `${measure.name} by operators`))), rows))));
 }

@@ -1,11 +1,11 @@
 'use strict';
-// Where the time goes: an icicle, by module scope or by operator. A click zooms, the top bar
+// Where the time goes, or the work where no device is given: an icicle, by module scope or by operator. A click zooms, the top bar
 // leads back.
 
-function buildTree(kernels, pathOf) {
+function buildTree(kernels, weigh, pathOf) {
   const root = {name: 'all', time: 0, children: new Map(), kernel: null};
   for (const kernel of kernels) {
-    const time = timeOf(kernel);
+    const time = weigh(kernel);
     if (time <= 0) continue;
     let node = root;
     node.time += time;
@@ -23,23 +23,22 @@ function buildTree(kernels, pathOf) {
 const kBarColors = ['var(--c0)', 'var(--c4)', 'var(--c2)', 'var(--c3)', 'var(--c5)', 'var(--c1)'];
 
 function drawIcicle(report) {
+  const measure = measureOf([report]);
   const trees = {
-    scope: buildTree(report.kernels, k => k.scope ? k.scope.split(/[/.]/).filter(part => part) : []),
-    operator: buildTree(report.kernels, k => [k.ops]),
+    scope: buildTree(report.kernels, measure.of, k => k.scope ? k.scope.split(/[/.]/).filter(part => part) : []),
+    operator: buildTree(report.kernels, measure.of, k => [k.ops]),
   };
   const section = html('section', {id: 'icicle'});
-  const holder = html('div', {});
   let mode = trees.scope.children.size > 1 || [...trees.scope.children.values()].some(c => !c.kernel) ? 'scope' : 'operator';
   let focus = trees[mode];
+  const holder = fitted(width => chart(width));
   const buttons = Object.keys(trees).map(name => html('button', {type: 'button', 'data-mode': name,
     onclick: () => { mode = name; focus = trees[mode]; draw(); }}, 'by ' + name));
-  section.append(html('div', {class: 'row'}, html('h2', {}, 'Where the time goes'), buttons),
-      html('p', {class: 'hint'}, `Width is ${timeName(report)}. Click to zoom in; click the top bar to go back.`), holder);
+  section.append(html('div', {class: 'row'}, html('h2', {}, measure.heading), buttons),
+      html('p', {class: 'hint'}, `Width is ${measure.name}. Click to zoom in; click the top bar to go back.`), holder);
 
-  function draw() {
-    hideTip();
-    for (const button of buttons) button.setAttribute('aria-pressed', String(button.dataset.mode === mode));
-    const width = 1200, rowHeight = 26;
+  function chart(width) {
+    const rowHeight = 26;
     const total = trees[mode].time;
     let depth = 0;
     const cells = [];
@@ -53,7 +52,10 @@ function drawIcicle(report) {
       const flush = () => {
         const time = small.reduce((sum, child) => sum + child.time, 0);
         const wide = (to - from) * time / node.time;
-        if (wide >= 0.5) cells.push(cell(merged(small, time), at - wide, at, level + 1, 'var(--faint)'));
+        if (wide >= 0.5) {
+          depth = Math.max(depth, level + 1);
+          cells.push(cell(merged(node, small, time), at - wide, at, level + 1, 'var(--faint)'));
+        }
         small = [];
       };
       children.forEach((child, i) => {
@@ -70,29 +72,36 @@ function drawIcicle(report) {
       });
       flush();
     };
-    const merged = (nodes, time) => ({name: nodes.length === 1 ? nodes[0].name : `${nodes.length} small parts`,
-      time, children: new Map(), kernel: nodes.length === 1 ? nodes[0].kernel : null, parent: null, merged: true});
+    // Opens as a module does: however many parts, each can be reached.
+    const merged = (parent, nodes, time) => nodes.length === 1 ? nodes[0]
+        : {name: `${nodes.length} small parts`, time, children: new Map(nodes.map((node, i) => [i, node])), kernel: null, parent};
     const cell = (node, from, to, level, color) => {
       const text = `${node.name} ${percent(node.time, total)}`;
       const room = Math.floor((to - from - 10) / 6.6);
-      return svg('g', {'data-name': node.name},
-          svg('rect', {class: to - from < 4 ? 'cell thin' : 'cell', x: from.toFixed(1), y: level * rowHeight, width: (to - from).toFixed(1), height: rowHeight,
-            style: `fill:color-mix(in srgb, ${color} 78%, #000)`,
-            onmousemove: event => showTip(event, node.name, node.kernel ? kernelRows(node.kernel, total)
-                : [['time', seconds(node.time)], ['share', percent(node.time, total)]]),
-            onmouseleave: hideTip,
-            onclick: () => {
-              if (node.merged) return;
-              if (node.kernel) { picked.set(node.kernel, 'icicle'); return; }
-              focus = node === focus ? node.parent || node : node;
-              draw();
-            }}),
+      const box = svg('rect', {class: to - from < 4 ? 'cell thin' : 'cell', x: from.toFixed(1), y: level * rowHeight, width: (to - from).toFixed(1), height: rowHeight,
+        style: `fill:color-mix(in srgb, ${color} 78%, #000)`});
+      pointable(box, node.name, () => node.kernel ? kernelRows(node.kernel, total)
+          : [[measure.unit, measure.print(node.time)], ['share', percent(node.time, total)]], () => {
+        if (node.kernel) { picked.set(node.kernel, 'icicle'); return; }
+        focus = node === focus ? node.parent || node : node;
+        draw();
+      });
+      return svg('g', {'data-name': node.name}, box,
           room >= 4 ? svg('text', {class: 'cell-text', x: (from + 5).toFixed(1), y: level * rowHeight + 17},
               text.length <= room ? text : text.slice(0, room - 1) + '…') : null);
     };
     if (focus.time > 0) place(focus, 0, width, 0, 'var(--faint)');
-    holder.replaceChildren(svg('svg', {viewBox: `0 0 ${width} ${(depth + 1) * rowHeight}`, role: 'img',
-      'aria-label': 'Time by ' + mode}, cells));
+    const drawn = svg('svg', {viewBox: `0 0 ${width} ${(depth + 1) * rowHeight}`, role: 'group',
+      'aria-label': `${measure.heading}, by ${mode}; arrow keys move between parts, Enter opens one`}, cells);
+    oneStop(drawn);
+    return drawn;
+  }
+  function draw() {
+    hideTip();
+    for (const button of buttons) button.setAttribute('aria-pressed', String(button.dataset.mode === mode));
+    const had = holder.contains(document.activeElement);
+    holder.redraw();
+    if (had) holder.querySelector('[data-stop]').focus();
   }
   draw();
   return section;

@@ -16,71 +16,156 @@ function drawRoofline(report) {
   }
   const hiddenTime = total - shown.reduce((sum, k) => sum + timeOf(k), 0);
   section.append(html('p', {class: 'hint'},
-      `Work over ${timeName(report)} against intensity; area is time. ` +
+      `Work over ${timeName(report)} against intensity; area is time, a number how many kernels are one dot. ` +
       (timeName(report) === 'bound' || !shown.some(k => k.bound > 0) ? '' : 'A thin line leads from a kernel up to its bound' +
           (shown.some(k => k.measured > 0) ? ', and to what was measured.' : '.')) +
-      (report.roofs.compute.some(c => !c.used) ? ` Grey roofs are of types that the ${report.profile ? 'file did not count' : 'model does not compute in'}.` : '') +
       reducedText(shown) +
       (hidden ? ` Not drawn: ${integer(hidden)} ${hidden === 1 ? 'kernel' : 'kernels'} without arithmetic, ${percent(hiddenTime, total)} of the time.` : '')));
   section.append(limiterLegend(report, shown));
 
-  const width = 1200, height = 560, left = 66, right = 24, top = 14, bottom = 46;
-  const rate = (k, time) => k.least / time;
-  const slopes = report.roofs.memory.map(m => m.rate);
-  const peaks = report.roofs.compute.map(c => c.peak);
-  const xs = shown.map(k => k.least / k.bytes).concat(roofless ? [] : Math.max(...peaks) / Math.min(...slopes));
-  const ys = shown.map(k => rate(k, Math.max(timeOf(k), k.measured ?? 0))).concat(peaks);
-  const decade = (values, pick, round) => round(Math.log10(values.reduce((a, b) => pick(a, b))) + (pick === Math.min ? -0.05 : 0.05));
-  const x0 = decade(xs, Math.min, Math.floor), x1 = decade(xs, Math.max, Math.ceil);
-  const y0 = decade(ys, Math.min, Math.floor), y1 = decade(ys, Math.max, Math.ceil);
-  const x = v => left + (Math.log10(v) - x0) / (x1 - x0) * (width - left - right);
-  const y = v => height - bottom - (Math.log10(v) - y0) / (y1 - y0) * (height - top - bottom);
+  const state = {view: null, all: !report.roofs.compute.some(c => c.used)};
+  const chart = fitted(width => rooflineChart(report, shown, total, roofless, state, width));
+  picked.listeners.push(kernel => markPicked(chart, kernel));
+  section.append(rooflineControls(report, state, chart), chart);
+  letZoom(chart, state);
+  return section;
+}
 
-  const chart = svg('svg', {viewBox: `0 0 ${width} ${height}`, role: 'img',
-    'aria-label': 'Roofline chart: attained FLOP per second over arithmetic intensity'});
-  for (let e = x0; e <= x1; ++e) {
-    chart.append(svg('line', {class: 'grid', x1: x(10 ** e), x2: x(10 ** e), y1: top, y2: height - bottom}),
-        svg('text', {x: x(10 ** e), y: height - bottom + 17, 'text-anchor': 'middle'}, tick(e)));
+// Buttons: nearer, farther, all of it; and the roofs of types that nothing here runs in.
+function rooflineControls(report, state, chart) {
+  const zoom = factor => () => {
+    const {x0, x1, y0, y1} = chart.plot;
+    const grow = (a, b) => [(a + b) / 2 - (b - a) / 2 * factor, (a + b) / 2 + (b - a) / 2 * factor];
+    const [[u0, u1], [v0, v1]] = [grow(x0, x1), grow(y0, y1)];
+    state.view = {x0: u0, x1: u1, y0: v0, y1: v1};
+    chart.redraw();
+  };
+  const unused = report.roofs.compute.filter(c => !c.used).length;
+  const others = html('button', {type: 'button', 'data-roofs': 'all', 'aria-pressed': String(state.all), onclick: () => {
+    state.all = !state.all;
+    state.view = null;
+    others.setAttribute('aria-pressed', String(state.all));
+    chart.redraw();
+  }}, report.profile ? 'roofs of types that were not counted' : 'roofs of other types');
+  return html('div', {class: 'row controls'},
+      html('button', {type: 'button', 'aria-label': 'Zoom in', onclick: zoom(0.6)}, '+'),
+      html('button', {type: 'button', 'aria-label': 'Zoom out', onclick: zoom(1 / 0.6)}, '−'),
+      html('button', {type: 'button', onclick: () => { state.view = null; chart.redraw(); }}, 'whole'),
+      unused && unused < report.roofs.compute.length ? others : '',
+      html('span', {class: 'hint'}, 'drag to move, Ctrl and wheel to zoom'));
+}
+
+// Moving with the mouse or a finger, and the wheel with Ctrl: without, it scrolls the page.
+function letZoom(chart, state) {
+  const decades = (dx, dy) => {
+    const {x0, x1, y0, y1, left, right, top, bottom} = chart.plot;
+    return [dx / (right - left) * (x1 - x0), dy / (bottom - top) * (y1 - y0)];
+  };
+  let from = null;
+  chart.addEventListener('pointerdown', event => { if (!event.target.closest('[data-stop]')) from = {x: event.clientX, y: event.clientY, ...chart.plot}; });
+  window.addEventListener('pointerup', () => { from = null; });
+  chart.addEventListener('pointermove', event => {
+    if (!from || !event.buttons) return;
+    const [dx, dy] = decades(event.clientX - from.x, event.clientY - from.y);
+    state.view = {x0: from.x0 - dx, x1: from.x1 - dx, y0: from.y0 + dy, y1: from.y1 + dy};
+    chart.redraw();
+  });
+  chart.addEventListener('wheel', event => {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    const {x0, x1, y0, y1, left, top, right, bottom} = chart.plot;
+    const box = chart.getBoundingClientRect(), factor = event.deltaY < 0 ? 0.85 : 1 / 0.85;
+    const u = x0 + (event.clientX - box.left - left) / (right - left) * (x1 - x0);
+    const v = y1 - (event.clientY - box.top - top) / (bottom - top) * (y1 - y0);
+    state.view = {x0: u + (x0 - u) * factor, x1: u + (x1 - u) * factor, y0: v + (y0 - v) * factor, y1: v + (y1 - v) * factor};
+    chart.redraw();
+  }, {passive: false});
+}
+
+// The whole decades that hold all of the values.
+function decadesOf(values) {
+  const low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b));
+  return [Math.floor(Math.log10(low) - 0.05), Math.ceil(Math.log10(high) + 0.05)];
+}
+
+function rooflineChart(report, shown, total, roofless, state, width) {
+  const height = Math.round(Math.max(300, Math.min(560, 0.62 * width)));
+  const left = 58, right = width - 16, top = 14, bottom = height - 42;
+  const rate = (k, time) => k.least / time;
+  const roofs = {memory: report.roofs.memory, compute: report.roofs.compute.filter(c => state.all || c.used)};
+  const peaks = roofs.compute.map(c => c.peak);
+  const ridge = roofless ? [] : [Math.max(...peaks) / Math.min(...roofs.memory.map(m => m.rate))];
+  const [x0, x1] = state.view ? [state.view.x0, state.view.x1] : decadesOf(shown.map(k => k.least / k.bytes).concat(ridge));
+  const [y0, y1] = state.view ? [state.view.y0, state.view.y1]
+      : decadesOf(shown.map(k => rate(k, Math.max(timeOf(k), k.measured ?? 0))).concat(peaks));
+  const x = v => left + (Math.log10(v) - x0) / (x1 - x0) * (right - left);
+  const y = v => bottom - (Math.log10(v) - y0) / (y1 - y0) * (bottom - top);
+  const plot = {x, y, x0, x1, y0, y1, left, right, top, bottom};
+
+  const chart = svg('svg', {viewBox: `0 0 ${width} ${height}`, role: 'group',
+    'aria-label': 'Roofline chart: attained FLOP per second over arithmetic intensity; arrow keys move between kernels'});
+  chart.append(svg('clipPath', {id: 'plot'}, svg('rect', {x: left, y: top - 2, width: right - left, height: bottom - top + 4})));
+  for (let e = Math.ceil(x0); e <= x1; ++e) {
+    chart.append(svg('line', {class: 'grid', x1: x(10 ** e), x2: x(10 ** e), y1: top, y2: bottom}),
+        svg('text', {x: x(10 ** e), y: bottom + 16, 'text-anchor': 'middle'}, tick(e)));
   }
-  for (let e = y0; e <= y1; ++e) {
-    chart.append(svg('line', {class: 'grid', x1: left, x2: width - right, y1: y(10 ** e), y2: y(10 ** e)}),
+  for (let e = Math.ceil(y0); e <= y1; ++e) {
+    chart.append(svg('line', {class: 'grid', x1: left, x2: right, y1: y(10 ** e), y2: y(10 ** e)}),
         svg('text', {x: left - 8, y: y(10 ** e) + 4, 'text-anchor': 'end'}, tick(e)));
   }
-  chart.append(svg('text', {x: (left + width - right) / 2, y: height - 8, 'text-anchor': 'middle'}, 'arithmetic intensity, FLOP/byte'),
-      svg('text', {transform: `translate(14 ${(top + height - bottom) / 2}) rotate(-90)`, 'text-anchor': 'middle'}, 'FLOP/s'));
-  const labels = drawRoofs(chart, report.roofs, {x, y, x0, x1, y0, y1, width, right, top});
+  chart.append(svg('text', {x: (left + right) / 2, y: height - 6, 'text-anchor': 'middle'}, 'arithmetic intensity, FLOP/byte'),
+      svg('text', {transform: `translate(12 ${(top + bottom) / 2}) rotate(-90)`, 'text-anchor': 'middle'}, 'FLOP/s'));
 
-  // All dots together cover a twentieth of the chart, so that many of them stay apart.
-  const largest = shown.reduce((most, k) => Math.max(most, timeOf(k)), 0);
-  const areas = shown.reduce((sum, k) => sum + timeOf(k) / largest, 0);
-  const widest = Math.min(19, Math.max(5, Math.sqrt(width * height / 20 / Math.PI / areas)));
-  const radius = k => 2 + widest * Math.sqrt(timeOf(k) / largest);
-  const dots = new Map();
-  const marks = svg('g', {});
-  for (const k of [...shown].sort((a, b) => timeOf(b) - timeOf(a))) {
-    const cx = x(k.least / k.bytes), cy = y(rate(k, timeOf(k)));
+  const dots = groupDots(shown, k => [x(k.least / k.bytes), y(rate(k, timeOf(k)))], width * height);
+  const taken = [];  // boxes of labels
+  const [gaps, marks, counts] = [1, 2, 3].map(() => svg('g', {'clip-path': 'url(#plot)'}));
+  for (const dot of dots) {
+    const k = dot.kernels[0];  // the longest
     if (k.bound > 0 && k.bound < timeOf(k)) {
-      marks.append(svg('line', {class: 'gap', x1: cx, x2: cx, y1: cy, y2: Math.max(top, y(rate(k, k.bound)))}));
+      gaps.append(svg('line', {class: 'gap', x1: dot.cx, x2: dot.cx, y1: dot.cy, y2: Math.max(top, y(rate(k, k.bound)))}));
     }
-    const dot = svg('circle', {class: 'dot', cx: cx.toFixed(1), cy: cy.toFixed(1), r: radius(k).toFixed(1),
-      style: `fill:${limiterColor(k.limiter)}`,
-      onmousemove: event => showTip(event, k.label, kernelRows(k, total)), onmouseleave: hideTip,
-      onclick: () => picked.set(k, 'roofline')});
-    dots.set(k, dot);
-    marks.append(dot);
-    if (k.measured > 0) {
-      marks.prepend(svg('line', {class: 'gap', x1: cx, x2: cx, y1: cy, y2: y(rate(k, k.measured))}));
-      marks.append(svg('circle', {class: 'ring', cx, cy: y(rate(k, k.measured)), r: 4,
-        onmousemove: event => showTip(event, k.label + ' (measured)', kernelRows(k, total)), onmouseleave: hideTip}));
+    const several = dot.kernels.length > 1;
+    const mark = svg('circle', {class: 'dot', 'data-count': dot.kernels.length, cx: dot.cx.toFixed(1), cy: dot.cy.toFixed(1), r: dot.r.toFixed(1),
+      style: `fill:${limiterColor(k.limiter)}`});
+    mark.kernels = dot.kernels;
+    const title = several ? `${integer(dot.kernels.length)} kernels, such as ${k.label}` : k.label;
+    marks.append(pointable(mark, title, () => several ? groupRows(dot, total) : kernelRows(k, total), () => picked.set(k, 'roofline')));
+    if (several) {
+      counts.append(countText(dot, dots, taken));
+    }
+    for (const measured of dot.kernels.filter(m => m.measured > 0)) {
+      const at = y(rate(measured, measured.measured)), of = x(measured.least / measured.bytes);
+      gaps.append(svg('line', {class: 'gap', x1: of, x2: of, y1: dot.cy, y2: at}));
+      marks.append(svg('circle', {class: 'ring', cx: of, cy: at, r: 4,
+        onmousemove: event => showTip(event, measured.label + ' (measured)', kernelRows(measured, total)), onmouseleave: hideTip}));
     }
   }
-  chart.append(marks, labels);
-  picked.listeners.push(kernel => {
-    for (const [k, dot] of dots) dot.classList.toggle('picked', k === kernel);
-    if (dots.has(kernel)) marks.append(dots.get(kernel));
-  });
-  section.append(chart);
-  return section;
+  const lines = svg('g', {});
+  const labels = drawRoofs(lines, roofs, plot, dots, taken);
+  chart.append(lines, gaps, marks, counts, labels);
+  oneStop(marks);
+  // The holder is told where things are, for zooming.
+  queueMicrotask(() => { if (chart.parentNode) chart.parentNode.plot = plot; });
+  return chart;
+}
+
+// How many kernels a dot is: in it where it is free and large enough, else beside it.
+function countText(dot, dots, taken) {
+  const text = '×' + dot.kernels.length, wide = textWidth(text);
+  const others = dots.filter(other => other !== dot);
+  const at = (cx, cy, inside) => ({cx, cy, inside, boxes: [{x0: cx - wide / 2, x1: cx + wide / 2, y0: cy - 7, y1: cy + 6}]});
+  const away = dot.r + 4 + wide / 2;
+  const places = [];
+  if (dot.r > 4 + wide / 2) places.push(at(dot.cx, dot.cy, true));
+  for (const far of [0, 14, 30]) {
+    places.push(at(dot.cx + away + far, dot.cy), at(dot.cx - away - far, dot.cy), at(dot.cx, dot.cy + dot.r + 9 + far), at(dot.cx, dot.cy - dot.r - 8 - far));
+  }
+  const place = freePlace(places, others, taken);
+  return svg('text', {class: place.inside ? 'count inside' : 'count halo', x: place.cx.toFixed(1), y: (place.cy + 4).toFixed(1), 'text-anchor': 'middle'}, text);
+}
+
+function markPicked(chart, kernel) {
+  for (const dot of chart.querySelectorAll('.dot')) dot.classList.toggle('picked', kernel !== null && dot.kernels.includes(kernel));
 }
 
 // Which kernels stand lower than the mathematics as written would have them.
@@ -90,45 +175,6 @@ function reducedText(kernels) {
   const names = [...new Set(reduced.map(k => k.algorithm).filter(name => name))].sort().join(', ');
   return ` ${integer(reduced.length)} of ${integer(kernels.length)} kernels need less work than the mathematics as written` +
       `${names ? ' (' + names + ')' : ''}: they stand at what their algorithm needs.`;
-}
-
-// Draws the lines and returns their labels.
-function drawRoofs(chart, roofs, {x, y, x0, x1, y0, y1, width, right, top}) {
-  const highest = Math.max(...roofs.compute.map(c => c.peak));
-  const steepest = Math.max(...roofs.memory.map(m => m.rate));
-  // Equal peaks share a line and a label; a label too close to the one above it moves left.
-  const lines = new Map();
-  for (const roof of [...roofs.compute].sort((a, b) => b.peak - a.peak)) {
-    const line = lines.get(roof.peak) || {pipes: new Map(), unit: roof.unit, used: false};
-    line.pipes.set(roof.pipe, [...(line.pipes.get(roof.pipe) || []), roof.name]);
-    line.used = line.used || roof.used;
-    lines.set(roof.peak, line);
-  }
-  const labels = svg('g', {class: 'labels'});  // above all lines and dots
-  let last = -99, shift = 0;
-  for (const [peak, {pipes, unit, used}] of lines) {
-    const from = Math.max(10 ** x0, peak / steepest);
-    const names = [...pipes].map(([pipe, types]) => `${pipe} ${types.join(', ')}`).join('; ');
-    const text = `${names} ${si(peak, unit)}`;
-    const at = y(peak);
-    shift = at - last < 15 ? shift : 0;
-    chart.append(svg('line', {class: used ? 'roof' : 'roof unused', x1: x(from), x2: width - right, y1: at, y2: at}));
-    labels.append(svg('text', {class: used ? 'strong halo' : 'halo', x: width - right - shift, y: at - 5, 'text-anchor': 'end'}, text));
-    shift += 7 * text.length + 14;
-    last = at;
-  }
-  for (const roof of roofs.memory) {
-    // From the left or lower edge of the chart up to the highest compute roof.
-    const from = Math.max(10 ** x0, 10 ** y0 / roof.rate), to = Math.min(10 ** x1, highest / roof.rate);
-    if (from >= to) continue;
-    const [ax, ay, bx, by] = [x(from), y(from * roof.rate), x(to), y(to * roof.rate)];
-    const angle = Math.atan2(by - ay, bx - ax) * 180 / Math.PI;
-    const [tx, ty] = [ax + (bx - ax) * 0.06, ay + (by - ay) * 0.06];
-    chart.append(svg('line', {class: roof.cache ? 'roof cache' : 'roof', x1: ax, y1: ay, x2: bx, y2: by}));
-    labels.append(svg('text', {class: 'strong halo', transform: `translate(${tx.toFixed(1)} ${Math.max(ty, top + 10).toFixed(1)}) rotate(${angle.toFixed(1)}) translate(0 -6)`},
-        `${roof.name} ${si(roof.rate, 'B/s')}`));
-  }
-  return labels;
 }
 
 function limiterLegend(report, kernels) {

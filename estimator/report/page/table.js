@@ -65,9 +65,14 @@ function drawTable(report) {
         : `${integer(rows.length)} of ${integer(report.kernels.length)} kernels`;
     render();
   }
+  // On paper there is no scrolling: the first rows, and how many there are.
+  const kPrinted = 40;
+  let printing = false;
+  window.addEventListener('beforeprint', () => { printing = true; render(); });
+  window.addEventListener('afterprint', () => { printing = false; render(); });
   function render() {
-    const first = Math.max(0, Math.floor(box.scrollTop / rowHeight) - 8);
-    const last = Math.min(rows.length, first + Math.ceil((box.clientHeight || 480) / rowHeight) + 16);
+    const first = printing ? 0 : Math.max(0, Math.floor(box.scrollTop / rowHeight) - 8);
+    const last = Math.min(rows.length, printing ? kPrinted : first + Math.ceil((box.clientHeight || 480) / rowHeight) + 16);
     const spacer = height => html('tr', {class: 'spacer'}, html('td', {colspan: columns.length, style: `height:${height}px`}));
     body.replaceChildren(spacer(first * rowHeight),
         ...rows.slice(first, last).map(kernel => html('tr', {class: kernel === picked.kernel ? 'picked' : '', onclick: () => picked.set(kernel, 'table')},

@@ -1,0 +1,263 @@
+"""What a person meets in a terminal: widths, colours, options that apply or are refused, and files that are no models.
+
+Run by ctest with the program and the source tree as arguments; needs nothing but Python's standard library.
+"""
+
+import fcntl
+import gzip
+import os
+import pickle
+import pty
+import re
+import shlex
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import unicodedata
+import unittest
+import zipfile
+
+PROGRAM, SOURCE = sys.argv[1], sys.argv[2]
+NETWORKS = os.path.join(SOURCE, "models", "networks")
+ALEXNET = os.path.join(NETWORKS, "alexnet.onnx")
+BERT = os.path.join(NETWORKS, "bert-base.onnx")
+ON_BERT = (BERT, "--dim", "sequence=128", "--gpu", "a100")
+
+
+def run(*arguments, **options):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, timeout=120, check=False, **options)
+
+
+def screen(columns, *arguments, **environment):
+    """What a terminal of so many columns shows, and the exit code."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    variables = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    with subprocess.Popen([PROGRAM, *arguments], stdout=slave, stderr=slave, stdin=subprocess.DEVNULL,
+                          env={**variables, **environment}) as process:
+        os.close(slave)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(master, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            shown += piece
+        os.close(master)
+    return shown.decode().replace("\r\n", "\n"), process.returncode
+
+
+def width(line):
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", line)
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in plain)
+
+
+def table(text):
+    """The lines of the table: from its head to the line behind its totals."""
+    lines = text.splitlines()
+    rules = [i for i, line in enumerate(lines) if line and not line.strip("-")]
+    return lines[rules[0] - 1 : rules[-1] + 2]
+
+
+class Terminal(unittest.TestCase):
+    def test_tables_fit_and_say_what_they_left_out(self):
+        for columns in (60, 80, 120, 200):
+            for by in ("op", "node", "kernel", "scope"):
+                text, code = screen(columns, *ON_BERT, "--by", by, "--top", "5")
+                self.assertEqual(code, 0, text)
+                for line in table(text):
+                    self.assertLessEqual(width(line), max(columns, 77), (columns, by, line))
+                head = table(text)[0]
+                whole = table(screen(400, *ON_BERT, "--by", by, "--top", "5")[0])[0]
+                missing = [name for name in ("MACs", "FLOPs", "bytes", "FLOP/B", "share", "nodes", "limited by")
+                           if name in whole and name not in head]
+                told = re.search(r"^%d columns have no room for (.*): --columns all shows them$" % columns, text, re.M)
+                self.assertEqual(sorted(told[1].split(", ")) if told else [], sorted(missing), (columns, by, text))
+
+    def test_kernels_at_eighty_columns_say_where_the_time_goes(self):
+        head = table(screen(80, *ON_BERT, "--by", "kernel")[0])[0]
+        for name in ("bound", "expected", "share", "limited by"):
+            self.assertIn(name, head)
+
+    def test_columns_are_chosen(self):
+        text, code = screen(60, *ON_BERT, "--columns", "expected,limited-by")
+        self.assertEqual((code, table(text)[0].split()), (0, ["operator", "expected", "limited", "by"]))
+        everything = table(screen(60, *ON_BERT, "--columns", "all")[0])[0]
+        self.assertEqual(everything, table(screen(400, *ON_BERT)[0])[0])
+        wrong = run(*ON_BERT, "--columns", "expcted")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn(b"did you mean 'expected'?", wrong.stderr)
+
+    def test_device_tables_fit(self):
+        for columns in (80, 120):
+            text, code = screen(columns, ALEXNET, "--gpu", "a100,h100-sxm5,mi300x")
+            self.assertEqual(code, 0, text)
+            for line in table(text):
+                self.assertLessEqual(width(line), columns, line)
+
+    def test_colours_only_where_a_terminal_wants_them(self):
+        self.assertIn("\x1b[", screen(120, ALEXNET)[0])
+        self.assertNotIn("\x1b[", screen(120, ALEXNET, NO_COLOR="1")[0])
+        self.assertNotIn(b"\x1b[", run(ALEXNET).stdout)
+
+    def test_names_in_chinese_line_up(self):
+        with open(ALEXNET, "rb") as file:
+            content = file.read()
+        old, new = b"/fc6/Gemm", "卷积层".encode()
+        self.assertEqual(len(old), len(new))
+        with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
+            file.write(content.replace(old, new))
+            file.flush()
+            text = run(file.name, "--gpu", "p4", "--by", "node", "--top", "3").stdout.decode()
+        lines = table(text)
+        row = next(line for line in lines if "卷积层" in line)
+        end = width(lines[0][: lines[0].index("MACs") + 4])
+        cell = re.search(r"37\.75 M", row)
+        self.assertEqual(width(row[: cell.end()]), end, text)
+
+    def test_a_page_is_not_for_a_terminal(self):
+        for command in ((ALEXNET, "--format", "html"), ("html", ALEXNET)):
+            text, code = screen(80, *command)
+            self.assertEqual((code, text.count("\n")), (2, 1), text[:300])
+            self.assertIn("-o page.html", text)
+        self.assertIn(b"<!doctype html>", run("html", ALEXNET).stdout[:100].lower())
+
+
+class Rows(unittest.TestCase):
+    def test_attention_is_a_row_of_its_own(self):
+        lines = table(run(*ON_BERT).stdout.decode())
+        rows = {line.split("  ")[0]: line.split() for line in lines}
+        self.assertIn("attention", rows)
+        # Scores and values of 12 layers: 2 x 12 heads x 128 x 128 x 64 MACs each.
+        self.assertEqual(rows["attention"][2:4], ["%.1f" % (12 * 2 * 12 * 128 * 128 * 64 / 1e6), "M"])
+        self.assertNotIn("Softmax", rows)
+        apart = table(run(*ON_BERT, "--attention", "materialized").stdout.decode())
+        self.assertTrue(any(line.startswith("Softmax") for line in apart))
+        self.assertFalse(any(line.startswith("attention") for line in apart))
+
+    def test_a_cut_counts_what_it_hides(self):
+        whole = table(run(ALEXNET, "--gpu", "a100").stdout.decode())
+        cut = table(run(ALEXNET, "--gpu", "a100", "--top", "2").stdout.decode())
+        free = lambda lines: [line for line in lines if line.startswith("views, ")]
+        self.assertEqual(free(whole), free(cut))
+        hidden = next(line for line in cut if line.startswith("..."))
+        self.assertEqual(len(whole) - 4 - len(free(whole)) - 2, int(hidden.split()[1]), cut)
+
+    def test_csv_and_markdown_take_by_and_top(self):
+        csv = run(ALEXNET, "--gpu", "a100", "--by", "node", "--format", "csv", "--top", "2").stdout.decode().splitlines()
+        self.assertEqual([line.split(",")[0] for line in csv], ["node", "/fc6/Gemm", "/fc7/Gemm"])
+        markdown = run(ALEXNET, "--gpu", "a100", "--by", "kernel", "--format", "markdown", "--top", "2").stdout.decode()
+        self.assertIn("| /fc6/Gemm | gemm + relu (matrix\\_vector) |", markdown)
+        self.assertIn("| ... 9 more |", markdown)
+
+    def test_a_ranking_is_cut(self):
+        text = run(ALEXNET, "--gpu", "all", "--top", "3").stdout.decode()
+        everything = run(ALEXNET, "--gpu", "all", "--format", "csv").stdout.decode().splitlines()
+        self.assertIn("note      %d more devices; without --top: all" % (len(everything) - 1 - 3), text)
+
+
+class Options(unittest.TestCase):
+    def test_what_would_change_nothing_is_refused_with_a_command_that_works(self):
+        several = ("--gpu", "a100,h100-sxm5")
+        for options in (("--node", "/fc6/Gemm"), ("--node", "/fc6/Gemm", "--view", "gemm"), ("--depth", "3"),
+                        ("--depth", "3", "--format", "csv"), ("--plot", "--format", "csv", "--gpu", "p4"),
+                        ("--by", "node", "--format", "json"), ("--top", "3", "--format", "json"),
+                        ("--by", "kernel", "--view", "work"), ("--view", "gemm", "--format", "json"),
+                        ("--columns", "macs", "--format", "csv"), (*several, "--by", "node"), (*several, "--top", "3"),
+                        (*several, "--plot"), (*several, "--view", "work"), ("--gpu", "all", "--depth", "1")):
+            result = run(ALEXNET, *options)
+            error = result.stderr.decode()
+            self.assertEqual((result.returncode, result.stdout, error.count("\n")), (2, b"", 1), (options, error))
+            self.assertIn("changes nothing", error)
+            words = shlex.split(error.strip().split("; try: dlcost ")[1])
+            works = run(*words)
+            self.assertEqual(works.returncode, 0, (words, works.stderr))
+
+    def test_one_device_where_one_is_taken(self):
+        for command in (("explain", ALEXNET), ("diff", ALEXNET, ALEXNET), ("check", ALEXNET, "--max", "macs=1T")):
+            result = run(*command, "--gpu", "a100,h100")
+            self.assertEqual(result.returncode, 2, result.stdout)
+            self.assertIn(b"several devices where one is taken", result.stderr)
+
+    def test_commands_and_nodes_have_nearest_spellings(self):
+        for words, says in ((("expain", "R"), "did you mean 'explain'?"), (("resnet",), "neither a command nor a file"),
+                            (("explain", ALEXNET, "--gpu", "p4", "--node", "fc6"), "did you mean '/fc6/Gemm'?")):
+            result = run(*words)
+            self.assertEqual((result.returncode, result.stdout), (2, b""))
+            self.assertIn(says, result.stderr.decode())
+
+    def test_a_table_of_positions_that_is_too_short(self):
+        result = run(BERT, "--dim", "sequence=1000")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"sequence = 1000, but what the file stores has 512 there: at most sequence = 512", result.stderr)
+
+
+class Files(unittest.TestCase):
+    def says(self, name, content):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, name)
+            with open(path, "wb") as file:
+                file.write(content)
+            result = run(path)
+            error = result.stderr.decode()
+            self.assertEqual((result.returncode, result.stdout, error.count("\n")), (2, b"", 1), error)
+            return error
+
+    @staticmethod
+    def zip_of(*names):
+        with tempfile.TemporaryFile() as file:
+            with zipfile.ZipFile(file, "w") as archive:
+                for name in names:
+                    archive.writestr(name, "x")
+            file.seek(0)
+            return file.read()
+
+    def test_what_it_is_and_how_to_export_it(self):
+        for name, content, *parts in (
+            ("m.pt", self.zip_of("m/data.pkl", "m/version"), "PyTorch", "torch.onnx.export"),
+            ("m.pt", self.zip_of("m/data.pkl", "m/code/__torch__.py"), "TorchScript", "torch.jit.load"),
+            ("m.keras", self.zip_of("config.json", "model.weights.h5"), "Keras", "tf2onnx"),
+            ("m.pth", pickle.dumps({"weight": [1.0]}, 2), "pickle", "torch.onnx.export"),
+            ("m.h5", b"\x89HDF\r\n\x1a\n" + bytes(64), "HDF5", "tf2onnx"),
+            ("m.tflite", b"\x1c\0\0\0TFL3" + bytes(64), "TensorFlow Lite", "--tflite"),
+            ("m.ort", b"\x1c\0\0\0ORTM" + bytes(64), "ONNX Runtime's own format"),
+            ("m.safetensors", struct.pack("<Q", 20) + b'{"a":{"dtype":"F32"}' + bytes(8), "safetensors", "optimum-cli"),
+            ("m.gguf", b"GGUF" + bytes(64), "GGUF", "optimum-cli"),
+            ("m.mlir", b"ML\xefR" + bytes(64), "StableHLO"),
+            ("m.mlir", b"module @jit_f {\n}\n", "StableHLO"),
+            ("m.plan", b"ftrt" + bytes(64), "TensorRT engine"),
+            ("m.onnx.gz", gzip.compress(b"model"), "gzip", "| dlcost -"),
+            ("m.onnx", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "Git LFS", "git lfs pull"),
+            ("m.onnx", b"\n<!DOCTYPE html>\n<html>", "web page"),
+            ("m.xml", b'<?xml version="1.0"?>\n<net name="m" version="11">', "OpenVINO"),
+            ("m.txt", b"ir_version: 8\ngraph {\n}\n", "protobuf's text", "textproto"),
+            ("m.txt", b'<\n  ir_version: 8\n>\nagraph (float x) => (float y) {}', "text syntax", "onnxtxt"),
+            ("m.pb", b"\x0a\x14\x0a\x05input\x12\x0bPlaceholder", "GraphDef", "tf2onnx"),
+            ("config.json", b'{"model_type": "bert"}', "transformers", "optimum-cli"),
+        ):
+            error = self.says(name, content)
+            for part in parts:
+                self.assertIn(part, error)
+
+    def test_folders(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertIn(b"is a directory", run(folder).stderr)
+            with open(os.path.join(folder, "saved_model.pb"), "wb"):
+                pass
+            self.assertIn(b"tf2onnx.convert --saved-model", run(folder).stderr)
+        self.assertIn(b"it holds ", run(NETWORKS).stderr)
+
+    def test_standard_input(self):
+        with open(ALEXNET, "rb") as file:
+            piped = run("-", "--gpu", "p4", "--format", "csv", stdin=file)
+        self.assertEqual((piped.returncode, piped.stderr), (0, b""))
+        self.assertEqual(piped.stdout, run(ALEXNET, "--gpu", "p4", "--format", "csv").stdout)
+        self.assertIn(b"standard input is empty", run("-", stdin=subprocess.DEVNULL).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
