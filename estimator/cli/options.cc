@@ -217,8 +217,7 @@ std::optional<Device> FindDevice(const DeviceOptions& options) {
 bool NamesSeveralDevices(const DeviceOptions& options) {
   if (options.gpu == "all") return true;
   std::error_code error;  // of a path that cannot be looked at: it is none, then
-  return options.gpu.find(',') != std::string::npos &&
-         !std::filesystem::exists(options.gpu, error);
+  return options.gpu.find(',') != std::string::npos && !std::filesystem::exists(options.gpu, error);
 }
 
 std::vector<Device> FindDevices(const DeviceOptions& options) {

@@ -14,6 +14,7 @@
 #include "estimator/report/kernel_views.h"
 #include "estimator/report/plot.h"
 #include "estimator/report/render.h"
+#include "estimator/report/viewers.h"
 
 namespace dlcost {
 namespace {
@@ -51,6 +52,11 @@ GroupBy GroupByOf(const std::string& by) {
   if (by == "scope") return GroupBy::kScope;
   if (by == "node") return GroupBy::kNode;
   return by == "kernel" ? GroupBy::kKernel : GroupBy::kOp;
+}
+
+// Every kernel, one after another.
+bool IsForViewers(const Options& options) {
+  return options.format == "perfetto" || options.format == "speedscope";
 }
 
 // Throws Error where an option would change nothing, with the command in which it does.
@@ -98,7 +104,7 @@ void RequireApplicable(const Options& options) {
   }
   refuse("without --view work", {node}, device);
   if (options.format != "text") refuse("with " + format.text, {plot, columns}, device);
-  const bool whole = options.format == "json" || options.format == "html";
+  const bool whole = options.format == "json" || options.format == "html" || IsForViewers(options);
   if (whole) refuse("with " + format.text + ", which has every row", {by, top}, device);
   if (!whole && options.by != "scope") {
     if (depth.given) {
@@ -114,6 +120,7 @@ ReportDetail DetailShown(const Options& options, GroupBy by) {
   if (NamesSeveralDevices(options.device)) return ReportDetail::kOperators;
   if (options.format == "json") return ReportDetail::kOperands;
   if (options.view != "table" || options.plot) return ReportDetail::kRows;
+  if (IsForViewers(options)) return ReportDetail::kRows;
   if (by == GroupBy::kOp || by == GroupBy::kPhase) return ReportDetail::kOperators;
   return by == GroupBy::kScope ? ReportDetail::kScopes : ReportDetail::kRows;
 }
@@ -161,15 +168,17 @@ int RunComparison(const Options& options, const ReportOptions& report_options) {
   const bool ranked = options.device.gpu == "all";
   const DeviceComparison comparison =
       CompareDevices(model, devices, report_options, ranked, options.top);
-  WriteOutput(options.output, options.format == "json"  ? ComparisonJson(comparison)
-                              : options.format == "csv" ? ComparisonCsv(comparison)
-                                                        : ComparisonText(comparison, WidthFor(options)));
+  WriteOutput(options.output, options.format == "json" ? ComparisonJson(comparison)
+                              : options.format == "csv"
+                                  ? ComparisonCsv(comparison)
+                                  : ComparisonText(comparison, WidthFor(options)));
   return ExitCode(options, comparison.unknown, comparison.certainty);
 }
 
 int Run(const Options& options) {
   const GroupBy by = GroupByOf(options.by);
-  RequireOneOf("--format", options.format, {"text", "json", "csv", "markdown", "html"});
+  RequireOneOf("--format", options.format,
+               {"text", "json", "csv", "markdown", "html", "perfetto", "speedscope"});
   RequireOneOf("--view", options.view, {"table", "gemm", "work"});
   if (by == GroupBy::kPhase && options.model.train.empty()) throw Error("--by phase needs --train");
   RequireApplicable(options);
@@ -197,6 +206,10 @@ int Run(const Options& options) {
     content = RenderCsv(report, by, options.top);
   } else if (options.format == "markdown") {
     content = RenderMarkdown(report, by, options.top);
+  } else if (options.format == "perfetto") {
+    content = RenderPerfetto(report);
+  } else if (options.format == "speedscope") {
+    content = RenderSpeedscope(report);
   } else if (options.format == "html") {
     WritePage(options.output, RenderHtml({{&report, device ? &*device : nullptr}},
                                          "dlcost: " + Printable(report.model.path)));
@@ -238,13 +251,16 @@ void AddReportCommand(Commands& commands) {
       ->capture_default_str();
   app->add_option("--node", options->node, "only the kernel of this node, with --view work")
       ->type_name("NAME");
-  app->add_option("--top", options->top, "only the N most expensive rows; with --gpu all, the N fastest devices")
+  app->add_option("--top", options->top,
+                  "only the N most expensive rows; with --gpu all, the N fastest devices")
       ->type_name("N");
   app->add_option("--columns", options->columns,
                   "columns of the table, e.g. macs,expected,limited-by; all: however wide")
       ->type_name("NAMES")
       ->delimiter(',');
-  app->add_option("--format", options->format, "text, json, csv, markdown or html")
+  app->add_option(
+         "--format", options->format,
+         "text, json, csv, markdown or html; perfetto or speedscope: a file for these viewers")
       ->type_name("FORMAT")
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");

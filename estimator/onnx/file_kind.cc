@@ -86,8 +86,9 @@ constexpr Magic kMagics[] = {
     {0, "\x1f\x8b"sv, "compressed with gzip", "gunzip it first, or gunzip -c FILE | dlcost -"},
     {0, "\x28\xb5\x2f\xfd"sv, "compressed with zstd",
      "unpack it first, or zstd -dc FILE | dlcost -"},
-    {0, "\xfd"
-        "7zXZ"sv,
+    {0,
+     "\xfd"
+     "7zXZ"sv,
      "compressed with xz", "unpack it first, or xz -dc FILE | dlcost -"},
     {0, "version https://git-lfs"sv, "a Git LFS pointer, which stands for the file",
      "git lfs pull fetches it"},
@@ -193,8 +194,8 @@ std::string FolderKindHint(const std::string& path) {
   std::vector<std::string> models;
   constexpr int kMostEntries = 10000;
   int seen = 0;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end && ++seen < kMostEntries;
-       entry.increment(error)) {
+  for (fs::directory_iterator entry(folder, error), end;
+       !error && entry != end && ++seen < kMostEntries; entry.increment(error)) {
     if (entry->path().extension() == ".onnx") models.push_back(entry->path().filename().string());
   }
   if (!models.empty()) {

@@ -142,7 +142,8 @@ std::string ComparisonText(const DeviceComparison& comparison, std::size_t max_w
   if (comparison.hidden > 0) {
     text += fmt::format("note      {} more devices; without --top: all\n", comparison.hidden);
   }
-  if (comparison.devices.size() <= kMostColumns) text += OperatorTable(comparison, max_width) + "\n";
+  if (comparison.devices.size() <= kMostColumns)
+    text += OperatorTable(comparison, max_width) + "\n";
   for (const DeviceRow& row : comparison.devices) {
     for (const std::string& note : row.notes) {
       // A ranking has no room for the notes of every device, only for those of the missing.

@@ -65,7 +65,7 @@ std::string RenderMarkdown(const Report& report, GroupBy by, std::size_t top) {
   text += fmt::format("\n<details><summary>By {}</summary>\n\n",
                       by == GroupBy::kKernel ? "kernel" : what);
   text += fmt::format("| {} | {} | MACs | FLOPs | bytes |", what,
-                      !IsDetail(by)              ? "nodes"
+                      !IsDetail(by)            ? "nodes"
                       : by == GroupBy::kKernel ? "kernel"
                                                : "operator");
   text += timed ? " bound |" : "";

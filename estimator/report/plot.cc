@@ -112,7 +112,8 @@ class Plot {
     const std::size_t from = roof.ridge ? ColumnAt(std::log10(roof.ridge->value())) : 0;
     for (std::size_t column = from; column < columns_; ++column) cells_[*line][column] = '-';
     // The name stands on the line, at its right end.
-    const std::string name = " " + roof.name + " " + ReadableRate(roof.peak.value(), roof.unit()) + " ";
+    const std::string name =
+        " " + roof.name + " " + ReadableRate(roof.peak.value(), roof.unit()) + " ";
     if (from + name.size() + 2 < columns_) {
       cells_[*line].replace(columns_ - name.size() - 1, name.size(), name);
     }

@@ -134,10 +134,10 @@ class TextRenderer {
                      .kernel_flops = report_.totals.flops,
                      .doubt = report_.certainty.doubt}));
     // With a device, rows of kernels answer where the time goes.
-    table.MayDrop(detail && timed_ ? std::vector<std::string>{"FLOP/B", "FLOPs", "MACs", "bytes",
-                                                              "share", "limited by"}
-                                   : std::vector<std::string>{"FLOP/B", "FLOPs", "share", "nodes",
-                                                              "limited by"});
+    table.MayDrop(
+        detail && timed_
+            ? std::vector<std::string>{"FLOP/B", "FLOPs", "MACs", "bytes", "share", "limited by"}
+            : std::vector<std::string>{"FLOP/B", "FLOPs", "share", "nodes", "limited by"});
     if (!options_.columns.empty()) table.Keep(options_.columns);
     std::string text = table.Render(options_.max_width);
     const std::vector<std::string> dropped = table.Dropped(options_.max_width);

@@ -5,6 +5,7 @@ Run by ctest with the program and the source tree as arguments; needs nothing bu
 
 import fcntl
 import gzip
+import json
 import os
 import pickle
 import pty
@@ -194,6 +195,30 @@ class Options(unittest.TestCase):
         result = run(BERT, "--dim", "sequence=1000")
         self.assertEqual(result.returncode, 2)
         self.assertIn(b"sequence = 1000, but what the file stores has 512 there: at most sequence = 512", result.stderr)
+
+
+class Viewers(unittest.TestCase):
+    def test_sums_are_the_report(self):
+        report = json.loads(run(*ON_BERT, "--format", "json").stdout)
+        trace = json.loads(run(*ON_BERT, "--format", "perfetto").stdout)
+        slices = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+        kernels = [kernel for kernel in report["kernels"] if kernel["launches"] > 0]
+        self.assertEqual([event["args"]["kernel"] for event in slices], [kernel["id"] for kernel in kernels])
+        self.assertAlmostEqual(sum(event["dur"] for event in slices) / 1e6, report["totals"]["expected_s"], 12)
+        for event, after in zip(slices, slices[1:]):
+            self.assertAlmostEqual(event["ts"] + event["dur"], after["ts"], 6)
+        scopes = json.loads(run(*ON_BERT, "--format", "speedscope").stdout)
+        profile, frames = scopes["profiles"][0], scopes["shared"]["frames"]
+        self.assertEqual(len(profile["samples"]), len(profile["weights"]))
+        self.assertAlmostEqual(profile["endValue"] / 1e9, report["totals"]["expected_s"], 12)
+        self.assertTrue(all(0 <= frame < len(frames) for sample in profile["samples"] for frame in sample))
+        self.assertIn("encoder", [frames[sample[0]]["name"] for sample in profile["samples"]])
+
+    def test_without_a_device_there_are_no_times(self):
+        for name in ("perfetto", "speedscope"):
+            result = run(ALEXNET, "--format", name)
+            self.assertEqual((result.returncode, result.stdout), (2, b""))
+            self.assertIn(b"add --gpu a100", result.stderr)
 
 
 class Files(unittest.TestCase):
