@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree
 
 from chromium import Chromium, find_browser
 
@@ -179,6 +180,29 @@ def look_by_keyboard(browser, path):
     quiet(browser, "keyboard")
 
 
+# The files that the buttons below a chart would save, as text or type and size.
+SAVED = """(async () => {
+  const blobs = [];
+  URL.createObjectURL = blob => { blobs.push(blob); return '#'; };
+  document.querySelectorAll('#roofline .picture').forEach(button => button.click());
+  for (let i = 0; i < 100 && blobs.length < 2; ++i) await new Promise(done => setTimeout(done, 50));
+  const png = new Uint8Array(await blobs[1].arrayBuffer());
+  return {svg: await blobs[0].text(), png: [blobs[1].type, png.length, png[1], png[2], png[3]]};
+})()"""
+
+
+def look_at_pictures(browser, path):
+    browser.open(path)
+    saved = browser.run(SAVED)
+    picture = xml.etree.ElementTree.fromstring(saved["svg"])
+    circles = picture.findall(".//{http://www.w3.org/2000/svg}circle")
+    expect(len(circles) > 20 and all("fill:rgb" in circle.get("style") or "fill:color" in circle.get("style") for circle in circles),
+           "dots of the SVG, with their colours")
+    expect("var(" not in "".join(element.get("style", "") for element in picture.iter()), "no variable is left in the SVG")
+    expect(saved["png"][0] == "image/png" and saved["png"][1] > 10_000 and bytes(saved["png"][2:]) == b"PNG", f"PNG: {saved['png']}")
+    quiet(browser, "pictures")
+
+
 def look_at_paper(browser, path):
     browser.open(path, dark=True)
     paper = base64.b64decode(browser.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"])
@@ -312,6 +336,7 @@ def main():
         look_at_sizes(browser, [one, several, large, measured])
         look_by_keyboard(browser, one)
         look_at_paper(browser, large)
+        look_at_pictures(browser, one)
         look_at_several(browser, several, 4)
         look_without_device(browser, bare)
         look_at_large(browser, large)

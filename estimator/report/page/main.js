@@ -57,10 +57,12 @@ function start() {
     const report = reports[i];
     if (report.profile) {
       place.replaceChildren(...drawProfile(report).filter(part => part));
+      place.querySelectorAll('section').forEach(offerPictures);
       return;
     }
     place.replaceChildren(...[drawCertainty(report), drawTiles(report), drawRoofline(report), drawIcicle(report), drawMemory(report),
       drawTable(report), drawUnknown(report), drawFacts(report)].filter(part => part));
+    place.querySelectorAll('section').forEach(offerPictures);
   }
   const theme = html('button', {type: 'button', id: 'theme', onclick: () => {
     const root = document.documentElement;
