@@ -70,7 +70,7 @@ void RequireApplicable(const Options& options) {
   const Given by{"--by", options.by != "op", "--by " + options.by};
   const Given top{"--top", options.top != 0, fmt::format("--top {}", options.top)};
   const Given depth{"--depth", options.depth != Options().depth,
-                    fmt::format("--depth {}", options.depth)};
+                    fmt::format("--by scope --depth {}", options.depth)};
   const Given view{"--view", options.view != "table", "--view " + options.view};
   const Given plot{"--plot", options.plot, "--plot"};
   const Given node{"--node", !options.node.empty(), "--node " + ShellWord(options.node)};
@@ -81,9 +81,12 @@ void RequireApplicable(const Options& options) {
                           const std::string& device) {
     for (const Given& option : without) {
       if (!option.given) continue;
-      const std::string prefix = option.name == std::string("--node") ? "--view work " : "";
-      throw Error("{} changes nothing {}; try: dlcost {}{} {}{}", option.name, where, path, device,
-                  prefix, option.text);
+      const bool view_work = option.name == std::string("--node");
+      const std::string on = device.empty() && (view_work || option.name == std::string("--view"))
+                                 ? " --gpu a100"
+                                 : device;
+      throw Error("{} changes nothing {}; try: dlcost {}{} {}{}", option.name, where, path, on,
+                  view_work ? "--view work " : "", option.text);
     }
   };
   std::string device;
@@ -108,7 +111,7 @@ void RequireApplicable(const Options& options) {
   if (whole) refuse("with " + format.text + ", which has every row", {by, top}, device);
   if (!whole && options.by != "scope") {
     if (depth.given) {
-      throw Error("--depth changes nothing without --by scope; try: dlcost {}{} --by scope {}",
+      throw Error("--depth changes nothing without --by scope; try: dlcost {}{} {}",
                   path, device, depth.text);
     }
   }

@@ -79,8 +79,8 @@ std::string DeviceTable(const DeviceComparison& comparison, std::size_t max_widt
   table.MayDrop({"memory", "compute", "basis", "ratio", "range", "mostly"});
   std::string text = table.Render(max_width);
   if (const std::vector<std::string> dropped = table.Dropped(max_width); !dropped.empty()) {
-    text += fmt::format("{} columns have no room for {}: a wider terminal, or --format csv\n",
-                        max_width, fmt::join(dropped, ", "));
+    text += fmt::format("{} columns leave out {}; --format csv has them\n", max_width,
+                        fmt::join(dropped, ", "));
   }
   return text;
 }

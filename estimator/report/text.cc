@@ -142,8 +142,8 @@ class TextRenderer {
     std::string text = table.Render(options_.max_width);
     const std::vector<std::string> dropped = table.Dropped(options_.max_width);
     if (!dropped.empty()) {
-      text += fmt::format("{} columns have no room for {}: --columns all shows them\n",
-                          options_.max_width, fmt::join(dropped, ", "));
+      text += fmt::format("{} columns leave out {}; --columns all shows them\n", options_.max_width,
+                          fmt::join(dropped, ", "));
     }
     return text;
   }

@@ -45,7 +45,11 @@ TEST(Html, HasEveryKernelAndEveryRoof) {
 
 TEST(Html, NeedsNoNetwork) {
   const Report report = ReportOf(Network("mobilenet-v2"));
-  const std::string page = RenderHtml({{&report, nullptr}}, "title");
+  std::string page = RenderHtml({{&report, nullptr}}, "title");
+  constexpr std::string_view kOfThePage = "url(#plot)";  // the roofline's own edge
+  for (std::size_t at; (at = page.find(kOfThePage)) != std::string::npos;) {
+    page.erase(at, kOfThePage.size());
+  }
   for (const char* needle : {"src=", "href=", "@import", "url(", "fetch(", "XMLHttpRequest"}) {
     EXPECT_THAT(page, Not(HasSubstr(needle)));
   }
