@@ -23,6 +23,7 @@ void AddExplainCommand(Commands& commands);
 void AddOpsCommand(Commands& commands);       // `dlcost ops [NAME]`
 void AddReportCommand(Commands& commands);    // `dlcost model.onnx ...`, the default
 void AddGpusCommand(Commands& commands);      // `dlcost gpus [NAME]`
+void AddSystemsCommand(Commands& commands);   // `dlcost systems [NAME]`
 void AddNetworkCommand(Commands& commands);   // `dlcost network resnet50 -o resnet50.onnx`
 void AddDiffCommand(Commands& commands);      // `dlcost diff old.onnx new.onnx`
 void AddCompareCommand(Commands& commands);   // `dlcost compare model.onnx --measured FILE`

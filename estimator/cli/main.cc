@@ -109,6 +109,7 @@ int Main(int argc, char** argv) {
   AddFormulaCommand(commands);
   AddSweepCommand(commands);
   AddGpusCommand(commands);
+  AddSystemsCommand(commands);
   AddOpsCommand(commands);
   AddNetworkCommand(commands);
   AddTrainCommand(commands);

@@ -204,6 +204,8 @@ void AddDeviceOptions(CLI::App& app, DeviceOptions& options, Devices devices) {
 
 DeviceDatabase OpenDatabase() { return DeviceDatabase::FromEnvironment(BuiltInDatabase()); }
 
+SystemDatabase OpenSystems() { return SystemDatabase(OpenDatabase().directories()); }
+
 std::optional<Device> FindDevice(const DeviceOptions& options) {
   if (options.gpu.empty()) return std::nullopt;
   if (NamesSeveralDevices(options)) {
@@ -310,6 +312,11 @@ ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& de
   options.run = RunOptionsOf(device);
   AddAlgorithms(count, options.run);
   return options;
+}
+
+void AddOutputOptions(CLI::App& app, std::string& format, std::string& output) {
+  app.add_option("--format", format, "text or json")->type_name("FORMAT")->capture_default_str();
+  app.add_option("-o,--output", output, "write to a file")->type_name("FILE");
 }
 
 void WriteOutput(const std::string& path, const std::string& content) {

@@ -10,6 +10,7 @@
 #include "estimator/infer/infer.h"
 #include "estimator/report/json_writer.h"
 #include "estimator/report/report.h"
+#include "estimator/system/system_database.h"
 
 namespace dlcost {
 
@@ -60,6 +61,8 @@ struct DeviceOptions {
 enum class Devices { kOne, kSeveral };
 void AddDeviceOptions(CLI::App& app, DeviceOptions& options, Devices devices = Devices::kOne);
 DeviceDatabase OpenDatabase();
+// The systems beside the devices.
+SystemDatabase OpenSystems();
 // The one device of --gpu, none for "". Throws Error where it names several.
 std::optional<Device> FindDevice(const DeviceOptions& options);
 // "a100,h100" or "all" name several; one otherwise.
@@ -75,6 +78,9 @@ struct CountOptions {
 };
 void AddCountOptions(CLI::App& app, CountOptions& options);
 ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& device);
+
+// --format (text or json) and --output.
+void AddOutputOptions(CLI::App& app, std::string& format, std::string& output);
 
 // Writes to `path`, or to standard output when it is empty or "-". Throws Error when it cannot.
 void WriteOutput(const std::string& path, const std::string& content);

@@ -1,10 +1,8 @@
 #include "estimator/hardware/database.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,6 +12,7 @@
 #include "estimator/core/spelling.h"
 #include "estimator/hardware/device_schema.h"
 #include "estimator/hardware/entry.h"
+#include "estimator/hardware/spec_files.h"
 
 namespace dlcost {
 namespace {
@@ -21,63 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kMaxExtends = 8;
-constexpr std::size_t kHeadSize = 4096;  // aliases stand near the top of a file
-
-std::string Lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-bool IsPath(const std::string& name) {
-  return name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml");
-}
-
-std::vector<fs::path> DeviceFiles(const std::string& directory) {
-  std::error_code error;
-  fs::directory_iterator it(directory, error);
-  if (error) {
-    throw Error("no device database at '{}' ({}); DLCOST_HW_PATH names its directories", directory,
-                error.message());
-  }
-  std::vector<fs::path> files;
-  for (; it != fs::directory_iterator(); it.increment(error)) {
-    if (error) break;
-    if (it->path().extension() == ".yaml") files.push_back(it->path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-// The aliases of a file without parsing it: looking up one name must not cost 88 parsers. Reads
-// the `aliases:` list in either YAML style; the reader proper checks it when the device is used.
-std::vector<std::string> ScanAliases(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string head(kHeadSize, '\0');
-  in.read(head.data(), static_cast<std::streamsize>(head.size()));
-  head.resize(static_cast<std::size_t>(in.gcount()));
-  std::istringstream lines(head);
-  std::vector<std::string> aliases;
-  bool inside = false;
-  for (std::string line; std::getline(lines, line);) {
-    line = line.substr(0, line.find(" #"));
-    if (line.starts_with("aliases:")) {
-      inside = true;
-      line = line.substr(8);
-    } else if (!line.starts_with(' ') && !line.starts_with('-')) {
-      inside = false;
-    }
-    if (!inside) continue;
-    for (char& c : line) {
-      if (std::string_view("[],'\"\r").find(c) != std::string_view::npos) c = ' ';
-    }
-    std::istringstream words(line);
-    for (std::string word; words >> word;) {
-      if (word != "-") aliases.push_back(word);
-    }
-  }
-  return aliases;
-}
 
 // Finds and reads files, each one once.
 class Loader {
@@ -95,22 +37,6 @@ class Loader {
     Device device = ReadDevice(root, path.stem().string());
     device.files = std::move(files);
     return device;
-  }
-
-  // The file of an id or alias; nothing when no directory has it.
-  std::optional<fs::path> Locate(const std::string& name) {
-    const std::string wanted = Lower(name);
-    for (const std::string& directory : directories_) {
-      const fs::path direct = fs::path(directory) / (wanted + ".yaml");
-      std::error_code error;
-      if (fs::is_regular_file(direct, error)) return direct;
-      for (const fs::path& file : DeviceFiles(directory)) {
-        for (const std::string& alias : ScanAliases(file)) {
-          if (Lower(alias) == wanted) return file;
-        }
-      }
-    }
-    return std::nullopt;
   }
 
  private:
@@ -201,7 +127,7 @@ class Loader {
       std::error_code error;
       if (fs::is_regular_file(file, error) && !fs::equivalent(file, from, error)) return file;
     }
-    if (const auto found = Locate(name)) return *found;
+    if (const auto found = LocateSpec(directories_, name)) return *found;
     throw Error("{}: {} unknown '{}'", entry.Where(), key, Printable(name));
   }
 
@@ -231,15 +157,9 @@ Device DeviceDatabase::Find(const std::string& name,
                             const std::vector<std::pair<std::string, std::string>>& overrides,
                             const std::vector<std::string>& left_out) const {
   Loader loader(directories_, left_out);
-  if (IsPath(name)) return loader.Load(name, overrides);
-  if (const auto path = loader.Locate(name)) return loader.Load(*path, overrides);
-  std::vector<std::string> known;
-  for (const std::string& directory : directories_) {
-    for (const fs::path& file : DeviceFiles(directory)) {
-      known.push_back(file.stem().string());
-      for (std::string& alias : ScanAliases(file)) known.push_back(std::move(alias));
-    }
-  }
+  if (IsSpecPath(name)) return loader.Load(name, overrides);
+  if (const auto path = LocateSpec(directories_, name)) return loader.Load(*path, overrides);
+  const std::vector<std::string> known = SpecNames(directories_);
   throw Error(
       "unknown device '{}'{}; `dlcost gpus` lists the known ones, and a path such as "
       "./my_chip.yaml names your own",
@@ -249,7 +169,7 @@ Device DeviceDatabase::Find(const std::string& name,
 std::vector<std::string> DeviceDatabase::Ids() const {
   std::vector<std::string> ids;
   for (const std::string& directory : directories_) {
-    for (const fs::path& file : DeviceFiles(directory)) ids.push_back(file.stem().string());
+    for (const fs::path& file : SpecFiles(directory)) ids.push_back(file.stem().string());
   }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -260,7 +180,7 @@ std::vector<Device> DeviceDatabase::All() const {
   Loader loader(directories_);
   std::map<std::string, fs::path> files;  // the earlier directory wins
   for (const std::string& directory : directories_) {
-    for (const fs::path& file : DeviceFiles(directory)) files.emplace(file.stem().string(), file);
+    for (const fs::path& file : SpecFiles(directory)) files.emplace(file.stem().string(), file);
   }
   std::vector<Device> devices;
   for (const auto& [id, file] : files) devices.push_back(loader.Load(file, {}));

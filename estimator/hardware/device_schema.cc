@@ -8,7 +8,7 @@
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
 #include "estimator/core/spelling.h"
-#include "estimator/hardware/quantity_text.h"
+#include "estimator/hardware/section_reader.h"
 
 namespace dlcost {
 namespace {
@@ -20,9 +20,11 @@ NumberFormat DefaultAccumulate(UnitKind unit, NumberFormat input) {
 }
 
 // Reads sections in the order of the schema, which is the order of the facts.
-class DeviceReader {
+class DeviceReader : SectionReader {
  public:
-  DeviceReader(const Entry& root, std::string id) : root_(root) { device_.id = std::move(id); }
+  DeviceReader(const Entry& root, std::string id) : SectionReader(root) {
+    device_.id = std::move(id);
+  }
 
   Device Read() {
     if (root_.kind != Entry::Kind::kMap) {
@@ -31,16 +33,19 @@ class DeviceReader {
     Section(root_, "",
             {
                 {"name", Text(&Device::name)},
-                {"aliases", [this](const Entry& e, const std::string&) { Aliases(e); }},
+                {"aliases", TextsInto(device_.aliases)},
                 {"vendor", Text(&Device::vendor)},
                 {"kind", [this](const Entry& e, const std::string&) { Kind(e); }},
                 {"architecture", Text(&Device::architecture)},
                 {"compute_capability", Text(&Device::compute_capability)},
                 {"target", Text(&Device::target)},
-                {"year", [this](const Entry& e, const std::string& p) { Year(e, p); }},
+                {"year", Year(&device_.year)},
                 {"form", Text(&Device::form)},
                 {"scope", Text(&Device::scope)},
-                {"confidence", [this](const Entry& e, const std::string&) { Confidence(e); }},
+                {"confidence",
+                 [this](const Entry& e, const std::string&) {
+                   device_.confidence = WantOneOf(e, {"high", "medium", "low"});
+                 }},
                 {"units", [this](const Entry& e, const std::string& p) { Units(e, p); }},
                 {"clocks", [this](const Entry& e, const std::string& p) { Clocks(e, p); }},
                 {"rates", [this](const Entry& e, const std::string& p) { Rates(e, p); }},
@@ -59,12 +64,12 @@ class DeviceReader {
                 {"calibration",
                  [this](const Entry& e, const std::string& p) {
                    Section(e, p,
-                           {{"measured", Names(&Device::calibrated_on)},
-                            {"neighbours", Names(&Device::timing_neighbours)},
+                           {{"measured", TextsInto(device_.calibrated_on)},
+                            {"neighbours", TextsInto(device_.timing_neighbours)},
                             // Merged below the measured constants when the files were read.
                             {"assumed", [](const Entry&, const std::string&) {}}});
                  }},
-                {"notes", [this](const Entry& e, const std::string&) { Notes(e); }},
+                {"notes", TextsInto(device_.notes)},
                 {"sources", [](const Entry&, const std::string&) {}},
             });
     device_.memory.name = "device memory";
@@ -73,72 +78,11 @@ class DeviceReader {
     Require(!device_.rates.empty(), "rates", "rates: {vector: {fp32: 19.5 TFLOP/s}}");
     Require(device_.memory.bandwidth.has_value(), "memory.bandwidth",
             "memory: {bandwidth: 2039 GB/s}");
+    device_.facts = std::move(facts_);
     return std::move(device_);
   }
 
  private:
-  using Setter = std::function<void(const Entry&, const std::string& path)>;
-  using Keys = std::vector<std::pair<std::string, Setter>>;
-
-  void Require(bool present, const char* key, const char* example) const {
-    if (!present) {
-      throw Error("{}: no '{}' given, as in '{}'", root_.Where(), key, example);
-    }
-  }
-
-  static void Section(const Entry& entry, const std::string& path, const Keys& keys) {
-    WantMap(entry);
-    for (const Entry& child : entry.children) {
-      bool known = false;
-      std::vector<std::string> names;
-      for (const auto& [name, setter] : keys) {
-        known |= name == child.key;
-        names.push_back(name);
-      }
-      if (!known) {
-        throw Error("{}: unknown key '{}'{}{}", child.Where(), Printable(child.key),
-                    path.empty() ? "" : " in '" + path + "'", DidYouMean(child.key, names));
-      }
-    }
-    for (const auto& [name, setter] : keys) {
-      if (const Entry* child = entry.Find(name)) {
-        setter(*child, path.empty() ? name : path + "." + name);
-      }
-    }
-  }
-
-  static void WantMap(const Entry& entry) {
-    if (entry.kind != Entry::Kind::kMap) {
-      throw Error("{}: '{}' must hold 'key: value' lines", entry.Where(), Printable(entry.key));
-    }
-  }
-  static const std::string& WantText(const Entry& entry) {
-    if (entry.kind != Entry::Kind::kValue || entry.value.empty()) {
-      throw Error("{}: '{}' must be a single value", entry.Where(), Printable(entry.key));
-    }
-    return entry.value;
-  }
-  static void WantList(const Entry& entry) {
-    if (entry.kind != Entry::Kind::kList) {
-      throw Error("{}: '{}' must be a list", entry.Where(), Printable(entry.key));
-    }
-  }
-
-  void AddFact(const Entry& entry, const std::string& path) {
-    device_.facts.push_back(
-        {path, entry.value, entry.source, entry.elsewhere, entry.note, entry.differs});
-  }
-
-  double Quantity(const Entry& entry, const std::string& path, Dimension dimension) {
-    const std::string& text = WantText(entry);
-    AddFact(entry, path);
-    try {
-      return ParseQuantity(text, dimension);
-    } catch (const Error& error) {
-      throw error.At(entry.Where() + ": " + Printable(path));
-    }
-  }
-
   Setter Text(std::string Device::*field) {
     return
         [this, field](const Entry& entry, const std::string&) { device_.*field = WantText(entry); };
@@ -147,67 +91,12 @@ class DeviceReader {
     return
         [this, field](const Entry& entry, const std::string&) { device_.*field = WantText(entry); };
   }
-  Setter Number(std::optional<int>* field) {
-    return [this, field](const Entry& entry, const std::string& path) {
-      *field = Truncate<int>(Quantity(entry, path, Dimension::kNumber));
-    };
-  }
-  template <typename MeasureType>
-  Setter Measured(std::optional<MeasureType>* field, Dimension dimension) {
-    return [this, field, dimension](const Entry& entry, const std::string& path) {
-      *field = MeasureType(Quantity(entry, path, dimension));
-    };
-  }
-  Setter Size(std::optional<Bytes>* field) {
-    return [this, field](const Entry& entry, const std::string& path) {
-      const double size = Quantity(entry, path, Dimension::kByteSize);
-      *field = Bytes(RoundToInteger(size));
-    };
-  }
-
-  Setter Names(std::vector<std::string> Device::*field) {
-    return [this, field](const Entry& entry, const std::string&) {
-      WantList(entry);
-      for (const Entry& name : entry.children) (device_.*field).push_back(WantText(name));
-    };
-  }
-
-  void Aliases(const Entry& entry) {
-    WantList(entry);
-    for (const Entry& alias : entry.children) device_.aliases.push_back(WantText(alias));
-  }
-
-  void Notes(const Entry& entry) {
-    WantList(entry);
-    for (const Entry& note : entry.children) device_.notes.push_back(WantText(note));
-  }
-
   void Kind(const Entry& entry) {
-    std::vector<std::string> names;
+    const std::string& text = WantOneOf(entry, {"gpu", "cpu", "tpu", "npu"});
     for (const DeviceKind kind :
          {DeviceKind::kGpu, DeviceKind::kCpu, DeviceKind::kTpu, DeviceKind::kNpu}) {
-      names.emplace_back(Name(kind));
-      if (names.back() == WantText(entry)) {
-        device_.kind = kind;
-        return;
-      }
+      if (Name(kind) == text) device_.kind = kind;
     }
-    throw Error("{}: kind '{}' is none of gpu, cpu, tpu, npu{}", entry.Where(),
-                Printable(entry.value), DidYouMean(entry.value, names));
-  }
-
-  void Confidence(const Entry& entry) {
-    const std::string& text = WantText(entry);
-    if (text != "high" && text != "medium" && text != "low") {
-      throw Error("{}: confidence '{}' is none of high, medium, low", entry.Where(),
-                  Printable(text));
-    }
-    device_.confidence = text;
-  }
-
-  void Year(const Entry& entry, const std::string& path) {
-    Number (&device_.year)(entry, path);
-    device_.facts.pop_back();  // not a figure that needs a document
   }
 
   void Units(const Entry& entry, const std::string& path) {
@@ -395,7 +284,6 @@ class DeviceReader {
     }
   }
 
-  const Entry& root_;
   Device device_;
 };
 

@@ -32,6 +32,7 @@ constexpr Unit kUnits[] = {
     {Dimension::kByteRate, "MB/s", 1e6},
     {Dimension::kByteRate, "GiB/s", kKi* kKi* kKi},
     {Dimension::kByteRate, "TiB/s", kKi* kKi* kKi* kKi},
+    {Dimension::kByteRate, "Gbit/s", 1e9 / 8},
     {Dimension::kOperationRate, "TFLOP/s", 1e12},
     {Dimension::kOperationRate, "GFLOP/s", 1e9},
     {Dimension::kOperationRate, "PFLOP/s", 1e15},

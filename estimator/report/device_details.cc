@@ -6,6 +6,7 @@
 #include "estimator/hardware/roof.h"
 #include "estimator/report/device_json.h"
 #include "estimator/report/device_list.h"
+#include "estimator/report/fact_table.h"
 #include "estimator/report/table.h"
 
 namespace dlcost {
@@ -74,54 +75,6 @@ std::string RoofTable(const Device& device) {
   }
   std::string text = table.Render();
   for (const std::string& note : notes) text += "  - " + note + "\n";
-  return text;
-}
-
-// Numbers the documents so that the table of values stays narrow.
-class SourceList {
- public:
-  std::string Reference(const std::string& source) {
-    if (source.empty()) return "";
-    if (source.starts_with("derived") || source.starts_with("given on")) return source;
-    const auto known = std::find(sources_.begin(), sources_.end(), source);
-    const auto number = known - sources_.begin() + 1;
-    if (known == sources_.end()) sources_.push_back(source);
-    return fmt::format("[{}]", number);
-  }
-  std::string Text() const {
-    std::string text;
-    for (std::size_t i = 0; i < sources_.size(); ++i) {
-      text += fmt::format("  [{}] {}\n", i + 1, sources_[i]);
-    }
-    return text;
-  }
-
- private:
-  std::vector<std::string> sources_;
-};
-
-std::string FactTable(const Device& device, SourceList& sources) {
-  std::size_t name_width = 0, value_width = 0;
-  for (const Fact& fact : device.facts) {
-    name_width = std::max(name_width, fact.path.size());
-    value_width = std::max(value_width, fact.text.size());
-  }
-  std::string text, section;
-  for (const Fact& fact : device.facts) {
-    const std::string own = fact.path.substr(0, fact.path.find('.'));
-    if (!section.empty() && own != section) text += "\n";
-    section = own;
-    std::string line = fmt::format("  {:<{}}  {:<{}}  {}", fact.path, name_width, fact.text,
-                                   value_width, sources.Reference(fact.source));
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-    const std::string indent(name_width + 4, ' ');
-    if (!fact.elsewhere.empty()) text += fmt::format("{}elsewhere: {}\n", indent, fact.elsewhere);
-    if (!fact.note.empty()) text += fmt::format("{}note: {}\n", indent, fact.note);
-    if (!fact.differs.empty()) {
-      text += fmt::format("{}differs from units x operations x clock: {}\n", indent, fact.differs);
-    }
-  }
   return text;
 }
 
@@ -198,7 +151,7 @@ std::string DeviceText(const Device& device) {
     text += fmt::format("also called: {}\n", fmt::join(device.aliases, ", "));
   }
   if (!device.confidence.empty()) text += fmt::format("confidence: {}\n", device.confidence);
-  text += "\n" + RoofTable(device) + "\n" + FactTable(device, sources);
+  text += "\n" + RoofTable(device) + "\n" + FactTable(device.facts, sources);
   if (!device.sparsity.empty()) {
     std::vector<std::string_view> formats;
     for (const NumberFormat format : device.sparsity) formats.push_back(Name(format));
@@ -234,15 +187,7 @@ std::string DeviceJson(const Device& device) {
   Json timing = Json::object();
   for (const auto& [name, value] : device.timing) timing[name] = value;
   json["timing"] = std::move(timing);
-  Json facts = Json::array();
-  for (const Fact& fact : device.facts) {
-    Json one = {{"path", fact.path}, {"value", fact.text}, {"source", fact.source}};
-    if (!fact.elsewhere.empty()) one["elsewhere"] = fact.elsewhere;
-    if (!fact.note.empty()) one["note"] = fact.note;
-    if (!fact.differs.empty()) one["differs"] = fact.differs;
-    facts.push_back(std::move(one));
-  }
-  json["facts"] = std::move(facts);
+  json["facts"] = FactsJson(device.facts);
   json["notes"] = device.notes;
   return json.dump(2) + "\n";
 }

@@ -1,0 +1,102 @@
+#include "estimator/hardware/spec_files.h"
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <sstream>
+
+#include "estimator/core/error.h"
+
+namespace dlcost {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kHeadSize = 4096;  // aliases stand near the top of a file
+
+std::string Lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+// The aliases of a file without parsing it: looking up one name must not cost 88 parsers. Reads
+// the `aliases:` list in either YAML style; the reader proper checks it when the device is used.
+std::vector<std::string> ScanAliases(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string head(kHeadSize, '\0');
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(in.gcount()));
+  std::istringstream lines(head);
+  std::vector<std::string> aliases;
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    line = line.substr(0, line.find(" #"));
+    if (line.starts_with("aliases:")) {
+      inside = true;
+      line = line.substr(8);
+    } else if (!line.starts_with(' ') && !line.starts_with('-')) {
+      inside = false;
+    }
+    if (!inside) continue;
+    for (char& c : line) {
+      if (std::string_view("[],'\"\r").find(c) != std::string_view::npos) c = ' ';
+    }
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      if (word != "-") aliases.push_back(word);
+    }
+  }
+  return aliases;
+}
+
+}  // namespace
+
+bool IsSpecPath(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
+std::vector<fs::path> SpecFiles(const std::string& directory) {
+  std::error_code error;
+  fs::directory_iterator it(directory, error);
+  if (error) {
+    throw Error("no device database at '{}' ({}); DLCOST_HW_PATH names its directories", directory,
+                error.message());
+  }
+  std::vector<fs::path> files;
+  for (; it != fs::directory_iterator(); it.increment(error)) {
+    if (error) break;
+    if (it->path().extension() == ".yaml") files.push_back(it->path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::optional<fs::path> LocateSpec(const std::vector<std::string>& directories,
+                                   const std::string& name) {
+  const std::string wanted = Lower(name);
+  for (const std::string& directory : directories) {
+    const fs::path direct = fs::path(directory) / (wanted + ".yaml");
+    std::error_code error;
+    if (fs::is_regular_file(direct, error)) return direct;
+    for (const fs::path& file : SpecFiles(directory)) {
+      for (const std::string& alias : ScanAliases(file)) {
+        if (Lower(alias) == wanted) return file;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> SpecNames(const std::vector<std::string>& directories) {
+  std::vector<std::string> names;
+  for (const std::string& directory : directories) {
+    for (const fs::path& file : SpecFiles(directory)) {
+      names.push_back(file.stem().string());
+      for (std::string& alias : ScanAliases(file)) names.push_back(std::move(alias));
+    }
+  }
+  return names;
+}
+
+}  // namespace dlcost
