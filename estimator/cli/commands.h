@@ -20,18 +20,19 @@ void AddTrainCommand(Commands& commands);
 void AddExplainCommand(Commands& commands);
 
 // One file per subcommand. Each adds its options to the app and sets `run` from its callback.
-void AddOpsCommand(Commands& commands);       // `dlcost ops [NAME]`
-void AddReportCommand(Commands& commands);    // `dlcost model.onnx ...`, the default
-void AddGpusCommand(Commands& commands);      // `dlcost gpus [NAME]`
-void AddSystemsCommand(Commands& commands);   // `dlcost systems [NAME]`
-void AddNetworkCommand(Commands& commands);   // `dlcost network resnet50 -o resnet50.onnx`
-void AddDiffCommand(Commands& commands);      // `dlcost diff old.onnx new.onnx`
-void AddCompareCommand(Commands& commands);   // `dlcost compare model.onnx --measured FILE`
-void AddMeasuredCommand(Commands& commands);  // `dlcost measured ncu.csv --gpu a100`
-void AddFitCommand(Commands& commands);       // `dlcost fit runs.csv --x layers --y flops`
-void AddCheckCommand(Commands& commands);     // `dlcost check new.onnx --baseline baseline.json`
-void AddHtmlCommand(Commands& commands);      // `dlcost html model.onnx --gpu a100 -o model.html`
-void AddFormulaCommand(Commands& commands);   // `dlcost formula model.onnx`
-void AddSweepCommand(Commands& commands);     // `dlcost sweep model.onnx --batch 1:1024:x2`
+void AddOpsCommand(Commands& commands);         // `dlcost ops [NAME]`
+void AddReportCommand(Commands& commands);      // `dlcost model.onnx ...`, the default
+void AddGpusCommand(Commands& commands);        // `dlcost gpus [NAME]`
+void AddSystemsCommand(Commands& commands);     // `dlcost systems [NAME]`
+void AddCollectiveCommand(Commands& commands);  // `dlcost collective all_reduce --system NAME`
+void AddNetworkCommand(Commands& commands);     // `dlcost network resnet50 -o resnet50.onnx`
+void AddDiffCommand(Commands& commands);        // `dlcost diff old.onnx new.onnx`
+void AddCompareCommand(Commands& commands);     // `dlcost compare model.onnx --measured FILE`
+void AddMeasuredCommand(Commands& commands);    // `dlcost measured ncu.csv --gpu a100`
+void AddFitCommand(Commands& commands);         // `dlcost fit runs.csv --x layers --y flops`
+void AddCheckCommand(Commands& commands);       // `dlcost check new.onnx --baseline baseline.json`
+void AddHtmlCommand(Commands& commands);        // `dlcost html model.onnx --gpu a100 -o model.html`
+void AddFormulaCommand(Commands& commands);     // `dlcost formula model.onnx`
+void AddSweepCommand(Commands& commands);       // `dlcost sweep model.onnx --batch 1:1024:x2`
 
 }  // namespace dlcost

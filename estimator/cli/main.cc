@@ -110,6 +110,7 @@ int Main(int argc, char** argv) {
   AddSweepCommand(commands);
   AddGpusCommand(commands);
   AddSystemsCommand(commands);
+  AddCollectiveCommand(commands);
   AddOpsCommand(commands);
   AddNetworkCommand(commands);
   AddTrainCommand(commands);

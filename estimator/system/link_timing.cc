@@ -13,7 +13,7 @@ class LinkTimingReader : SectionReader {
   LinkTiming Read(const std::string& id) {
     link_.id = id;
     Keys keys = {{"name", TextInto(link_.name)}, {"basis", TextInto(link_.basis)}};
-    for (const Protocol protocol : kProtocols) {
+    for (const LinkProtocol protocol : kLinkProtocols) {
       keys.emplace_back(std::string(Name(protocol)),
                         [this, protocol](const Entry& entry, const std::string& path) {
                           LinkTiming::ProtocolConstants constants;
@@ -32,7 +32,7 @@ class LinkTimingReader : SectionReader {
     keys.emplace_back("sources", [](const Entry&, const std::string&) {});
     Section(root_, "", keys);
     Require(!link_.name.empty(), "name", "name: NVLink4");
-    Require(link_.protocols.count(Protocol::kSimple) > 0, "Simple",
+    Require(link_.protocols.count(LinkProtocol::kSimple) > 0, "Simple",
             "Simple: {start: 12 us, hop: 4 us, share: 0.7}");
     link_.facts = std::move(facts_);
     return std::move(link_);
@@ -59,13 +59,13 @@ class LinkTimingReader : SectionReader {
 
 }  // namespace
 
-std::string_view Name(Protocol protocol) {
+std::string_view Name(LinkProtocol protocol) {
   switch (protocol) {
-    case Protocol::kLL:
+    case LinkProtocol::kLL:
       return "LL";
-    case Protocol::kLL128:
+    case LinkProtocol::kLL128:
       return "LL128";
-    case Protocol::kSimple:
+    case LinkProtocol::kSimple:
       return "Simple";
   }
   return "";

@@ -12,9 +12,10 @@ namespace dlcost {
 
 // How NCCL and RCCL move data. LL sends 4 bytes of data with 4 of flag and waits for nothing else;
 // LL128 120 of 128 bytes, where stores of 128 bytes stay whole; Simple whole chunks with a fence.
-enum class Protocol { kLL, kLL128, kSimple };
-inline constexpr Protocol kProtocols[] = {Protocol::kLL, Protocol::kLL128, Protocol::kSimple};
-std::string_view Name(Protocol protocol);  // "LL", "LL128", "Simple"
+enum class LinkProtocol { kLL, kLL128, kSimple };
+inline constexpr LinkProtocol kLinkProtocols[] = {LinkProtocol::kLL, LinkProtocol::kLL128,
+                                                  LinkProtocol::kSimple};
+std::string_view Name(LinkProtocol protocol);  // "LL", "LL128", "Simple"
 
 // The constants of one family of links (hw_specs/systems/links/): what a collective needs beside
 // the rated bandwidth. docs/job.md gives the formulas that they stand in.
@@ -27,7 +28,7 @@ struct LinkTiming {
 
   std::string id;  // the file's stem: "nvlink4"
   std::string name;
-  std::map<Protocol, ProtocolConstants> protocols;
+  std::map<LinkProtocol, ProtocolConstants> protocols;
   double peer = 0;  // s: a further peer of an all-to-all
   // Reduction inside the switch (NVLink SHARP); share 0: there is none.
   double switch_start = 0;  // s

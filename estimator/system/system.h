@@ -34,7 +34,7 @@ struct SystemLink {
 };
 
 // The cards that join nodes.
-struct Network {
+struct NodeNetwork {
   std::string name;
   LinkShape shape = LinkShape::kFatTree;
   std::optional<int> cards;           // per node
@@ -62,10 +62,10 @@ struct System {
   std::optional<int> sockets, cores;  // cores of all sockets of a node
   std::string processor;
   std::optional<Bytes> host_memory;
-  std::string host_link_name;         // between host and device
-  std::optional<ByteRate> host_link;  // one direction, of one device
-  std::vector<SystemLink> links;      // nearest first, the network last
-  std::optional<Network> network;     // none: the system is one node
+  std::string host_link_name;          // between host and device
+  std::optional<ByteRate> host_link;   // one direction, of one device
+  std::vector<SystemLink> links;       // nearest first, the network last
+  std::optional<NodeNetwork> network;  // none: the system is one node
   std::optional<Storage> storage;
   std::vector<std::string> notes;
   std::vector<Fact> facts;

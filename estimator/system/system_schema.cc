@@ -111,7 +111,7 @@ class SystemReader : SectionReader {
   }
 
   void ReadNetwork(const Entry& entry, const std::string& path) {
-    Network network;
+    NodeNetwork network;
     Section(entry, path,
             {{"name", TextInto(network.name)},
              {"shape", Shape(network.shape)},
@@ -134,7 +134,7 @@ class SystemReader : SectionReader {
 
   // The network as seen by one device: its part of the node's cards.
   void AddNetworkLevel(int near) {
-    const Network& network = *system_.network;
+    const NodeNetwork& network = *system_.network;
     SystemLink link;
     link.name = network.name;
     link.shape = network.shape;
