@@ -1,0 +1,116 @@
+#include "estimator/timeline/timeline.h"
+
+#include <algorithm>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+#include "estimator/core/error.h"
+
+namespace dlcost {
+namespace {
+
+using Time = double;
+using Waiters = std::vector<std::vector<std::size_t>>;
+
+// The lanes of a resource and the tasks that wait for one.
+struct Queue {
+  using Ready = std::pair<int, std::size_t>;  // priority, task
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
+  std::vector<int> free;          // lanes, the lowest number last
+  std::vector<std::size_t> last;  // task that ran last, by lane
+};
+
+constexpr std::size_t kNoTask = static_cast<std::size_t>(-1);
+
+}  // namespace
+
+std::size_t Timeline::AddResource(std::string name, int lanes) {
+  if (lanes < 1) throw Error("{}: a resource has one lane or more, not {}", name, lanes);
+  resources_.push_back({std::move(name), lanes});
+  return resources_.size() - 1;
+}
+
+std::size_t Timeline::Add(Task task) {
+  tasks_.push_back(std::move(task));
+  return tasks_.size() - 1;
+}
+
+void Timeline::Schedule() {
+  placed_.assign(tasks_.size(), {});
+  std::vector<Queue> queues(resources_.size());
+  for (std::size_t r = 0; r < resources_.size(); ++r) {
+    for (int lane = resources_[r].lanes; lane-- > 0;) queues[r].free.push_back(lane);
+    queues[r].last.assign(static_cast<std::size_t>(resources_[r].lanes), kNoTask);
+  }
+  Waiters waiters(tasks_.size());
+  std::vector<std::size_t> open(tasks_.size());
+  std::vector<std::size_t> released_by(tasks_.size(), kNoTask);
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    open[i] = tasks_[i].after.size();
+    for (const std::size_t before : tasks_[i].after) {
+      if (before >= tasks_.size()) throw Error("task '{}' waits for no task", tasks_[i].name);
+      waiters[before].push_back(i);
+    }
+    if (open[i] == 0) queues[tasks_[i].resource].ready.push({tasks_[i].priority, i});
+  }
+  using End = std::tuple<Time, std::size_t>;
+  std::priority_queue<End, std::vector<End>, std::greater<>> running;
+  std::size_t done = 0;
+  Time now = 0;
+  const auto start = [&](Queue& queue) {
+    while (!queue.ready.empty() && !queue.free.empty()) {
+      const std::size_t task = queue.ready.top().second;
+      queue.ready.pop();
+      const int lane = queue.free.back();
+      queue.free.pop_back();
+      std::size_t& last = queue.last[static_cast<std::size_t>(lane)];
+      PlacedTask& placed = placed_[task];
+      placed.lane = lane;
+      placed.start = Seconds(now);
+      placed.end = Seconds(now + tasks_[task].duration.value());
+      const std::size_t released = released_by[task];
+      const Time ready = released == kNoTask ? 0 : placed_[released].end.value();
+      if (last != kNoTask && placed_[last].end.value() > ready) {
+        placed.waiting = {Waiting::For::kResource, last};
+      } else if (released != kNoTask) {
+        placed.waiting = {Waiting::For::kTask, released};
+      }
+      last = task;
+      running.push({placed.end.value(), task});
+    }
+  };
+  for (Queue& queue : queues) start(queue);
+  while (!running.empty()) {
+    now = std::get<0>(running.top());
+    // All that ends now ends before anything starts, so that the order of equal ends is no matter.
+    while (!running.empty() && std::get<0>(running.top()) == now) {
+      const std::size_t task = std::get<1>(running.top());
+      running.pop();
+      ++done;
+      std::vector<int>& free = queues[tasks_[task].resource].free;
+      free.push_back(placed_[task].lane);
+      std::sort(free.rbegin(), free.rend());
+      for (const std::size_t waiter : waiters[task]) {
+        released_by[waiter] = task;
+        if (--open[waiter] == 0) {
+          queues[tasks_[waiter].resource].ready.push({tasks_[waiter].priority, waiter});
+        }
+      }
+    }
+    for (Queue& queue : queues) start(queue);
+  }
+  if (done < tasks_.size()) {
+    const auto stuck = std::find_if(open.begin(), open.end(), [](std::size_t n) { return n > 0; });
+    throw Error("task '{}' waits for itself, by way of others",
+                tasks_[static_cast<std::size_t>(stuck - open.begin())].name);
+  }
+}
+
+Seconds Timeline::Span() const {
+  Seconds end;
+  for (const PlacedTask& task : placed_) end = std::max(end, task.end);
+  return end;
+}
+
+}  // namespace dlcost
