@@ -31,16 +31,16 @@ DEVICES = {
     "V100": "v100-sxm2-16gb", "V100-SXM2-16GB": "v100-sxm2-16gb", "V100-SXM2-32GB": "v100-sxm2-32gb",
 }  # fmt: skip
 TYPES = {
-    "fp32": [], "tf32": ["--math", "tf32"], "fp16": ["--dtype", "f16"], "amp_fp16": ["--dtype", "f16"],
+    "fp32": ["--math", "default"], "tf32": ["--math", "tf32"], "fp16": ["--dtype", "f16"], "amp_fp16": ["--dtype", "f16"],
     "int8": ["--dtype", "int8"],
 }  # fmt: skip
-# What runs as one kernel, and how kernels start. Frameworks whose figures hold an input pipeline are left out.
+# The row's framework as --runtime. Frameworks whose figures hold an input pipeline are left out.
 FRAMEWORKS = {
-    "TensorRT": [],
-    "FasterTransformer": [],
-    "Paddle-TRT": [],
-    "PyTorch": ["--fusion", "none", "--launch", "eager"],
-    "TorchScript": ["--launch", "eager"],
+    "TensorRT": "tensorrt",
+    "FasterTransformer": "fastertransformer",
+    "Paddle-TRT": "paddle-trt",
+    "PyTorch": "pytorch-eager",
+    "TorchScript": "torchscript",
 }
 
 
@@ -81,10 +81,10 @@ def question(row):
     measured = seconds(row)
     if measured is None or ("bert" in network and not row["input_len"]):
         return None
-    options = ["--gpu", device, "--batch", row["batch"], *TYPES[row["precision"]], *FRAMEWORKS[name]]
+    options = ["--gpu", device, "--batch", row["batch"], *TYPES[row["precision"]]]
+    options += ["--runtime", FRAMEWORKS[name]]
     if "bert" in network:
         options += ["--dim", f"sequence={row['input_len']}"]
-        options += ["--attention", "materialized"] if name == "TorchScript" else []
     return network, name, device, row["precision"].removeprefix("amp_"), tuple(options), measured
 
 

@@ -23,6 +23,7 @@ void AddExplainCommand(Commands& commands);
 void AddOpsCommand(Commands& commands);         // `dlcost ops [NAME]`
 void AddReportCommand(Commands& commands);      // `dlcost model.onnx ...`, the default
 void AddGpusCommand(Commands& commands);        // `dlcost gpus [NAME]`
+void AddRuntimesCommand(Commands& commands);    // `dlcost runtimes [NAME]`
 void AddSystemsCommand(Commands& commands);     // `dlcost systems [NAME]`
 void AddCollectiveCommand(Commands& commands);  // `dlcost collective all_reduce --system NAME`
 void AddNetworkCommand(Commands& commands);     // `dlcost network resnet50 -o resnet50.onnx`

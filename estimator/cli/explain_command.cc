@@ -12,6 +12,7 @@
 #include "estimator/report/format.h"
 #include "estimator/report/kernel_views.h"
 #include "estimator/report/run_options.h"
+#include "estimator/report/runtime_text.h"
 #include "estimator/roofline/forced.h"
 #include "estimator/roofline/run.h"
 
@@ -111,7 +112,8 @@ class Explainer {
     std::string out = fmt::format("{} on {}\n", Printable(NameOf(kernel)), device_.name);
     const std::string nodes =
         kernel.nodes.size() == 1 ? std::string() : fmt::format(", {} nodes", kernel.nodes.size());
-    out += fmt::format("kernel {}: {}{}\n\n", kernel.id, run.algorithm, nodes);
+    out += fmt::format("kernel {}: {}{}\n", kernel.id, run.algorithm, nodes);
+    out += fmt::format("runtime {}\n\n", RuntimeText(report_));
     std::size_t what = 0, value = 0;
     for (const TimeTerm& term : expected.terms) {
       what = std::max(what, term.what.size() + 2 * static_cast<std::size_t>(term.level));
@@ -177,6 +179,8 @@ class Explainer {
     const Json json = {{"schema", "dlcost.explain/2"},
                        {"model", model_.model->path},
                        {"device", device_.id},
+                       {"runtime", report_.runtime},
+                       {"runtime_given", report_.runtime_given},
                        {"node", NameOf(kernel)},
                        {"kernel", kernel.id},
                        {"nodes", nodes},

@@ -118,12 +118,18 @@ Report LoadReport(const Source& source, const Report* like) {
     };
     const ReportOptions& from = like->options;
     take(options.convention, standard.convention, from.convention);
-    take(options.run.math, standard.run.math, from.run.math);
     take(options.run.cache, standard.run.cache, from.run.cache);
-    take(options.plan.fusion, standard.plan.fusion, from.plan.fusion);
-    take(options.plan.attention, standard.plan.attention, from.plan.attention);
     take(options.run.conv, standard.run.conv, from.run.conv);
-    take(options.run.eager, standard.run.eager, from.run.eager);
+    if (source.count.runtime.empty()) {
+      take(options.run.math, standard.run.math, from.run.math);
+      take(options.plan.fusion, standard.plan.fusion, from.plan.fusion);
+      take(options.plan.fuses, standard.plan.fuses, from.plan.fuses);
+      options.plan.attention_by_default = from.plan.attention_by_default;
+      take(options.run.eager, standard.run.eager, from.run.eager);
+      options.run.selects = from.run.selects;
+      options.runtime = from.runtime;
+      options.runtime_given = from.runtime_given;
+    }
   }
   const std::optional<Device> device = FindDevice(device_options);
   ModelOptions model_options = source.model;

@@ -111,6 +111,7 @@ int Main(int argc, char** argv) {
   AddGpusCommand(commands);
   AddSystemsCommand(commands);
   AddCollectiveCommand(commands);
+  AddRuntimesCommand(commands);
   AddOpsCommand(commands);
   AddNetworkCommand(commands);
   AddTrainCommand(commands);

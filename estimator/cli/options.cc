@@ -186,17 +186,17 @@ void AddDeviceOptions(CLI::App& app, DeviceOptions& options, Devices devices) {
   app.add_option("--gpu,--device", options.gpu,
                  "device id or alias (dlcost gpus), or a YAML file" + several)
       ->type_name("ID");
-  app.add_option("--math", options.math, "default, tf32 or fp16-accumulate")
-      ->type_name("MODE")
-      ->capture_default_str();
+  app.add_option("--math", options.math,
+                 "default, tf32, tf32-convolution (not in matrix products) or fp16-accumulate; "
+                 "without it as --runtime does")
+      ->type_name("MODE");
   app.add_option("--cache", options.cache, "where inputs are at the start: cold or warm")
       ->type_name("STATE")
       ->capture_default_str();
   app.add_option("--launch", options.launch,
                  "how kernels start, for expected times: graph (one after the other) or eager (a "
-                 "framework call each)")
-      ->type_name("MODE")
-      ->capture_default_str();
+                 "framework call each); without it as --runtime does")
+      ->type_name("MODE");
   app.add_option("--set", options.overrides,
                  "what if: change a value of the device, e.g. --set memory.bandwidth=8TB/s")
       ->type_name("KEY=VALUE");
@@ -240,16 +240,18 @@ std::vector<Device> FindDevices(const DeviceOptions& options) {
 
 namespace {
 
-RunOptions RunOptionsOf(const DeviceOptions& options) {
-  RunOptions run;
-  const auto math = ParseMathMode(options.math);
-  if (!math) RequireOneOf("--math", options.math, {"default", "tf32", "fp16-accumulate"});
-  run.math = *math;
+void SetRun(const DeviceOptions& options, RunOptions& run) {
+  if (!options.math.empty()) {
+    std::vector<std::string> modes;
+    for (const MathMode mode : MathModes()) modes.emplace_back(Name(mode));
+    RequireOneOf("--math", options.math, modes);
+    run.math = *ParseMathMode(options.math);
+  }
   RequireOneOf("--cache", options.cache, {"cold", "warm"});
   run.cache = options.cache == "warm" ? CacheState::kWarm : CacheState::kCold;
+  if (options.launch.empty()) return;
   RequireOneOf("--launch", options.launch, {"graph", "eager"});
   run.eager = options.launch == "eager";
-  return run;
 }
 
 }  // namespace
@@ -261,13 +263,18 @@ void AddCountOptions(CLI::App& app, CountOptions& options) {
                  fmt::format("what counts as a FLOP: {}", fmt::join(names, ", ")))
       ->type_name("NAME")
       ->capture_default_str();
+  app.add_option("--runtime", options.runtime,
+                 "what runs the model, and with it which operators are one kernel, how kernels "
+                 "start, the form of attention and the math mode: pytorch-eager, onnxruntime, "
+                 "tensorrt, ... (dlcost runtimes), or a YAML file; without it a fusing compiler")
+      ->type_name("NAME");
   app.add_option("--fusion", options.fusion,
                  "what runs as one kernel: none, default (as compilers do) or ideal (only inputs, "
-                 "weights and outputs move)")
-      ->type_name("MODE")
-      ->capture_default_str();
+                 "weights and outputs move); without it as --runtime does")
+      ->type_name("MODE");
   app.add_option("--attention", options.attention,
-                 "flash (scores stay on the chip; so without this option) or materialized")
+                 "flash (scores stay on the chip), flash-16bit (types wider than 16 bits do not) "
+                 "or materialized; without it as --runtime does")
       ->type_name("FORM");
   app.add_option("--algo", options.algorithms,
                  "how convolutions run: conv=auto, direct, implicit_gemm, im2col_gemm, winograd, "
@@ -278,15 +285,16 @@ void AddCountOptions(CLI::App& app, CountOptions& options) {
 
 namespace {
 
-PlanOptions PlanOptionsOf(const CountOptions& count) {
-  PlanOptions plan;
-  RequireOneOf("--fusion", count.fusion, {"none", "default", "ideal"});
-  plan.fusion = *ParseFusion(count.fusion);
+void SetPlan(const CountOptions& count, PlanOptions& plan) {
+  if (!count.fusion.empty()) {
+    RequireOneOf("--fusion", count.fusion, {"none", "default", "ideal"});
+    plan.fusion = *ParseFusion(count.fusion);
+    plan.fuses = FusionSet::Compilers();
+  }
   if (!count.attention.empty()) {
-    RequireOneOf("--attention", count.attention, {"flash", "materialized"});
+    RequireOneOf("--attention", count.attention, {"flash", "flash-16bit", "materialized"});
     plan.attention = ParseAttentionForm(count.attention);
   }
-  return plan;
 }
 
 void AddAlgorithms(const CountOptions& count, RunOptions& run) {
@@ -305,11 +313,23 @@ void AddAlgorithms(const CountOptions& count, RunOptions& run) {
 
 }  // namespace
 
+Runtime RuntimeOf(const CountOptions& count) {
+  return FindRuntime(count.runtime.empty() ? kDefaultRuntime : count.runtime,
+                     OpenDatabase().directories());
+}
+
 ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& device) {
   ReportOptions options;
   options.convention = std::string(FindConvention(count.convention).name);
-  options.plan = PlanOptionsOf(count);
-  options.run = RunOptionsOf(device);
+  const Runtime runtime = RuntimeOf(count);
+  if (!runtime.vendors.empty() && !device.gpu.empty()) {
+    DeviceOptions as_sold = device;
+    as_sold.overrides.clear();
+    for (const Device& one : FindDevices(as_sold)) RequireRunsOn(runtime, one);
+  }
+  Assume(runtime, !count.runtime.empty(), options);
+  SetPlan(count, options.plan);
+  SetRun(device, options.run);
   AddAlgorithms(count, options.run);
   return options;
 }

@@ -10,6 +10,7 @@
 #include "estimator/infer/infer.h"
 #include "estimator/report/json_writer.h"
 #include "estimator/report/report.h"
+#include "estimator/runtime/runtime.h"
 #include "estimator/system/system_database.h"
 
 namespace dlcost {
@@ -51,10 +52,10 @@ TrainingStep BuildTrainingStep(const ModelOptions& options);
 
 // Which device, and how bounds are taken.
 struct DeviceOptions {
-  std::string gpu;  // "" none
-  std::string math = "default";
+  std::string gpu;   // "" none
+  std::string math;  // "" as the runtime does
   std::string cache = "cold";
-  std::string launch = "graph";
+  std::string launch;  // "" as the runtime does
   std::vector<std::string> overrides;
 };
 // How many devices a command takes.
@@ -72,12 +73,15 @@ std::vector<Device> FindDevices(const DeviceOptions& options);
 // How it is counted and fused.
 struct CountOptions {
   std::string convention = "dlcost";
-  std::string fusion = "default";
-  std::string attention;                // empty: flash, where there is attention
+  std::string runtime;                  // "" kDefaultRuntime
+  std::string fusion;                   // "" as the runtime does
+  std::string attention;                // "" as the runtime does
   std::vector<std::string> algorithms;  // "conv=winograd"
 };
 void AddCountOptions(CLI::App& app, CountOptions& options);
+// The runtime with what the options say otherwise.
 ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& device);
+Runtime RuntimeOf(const CountOptions& count);
 
 // --format (text or json) and --output.
 void AddOutputOptions(CLI::App& app, std::string& format, std::string& output);

@@ -12,6 +12,7 @@
 #include "estimator/compare/tally.h"
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
+#include "estimator/report/runtime_text.h"
 #include "estimator/roofline/choose.h"
 
 namespace dlcost {
@@ -52,6 +53,8 @@ class Comparer {
       : report_(report), device_(device), options_(options) {
     out_.model = report.model.path;
     if (report.device) out_.device = report.device->name;
+    out_.runtime = report.options.runtime;
+    out_.runtime_text = RuntimeText(report.options);
     measured_.resize(report.kernels.size());
   }
 

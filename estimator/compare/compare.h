@@ -94,8 +94,9 @@ struct CompareOptions {
 
 struct Comparison {
   std::string model, device;
-  std::vector<std::string> files;  // "nvprof.csv (nvprof)"
-  std::vector<CompareRow> rows;    // in execution order; only what was measured
+  std::string runtime, runtime_text;  // that the prediction assumes, RuntimeText()
+  std::vector<std::string> files;     // "nvprof.csv (nvprof)"
+  std::vector<CompareRow> rows;       // in execution order; only what was measured
   CompareTotals totals;
   std::vector<OpTotals> by_op;  // largest measured time first
   std::vector<SliceRow> by_kernel, by_algorithm;

@@ -176,6 +176,7 @@ std::string RenderCompareJson(const Comparison& comparison) {
   const Json json = {{"schema", std::string(kCompareSchema)},
                      {"model", comparison.model},
                      {"device", comparison.device.empty() ? Json() : Json(comparison.device)},
+                     {"runtime", comparison.runtime},
                      {"files", comparison.files},
                      {"belief", beliefs},
                      {"rows", rows},

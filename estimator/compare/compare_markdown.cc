@@ -30,6 +30,7 @@ std::string RenderCompareMarkdown(const Comparison& comparison) {
   const CompareCells cells = CellsOf(comparison);
   std::string out = fmt::format("## {}{}{}\n\n", Cell(comparison.model),
                                 comparison.device.empty() ? "" : " on ", Cell(comparison.device));
+  out += fmt::format("Predicted for runtime {}\n\n", Cell(comparison.runtime_text));
   out += Line(cells.head) + "|";
   for (std::size_t c = 0; c < cells.head.size(); ++c)
     out += c == 0 || cells.left[c] ? "---|" : "---:|";

@@ -108,6 +108,7 @@ std::string RenderCompareText(const Comparison& comparison, std::size_t top,
                               const std::string& by) {
   std::string out = Label("model", Printable(comparison.model));
   if (!comparison.device.empty()) out += Label("device", comparison.device);
+  out += Label("runtime", comparison.runtime_text);
   for (const std::string& file : comparison.files) out += Label("measured", Printable(file));
   CompareCells cells = CellsOf(comparison);
   Table table(cells.head, cells.left);

@@ -194,6 +194,8 @@ std::string_view Name(MathMode mode) {
       return "default";
     case MathMode::kTf32:
       return "tf32";
+    case MathMode::kTf32Convolution:
+      return "tf32-convolution";
     case MathMode::kFp16Accumulate:
       return "fp16-accumulate";
   }
@@ -213,10 +215,21 @@ double ClockHeadroom(const Device& device, UnitKind unit) {
 }  // namespace
 
 std::optional<MathMode> ParseMathMode(std::string_view name) {
-  for (const MathMode mode : {MathMode::kDefault, MathMode::kTf32, MathMode::kFp16Accumulate}) {
+  for (const MathMode mode : MathModes()) {
     if (Name(mode) == name) return mode;
   }
   return std::nullopt;
+}
+
+std::span<const MathMode> MathModes() {
+  static constexpr MathMode kModes[] = {MathMode::kDefault, MathMode::kTf32,
+                                        MathMode::kTf32Convolution, MathMode::kFp16Accumulate};
+  return kModes;
+}
+
+MathMode ModeOf(MathMode mode, bool convolution) {
+  if (mode != MathMode::kTf32Convolution) return mode;
+  return convolution ? MathMode::kTf32 : MathMode::kDefault;
 }
 
 Roof FindRoof(const Device& device, WorkKind work, DType type, MathMode mode) {

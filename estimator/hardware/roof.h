@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,12 +15,16 @@ enum class WorkKind { kMatrix, kVector };
 
 // What the user allows (`--math`). Never changes what is counted, only which unit runs it.
 enum class MathMode {
-  kDefault,         // fp32 stays fp32; half types accumulate in fp32
-  kTf32,            // fp32 matrix products may round their inputs to tf32
-  kFp16Accumulate,  // fp16 matrix products may accumulate in fp16
+  kDefault,          // fp32 stays fp32; half types accumulate in fp32
+  kTf32,             // fp32 matrix products may round their inputs to tf32
+  kTf32Convolution,  // fp32 convolutions may, matrix products may not
+  kFp16Accumulate,   // fp16 matrix products may accumulate in fp16
 };
-std::string_view Name(MathMode mode);  // "default", "tf32", "fp16-accumulate"
+std::string_view Name(MathMode mode);  // "default", "tf32", "tf32-convolution", ...
 std::optional<MathMode> ParseMathMode(std::string_view name);
+std::span<const MathMode> MathModes();  // all, in the order above
+// The mode of one kind of product.
+MathMode ModeOf(MathMode mode, bool convolution);
 
 // The compute roof that work on a data type really runs under.
 struct Roof {

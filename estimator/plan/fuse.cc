@@ -1,6 +1,7 @@
 #include "estimator/plan/fuse.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "estimator/plan/units.h"
 
@@ -50,13 +51,17 @@ std::pair<bool, std::size_t> Rank(const Growing& growing) {
 
 class Fuser {
  public:
-  Fuser(const ValueGraph& values, AttentionForm attention)
-      : values_(values), attention_(attention), group_of_(values.model().nodes.size(), kNone) {}
+  Fuser(const ValueGraph& values, AttentionForm attention, FusionSet fuses)
+      : values_(values),
+        attention_(attention),
+        fuses_(fuses),
+        group_of_(values.model().nodes.size(), kNone) {}
 
   Grouping Run() {
     ForEachUnit(values_, attention_, [this](const FusedUnit& unit) { Place(unit); });
     PlaceDequantizations();
     PlaceOthers();
+    if (fuses_.Has(FusionStep::kParallel)) StackProducts();
     return Finish();
   }
 
@@ -142,6 +147,47 @@ class Fuser {
     return false;
   }
 
+  bool IsConvolution(const Growing& growing) const {
+    return std::holds_alternative<ConvNest>(values_.node(growing.group.main).cost.nest);
+  }
+
+  // Adds a stored vector as long as the product's rows to what nothing has joined yet.
+  bool IsBias(const Growing& growing, const FusedUnit& unit) const {
+    const std::size_t n = unit.last();
+    if (growing.group.nodes.size() != 1 || values_.node(n).node->op != "Add") return false;
+    for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
+      const ValueId value = values_.Input(n, i);
+      if (value == ValueGraph::kNoValue || !values_.IsConstant(value)) continue;
+      const auto& shape = values_.tensor(value).type.shape;
+      if (shape && shape->rank() > 0 && shape->Elements() == Count(shape->dims().back()))
+        return true;
+    }
+    return false;
+  }
+
+  bool Fuses(const Growing& growing, const FusionRule& rule, const FusedUnit& unit) const {
+    if (rule.kernel != KernelKind::kProduct) return fuses_.Has(rule.step);
+    if (IsConvolution(growing)) return fuses_.Has(FusionStep::kConvolution);
+    return fuses_.Has(rule.step) || (fuses_.Has(FusionStep::kBias) && IsBias(growing, unit));
+  }
+
+  // Whether a kernel may compute a chain beside the main one on the way.
+  bool TakesChains(const Growing& growing) const {
+    switch (growing.group.kind) {
+      case KernelKind::kPointwise:
+        return fuses_.Has(FusionStep::kPointwise);
+      case KernelKind::kRows:
+        return fuses_.Has(FusionStep::kRows);
+      case KernelKind::kProduct:
+        return fuses_.Has(IsConvolution(growing) ? FusionStep::kConvolution : FusionStep::kProduct);
+      case KernelKind::kMovement:
+      case KernelKind::kAttention:
+      case KernelKind::kOpaque:
+        break;
+    }
+    return false;
+  }
+
   void Place(const FusedUnit& unit) {
     const std::vector<std::size_t> makers = Makers(unit);
     std::size_t best = kNone;
@@ -151,6 +197,7 @@ class Fuser {
       if (!growing.open || !SamePlace(growing.group.main, unit.main)) continue;
       const FusionRule* candidate = FindRule(growing.group.kind, unit.role);
       if (candidate == nullptr || !Fits(growing, *candidate, unit)) continue;
+      if (!Fuses(growing, *candidate, unit)) continue;
       // A product's epilogue before anything else, then the group that ends last. Any open group
       // will do: nothing outside depends on it.
       if (best != kNone && Rank(growing_[best]) > Rank(growing)) continue;
@@ -192,10 +239,7 @@ class Fuser {
     Growing& target = growing_[into];
     const bool pointwise =
         source.group.kind == KernelKind::kPointwise || source.group.kind == KernelKind::kMovement;
-    const bool takes = target.group.kind == KernelKind::kPointwise ||
-                       target.group.kind == KernelKind::kProduct ||
-                       target.group.kind == KernelKind::kRows;
-    if (!source.open || !pointwise || !takes || source.elements != target.elements ||
+    if (!source.open || !pointwise || !TakesChains(target) || source.elements != target.elements ||
         !SamePlace(source.group.main, target.group.main) ||
         source.group.nodes.size() > target.group.nodes.size() + kMostMerged) {
       return false;
@@ -263,6 +307,73 @@ class Fuser {
     }
   }
 
+  // The operand that a matrix product shares with others: all that the group reads but what it
+  // makes and what is stored. kNoValue where it reads more, or has no stored factor.
+  ValueId OnlyOperand(const Group& group) const {
+    const auto* nest = std::get_if<GemmNest>(&values_.node(group.main).cost.nest);
+    if (group.kind != KernelKind::kProduct || nest == nullptr) return ValueGraph::kNoValue;
+    if (values_.NumInputs(group.main) < 2) return ValueGraph::kNoValue;
+    const ValueId weight = values_.Input(group.main, 1);
+    if (weight == ValueGraph::kNoValue || !values_.IsConstant(weight)) return ValueGraph::kNoValue;
+    const ValueId operand = values_.Input(group.main, 0);
+    for (const std::size_t n : group.nodes) {
+      for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
+        const ValueId value = values_.Input(n, i);
+        if (value == ValueGraph::kNoValue || value == operand || values_.IsConstant(value))
+          continue;
+        const auto maker = values_.Producer(value);
+        if (maker == ValueGraph::kNoNode ||
+            group_of_[static_cast<std::size_t>(maker)] != group_of_[group.main]) {
+          return ValueGraph::kNoValue;
+        }
+      }
+    }
+    return operand == ValueGraph::kNoValue || values_.IsConstant(operand) ? ValueGraph::kNoValue
+                                                                          : operand;
+  }
+
+  bool Stacks(std::size_t a, std::size_t b) const {
+    const auto& first = std::get<GemmNest>(values_.node(a).cost.nest);
+    const auto& second = std::get<GemmNest>(values_.node(b).cost.nest);
+    return SamePlace(a, b) && values_.node(a).node->op == values_.node(b).node->op &&
+           first.batch == second.batch && first.m == second.m && first.k == second.k;
+  }
+
+  // Products that read one operand and stored weights of their own run as one, where the first of
+  // them ran: none of them waits for another.
+  void StackProducts() {
+    std::unordered_map<ValueId, std::vector<std::size_t>> by_operand;
+    for (std::size_t g = 0; g < growing_.size(); ++g) {
+      if (growing_[g].moved) continue;
+      const ValueId operand = OnlyOperand(growing_[g].group);
+      if (operand != ValueGraph::kNoValue) by_operand[operand].push_back(g);
+    }
+    for (const auto& [operand, groups] : by_operand) {
+      Group& first = growing_[groups.front()].group;
+      for (std::size_t i = 1; i < groups.size(); ++i) {
+        Growing& other = growing_[groups[i]];
+        if (other.group.stacked.empty() && Stacks(first.main, other.group.main)) {
+          Stack(groups.front(), groups[i]);
+        }
+      }
+    }
+  }
+
+  void Stack(std::size_t into, std::size_t from) {
+    Group& group = growing_[into].group;
+    Growing& other = growing_[from];
+    group.stacked.push_back(other.group.main);
+    for (const std::size_t n : other.group.nodes) group_of_[n] = into;
+    group.nodes.insert(group.nodes.end(), other.group.nodes.begin(), other.group.nodes.end());
+    group.folded.insert(group.folded.end(), other.group.folded.begin(), other.group.folded.end());
+    // "mat_mul x3 + add x3": each part beside its like.
+    for (const std::string_view part : other.group.parts) {
+      const auto like = std::find(group.parts.rbegin(), group.parts.rend(), part);
+      group.parts.insert(like.base(), part);
+    }
+    other.moved = true;
+  }
+
   Grouping Finish() {
     Grouping result;
     // By the last node that runs: views behind a kernel do not move it.
@@ -270,9 +381,9 @@ class Fuser {
     for (std::size_t g = 0; g < growing_.size(); ++g) {
       Group& group = growing_[g].group;
       if (growing_[g].moved || group.nodes.empty()) continue;
-      std::size_t last = 0;
+      std::size_t last = group.stacked.empty() ? 0 : growing_[g].last;
       for (const std::size_t n : group.nodes) {
-        if (values_.Runs(n)) last = std::max(last, n);
+        if (group.stacked.empty() && values_.Runs(n)) last = std::max(last, n);
       }
       std::sort(group.nodes.begin(), group.nodes.end());
       order.emplace_back(last, g);
@@ -290,6 +401,7 @@ class Fuser {
 
   const ValueGraph& values_;
   AttentionForm attention_;
+  FusionSet fuses_;
   std::vector<Growing> growing_;
   std::vector<std::size_t> group_of_;
 };
@@ -308,8 +420,8 @@ Grouping SeparateNodes(const ValueGraph& values) {
   return grouping;
 }
 
-Grouping FuseNodes(const ValueGraph& values, AttentionForm attention) {
-  return Fuser(values, attention).Run();
+Grouping FuseNodes(const ValueGraph& values, AttentionForm attention, FusionSet fuses) {
+  return Fuser(values, attention, fuses).Run();
 }
 
 }  // namespace dlcost

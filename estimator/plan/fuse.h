@@ -18,7 +18,8 @@ struct Group {
   KernelKind kind = KernelKind::kOpaque;
   // For the label, in order, as FusedUnit::name: "Conv", "BatchNormalization", "gelu".
   std::vector<std::string_view> parts;
-  std::vector<std::size_t> folded;  // nodes that vanish into weights or stored types
+  std::vector<std::size_t> stacked;  // further products of main's operand, their weights stacked
+  std::vector<std::size_t> folded;   // nodes that vanish into weights or stored types
   std::shared_ptr<const AttentionMatch> attention;  // null for everything else
 };
 
@@ -30,10 +31,11 @@ struct Grouping {
 // Every node a group of its own.
 Grouping SeparateNodes(const ValueGraph& values);
 
-// Groups that a fusing compiler makes, after FusionRules() and NamedPatterns(). A node joins the
-// group of a value that it reads only while nothing outside that group has read from it, which
-// keeps the groups free of cycles. Views and what is known before the run stay with the group that
-// makes their input, or in one group without launches. Linear in nodes and edges.
-Grouping FuseNodes(const ValueGraph& values, AttentionForm attention);
+// Groups that a fusing compiler makes, after NamedPatterns() and those of FusionRules() that are in
+// `fuses`. A node joins the group of a value that it reads only while nothing outside that group
+// has read from it, which keeps the groups free of cycles. Views and what is known before the run
+// stay with the group that makes their input, or in one group without launches. Linear in nodes and
+// edges.
+Grouping FuseNodes(const ValueGraph& values, AttentionForm attention, FusionSet fuses);
 
 }  // namespace dlcost

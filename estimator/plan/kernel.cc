@@ -44,8 +44,7 @@ class Planner {
       : model_(model),
         options_(options),
         values_(model),
-        grouping_(options.fusion == Fusion::kNone ? SeparateNodes(values_)
-                                                  : FuseNodes(values_, options.Form())),
+        grouping_(GroupingOf(values_, options)),
         traffic_(values_, grouping_) {}
 
   void Run(const std::function<void(Kernel)>& visit) {
@@ -53,6 +52,18 @@ class Planner {
   }
 
  private:
+  static Grouping GroupingOf(const ValueGraph& values, const PlanOptions& options) {
+    switch (options.fusion) {
+      case Fusion::kNone:
+        return SeparateNodes(values);
+      case Fusion::kIdeal:
+        return FuseNodes(values, options.Form(), FusionSet::Compilers());
+      case Fusion::kDefault:
+        break;
+    }
+    return FuseNodes(values, options.Form(), options.fuses);
+  }
+
   Kernel Make(std::size_t g) {
     const Group& group = grouping_.groups[g];
     Kernel kernel;
@@ -81,6 +92,9 @@ class Planner {
     kernel.nest = group.attention ? LoopNest(group.attention->nest) : main.cost.nest;
     if (!group.attention) kernel.parts = main.cost.parts;
     kernel.spelled_attention = group.attention != nullptr;
+    for (const std::size_t n : group.stacked) {
+      std::get<GemmNest>(kernel.nest).n += std::get<GemmNest>(model_.nodes[n].cost.nest).n;
+    }
     kernel.nest_name = std::visit(NameOfNest{}, kernel.nest);
     kernel.math = MathType(group);
     kernel.needed = Needed(group, kernel.math);

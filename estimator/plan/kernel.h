@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,16 +57,57 @@ enum class Fusion { kNone, kDefault, kIdeal };
 std::string_view Name(Fusion fusion);  // "none", "default", "ideal"
 std::optional<Fusion> ParseFusion(std::string_view name);
 
-enum class AttentionForm { kFlash, kMaterialized };
-std::string_view Name(AttentionForm form);  // "flash", "materialized"
+// What level kDefault fuses, one by one: what a runtime has kernels for.
+enum class FusionStep {
+  kBias,         // a vector that is added to a matrix product
+  kProduct,      // whatever follows a matrix product element by element, a bias included
+  kConvolution,  // the same behind a convolution, folded batch normalization included
+  kPointwise,    // elementwise chains, and data that they rearrange on the way
+  kRows,         // reductions and normalizations with what they read and what follows row by row
+  kParallel,     // products of one operand with several weights, stacked into one
+};
+std::string_view Name(FusionStep step);  // "bias", "product", ...
+std::optional<FusionStep> ParseFusionStep(std::string_view name);
+std::span<const FusionStep> FusionSteps();  // all, in the order above
+
+// A set of them.
+class FusionSet {
+ public:
+  // What compilers do today: everything that needs no other weights than the file has.
+  static constexpr FusionSet Compilers() {
+    FusionSet set;
+    for (const FusionStep step : {FusionStep::kBias, FusionStep::kProduct, FusionStep::kConvolution,
+                                  FusionStep::kPointwise, FusionStep::kRows}) {
+      set.Add(step);
+    }
+    return set;
+  }
+  constexpr void Add(FusionStep step) { bits_ |= 1U << static_cast<unsigned>(step); }
+  constexpr bool Has(FusionStep step) const {
+    return (bits_ >> static_cast<unsigned>(step) & 1U) != 0;
+  }
+  friend bool operator==(const FusionSet&, const FusionSet&) = default;
+
+ private:
+  unsigned bits_ = 0;
+};
+
+// Scores stay on the chip (flash and other fused multi-head kernels), for every type or for types
+// of 16 bits and narrower alone; or two products with a softmax between them.
+enum class AttentionForm { kFlash, kFlash16, kMaterialized };
+std::string_view Name(AttentionForm form);  // "flash", "flash-16bit", "materialized"
 std::optional<AttentionForm> ParseAttentionForm(std::string_view name);
+// Whether scores of this type go through memory.
+bool Materializes(AttentionForm form, DType type);
 
 struct PlanOptions {
   Fusion fusion = Fusion::kNone;
-  // Empty: flash, wherever there is attention.
+  FusionSet fuses = FusionSet::Compilers();  // of level kDefault
+  // What the user asks for, and an error where there is no attention; empty: as the runtime does.
   std::optional<AttentionForm> attention;
+  AttentionForm attention_by_default = AttentionForm::kFlash;
 
-  AttentionForm Form() const { return attention.value_or(AttentionForm::kFlash); }
+  AttentionForm Form() const { return attention.value_or(attention_by_default); }
 };
 
 // Every node belongs to exactly one kernel, and the algorithmic work of the kernels adds up to that

@@ -1,6 +1,26 @@
+#include <array>
+
 #include "estimator/plan/kernel.h"
 
 namespace dlcost {
+namespace {
+
+constexpr std::array kFusions = {Fusion::kNone, Fusion::kDefault, Fusion::kIdeal};
+constexpr std::array kForms = {AttentionForm::kFlash, AttentionForm::kFlash16,
+                               AttentionForm::kMaterialized};
+constexpr std::array kSteps = {FusionStep::kBias,        FusionStep::kProduct,
+                               FusionStep::kConvolution, FusionStep::kPointwise,
+                               FusionStep::kRows,        FusionStep::kParallel};
+
+template <typename Value, std::size_t kSize>
+std::optional<Value> Named(const std::array<Value, kSize>& values, std::string_view name) {
+  for (const Value value : values) {
+    if (Name(value) == name) return value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::string_view Name(Fusion fusion) {
   switch (fusion) {
@@ -14,22 +34,50 @@ std::string_view Name(Fusion fusion) {
   return "";
 }
 
-std::optional<Fusion> ParseFusion(std::string_view name) {
-  for (const Fusion fusion : {Fusion::kNone, Fusion::kDefault, Fusion::kIdeal}) {
-    if (Name(fusion) == name) return fusion;
+std::optional<Fusion> ParseFusion(std::string_view name) { return Named(kFusions, name); }
+
+std::string_view Name(FusionStep step) {
+  switch (step) {
+    case FusionStep::kBias:
+      return "bias";
+    case FusionStep::kProduct:
+      return "product";
+    case FusionStep::kConvolution:
+      return "convolution";
+    case FusionStep::kPointwise:
+      return "pointwise";
+    case FusionStep::kRows:
+      return "rows";
+    case FusionStep::kParallel:
+      return "parallel";
   }
-  return std::nullopt;
+  return "";
 }
 
+std::optional<FusionStep> ParseFusionStep(std::string_view name) { return Named(kSteps, name); }
+
+std::span<const FusionStep> FusionSteps() { return kSteps; }
+
 std::string_view Name(AttentionForm form) {
-  return form == AttentionForm::kFlash ? "flash" : "materialized";
+  switch (form) {
+    case AttentionForm::kFlash:
+      return "flash";
+    case AttentionForm::kFlash16:
+      return "flash-16bit";
+    case AttentionForm::kMaterialized:
+      return "materialized";
+  }
+  return "";
 }
 
 std::optional<AttentionForm> ParseAttentionForm(std::string_view name) {
-  for (const AttentionForm form : {AttentionForm::kFlash, AttentionForm::kMaterialized}) {
-    if (Name(form) == name) return form;
-  }
-  return std::nullopt;
+  return Named(kForms, name);
+}
+
+bool Materializes(AttentionForm form, DType type) {
+  constexpr int kHalf = 16;  // bits
+  return form == AttentionForm::kMaterialized ||
+         (form == AttentionForm::kFlash16 && Bits(type) > kHalf);
 }
 
 }  // namespace dlcost

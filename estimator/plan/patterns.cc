@@ -48,25 +48,27 @@ constexpr NamedPattern kPatterns[] = {
 };
 
 using E = FusionRule::Extents;
+using S = FusionStep;
 
 // What cuDNN, cuBLASLt, TensorRT and torch.compile-class compilers fuse.
 constexpr FusionRule kRules[] = {
-    {KernelKind::kProduct, kPoint, E::kOutput, KernelKind::kProduct,
+    {KernelKind::kProduct, kPoint, E::kOutput, KernelKind::kProduct, S::kProduct,
      "epilogue: bias, activation, residual, folded batch normalization, requantization"},
-    {KernelKind::kPointwise, kPoint, E::kOutput, KernelKind::kPointwise, "elementwise chain"},
-    {KernelKind::kPointwise, kNorm, E::kInput, KernelKind::kRows,
+    {KernelKind::kPointwise, kPoint, E::kOutput, KernelKind::kPointwise, S::kPointwise,
+     "elementwise chain"},
+    {KernelKind::kPointwise, kNorm, E::kInput, KernelKind::kRows, S::kRows,
      "elementwise chain read by a normalization"},
-    {KernelKind::kPointwise, FusionRole::kReduction, E::kInput, KernelKind::kRows,
+    {KernelKind::kPointwise, FusionRole::kReduction, E::kInput, KernelKind::kRows, S::kRows,
      "elementwise chain read by a reduction"},
     {KernelKind::kPointwise, FusionRole::kMovement, E::kOutput, KernelKind::kPointwise,
-     "elementwise chain written elsewhere"},
-    {KernelKind::kRows, kPoint, E::kRows, KernelKind::kRows,
+     S::kPointwise, "elementwise chain written elsewhere"},
+    {KernelKind::kRows, kPoint, E::kRows, KernelKind::kRows, S::kRows,
      "what follows a reduction or normalization, row by row"},
-    {KernelKind::kRows, FusionRole::kReduction, E::kRows, KernelKind::kRows,
+    {KernelKind::kRows, FusionRole::kReduction, E::kRows, KernelKind::kRows, S::kRows,
      "several reductions of the same rows"},
-    {KernelKind::kMovement, kPoint, E::kOutput, KernelKind::kPointwise,
+    {KernelKind::kMovement, kPoint, E::kOutput, KernelKind::kPointwise, S::kPointwise,
      "elementwise chain that reads rearranged data"},
-    {KernelKind::kMovement, kNorm, E::kInput, KernelKind::kRows,
+    {KernelKind::kMovement, kNorm, E::kInput, KernelKind::kRows, S::kRows,
      "normalization that reads rearranged data"},
 };
 

@@ -3,6 +3,7 @@
 #include <span>
 #include <string_view>
 
+#include "estimator/plan/kernel.h"
 #include "models/operators/op_def.h"
 
 namespace dlcost {
@@ -36,6 +37,8 @@ struct FusionRule {
     kRows,    // as many elements as there are rows, or as rows have elements in all
   } extents;
   KernelKind result;
+  // Which set it belongs to; behind a product, kBias or kConvolution where it is that (fuse.cc).
+  FusionStep step;
   std::string_view what;
 };
 std::span<const FusionRule> FusionRules();

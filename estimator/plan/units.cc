@@ -34,7 +34,7 @@ class UnitFinder {
 
   void Run(const std::function<void(FusedUnit)>& visit) {
     FindPatterns();
-    if (attention_ == AttentionForm::kFlash) FindAttention();
+    FindAttention();
     for (std::size_t n = 0; n < size(); ++n) {
       const auto recognized = by_last_.find(n);
       if (recognized != by_last_.end()) {
@@ -98,6 +98,7 @@ class UnitFinder {
       } else {
         continue;
       }
+      if (Materializes(attention_, TypeOf(softmax.back()))) continue;
       std::optional<AttentionMatch> match = finder.Find(softmax);
       if (!match) continue;
       std::vector<std::size_t> others;
@@ -121,6 +122,11 @@ class UnitFinder {
       return values_.node(n).cost.work.macs() > Macs(0);
     });
     return product == nodes.rend() ? nodes.back() : *product;
+  }
+
+  DType TypeOf(std::size_t n) const {
+    const ValueId value = values_.Output(n, 0);
+    return value == ValueGraph::kNoValue ? DType::kUndefined : values_.tensor(value).type.dtype;
   }
 
   FusedUnit Single(std::size_t n) const {

@@ -9,6 +9,7 @@
 #include "estimator/core/integer.h"
 #include "estimator/regress/wording.h"
 #include "estimator/report/certainty_text.h"
+#include "estimator/report/runtime_text.h"
 #include "estimator/report/table.h"
 
 namespace dlcost {
@@ -155,8 +156,10 @@ std::string FileTitle(const Report& report) {
 }
 
 std::string Title(const Report& report) {
-  const std::string name = FileTitle(report);
-  return report.device ? name + " on " + report.device->id : name;
+  std::string title = FileTitle(report);
+  if (report.device) title += " on " + report.device->id;
+  if (!report.options.runtime.empty()) title += ", runtime " + RuntimeName(report.options);
+  return title;
 }
 
 std::string Headline(const ReportDiff& diff) {
@@ -276,6 +279,7 @@ std::string RenderDiffJson(const ReportDiff& diff) {
   const auto side = [](const Report& report) {
     return Json{{"path", report.model.path},
                 {"device", report.device ? Json(report.device->id) : Json()},
+                {"runtime", report.options.runtime},
                 {"dims", report.model.dims}};
   };
   Json json = {{"schema", "dlcost.diff/1"},

@@ -212,12 +212,21 @@ ReportOptions OptionsOf(const Json& json) {
   options.run.math = ParseMathMode(json.value("math", "default")).value_or(MathMode::kDefault);
   options.run.cache = ParseCacheState(json.value("cache", "cold")).value_or(CacheState::kCold);
   options.plan.fusion = ParseFusion(json.value("fusion", "none")).value_or(Fusion::kNone);
-  // Flash is what a report has that was asked for nothing.
-  if (json.value("attention", "flash") != Name(AttentionForm::kFlash)) {
-    options.plan.attention = ParseAttentionForm(json.value("attention", ""));
+  if (json.contains("fuses")) {
+    options.plan.fuses = FusionSet();
+    for (const Json& one : json["fuses"]) {
+      const auto step = ParseFusionStep(one.get<std::string>());
+      if (!step) throw Error("no fusion '{}'", Printable(one.get<std::string>()));
+      options.plan.fuses.Add(*step);
+    }
   }
+  options.plan.attention_by_default =
+      ParseAttentionForm(json.value("attention", "flash")).value_or(AttentionForm::kFlash);
   options.run.conv = ParseAlgorithm(json.value("conv", "auto"));  // none for auto
   options.run.eager = json.value("launch", "graph") == "eager";
+  options.run.selects = json.value("selection", "call") == "call";
+  options.runtime = json.value("runtime", "");  // older reports name none
+  options.runtime_given = json.value("runtime_given", false);
   return options;
 }
 

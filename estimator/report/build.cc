@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <unordered_map>
 
 #include "estimator/plan/attention_share.h"
@@ -189,6 +190,9 @@ class Builder {
       run.expected->time = calls_.Add(*run.expected, kernel.repeat.AsDouble(), bound.time.value());
     }
     forced_.Add(kernel, run);
+    if (kernel.repeat > Count(0) && kernel.work.macs() > Macs(0)) {
+      modes_.insert(ModeOf(options_.run.math, std::holds_alternative<ConvNest>(kernel.nest)));
+    }
     // Products that no rate is public for: what is left is no total.
     partial_ |= !run.expected && runner_.timing() != nullptr && kernel.repeat > Count(0) &&
                 !kernel.unknown && kernel.work.macs() > Macs(0);
@@ -301,8 +305,8 @@ class Builder {
     if (report_.totals.expected && facts.basis != TimingBasis::kMeasured) {
       AddNote(NoteOf(facts.basis, *device_));
     }
-    const auto add = [&](WorkKind kind, DType type) {
-      const Roof roof = FindRoof(*device_, kind, type, options_.run.math);
+    const auto add = [&](WorkKind kind, DType type, MathMode mode) {
+      const Roof roof = FindRoof(*device_, kind, type, mode);
       if (!roof.known) return;
       const std::string name = std::string(Name(roof.unit)) + " " + std::string(Name(roof.input));
       for (const auto& known : facts.roofs) {
@@ -312,10 +316,11 @@ class Builder {
       NoteClock(roof, type, name);
     };
     for (const Work::Entry& entry : report_.totals.work.entries()) {
-      if (entry.counts[0] > Count(0)) add(WorkKind::kMatrix, entry.dtype);
+      if (entry.counts[0] == Count(0)) continue;
+      for (const MathMode mode : modes_) add(WorkKind::kMatrix, entry.dtype, mode);
     }
     for (const Work::Entry& entry : report_.totals.work.entries()) {
-      if (IsFloat(entry.dtype)) add(WorkKind::kVector, entry.dtype);
+      if (IsFloat(entry.dtype)) add(WorkKind::kVector, entry.dtype, MathMode::kDefault);
     }
     report_.device = std::move(facts);
   }
@@ -346,7 +351,8 @@ class Builder {
   Groups by_op_, by_scope_;
   std::vector<bool> in_attention_;  // nodes of attention that is spelled out
   std::array<GroupRow, kPhaseCount> by_phase_;
-  bool partial_ = false;  // a kernel that multiplies has no expected time
+  bool partial_ = false;      // a kernel that multiplies has no expected time
+  std::set<MathMode> modes_;  // of the products that run
   Report report_;
 };
 

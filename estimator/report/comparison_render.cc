@@ -10,6 +10,7 @@
 #include "estimator/report/comparison.h"
 #include "estimator/report/csv_field.h"
 #include "estimator/report/format.h"
+#include "estimator/report/runtime_text.h"
 #include "estimator/report/table.h"
 
 namespace dlcost {
@@ -134,6 +135,7 @@ std::string ComparisonText(const DeviceComparison& comparison, std::size_t max_w
                       ReadableBytes(comparison.needed()), ReadableBytes(model.weight_bytes),
                       Marked(PeakStanding(comparison.certainty.doubt),
                              ReadableBytes(comparison.peak_activation_bytes)));
+  text += fmt::format("runtime   {}\n", RuntimeText(comparison.options));
   constexpr std::size_t kMost = 5;
   for (const CertaintyLine& line : CertaintyLines(comparison.certainty, comparison.totals, kMost)) {
     text += fmt::format("{:<10}{}\n", line.label, line.text);
@@ -170,6 +172,8 @@ std::string ComparisonJson(const DeviceComparison& comparison) {
                    {"peak_activation_bytes", comparison.peak_activation_bytes.value()},
                    {"needed_bytes", comparison.needed().value()},
                    {"unknown", comparison.unknown.size()}};
+  json["runtime"] = comparison.options.runtime;
+  json["runtime_given"] = comparison.options.runtime_given;
   std::string certainty;
   JsonWriter writer([&](std::string_view piece) { certainty += piece; });
   WriteCertainty(writer, comparison.certainty, comparison.totals, /*timed=*/false);
@@ -203,19 +207,19 @@ std::string ComparisonJson(const DeviceComparison& comparison) {
 std::string ComparisonCsv(const DeviceComparison& comparison) {
   std::string text =
       "device,bound_s,expected_s,compute_s,memory_s,memory_bytes,needed_bytes,certainty,"
-      "expected_low_s,expected_high_s,timing_basis\n";
+      "expected_low_s,expected_high_s,timing_basis,runtime\n";
   for (const DeviceRow& row : comparison.devices) {
     const auto number = [&](Seconds time) {
       return row.comparable ? fmt::format("{:.9g}", time.value()) : std::string();
     };
     const bool timed = row.comparable && row.totals.expected;
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", row.id, number(row.totals.bound),
-                        row.totals.expected ? number(*row.totals.expected) : "",
-                        number(row.totals.compute), number(row.totals.memory),
-                        row.memory ? std::to_string(row.memory->value()) : "",
-                        comparison.needed().value(), CsvField(Word(row.doubt)),
-                        timed ? number(row.expected_low) : "",
-                        timed ? number(row.expected_high) : "", timed ? Name(row.basis) : "");
+    text += fmt::format(
+        "{},{},{},{},{},{},{},{},{},{},{},{}\n", row.id, number(row.totals.bound),
+        row.totals.expected ? number(*row.totals.expected) : "", number(row.totals.compute),
+        number(row.totals.memory), row.memory ? std::to_string(row.memory->value()) : "",
+        comparison.needed().value(), CsvField(Word(row.doubt)),
+        timed ? number(row.expected_low) : "", timed ? number(row.expected_high) : "",
+        timed ? Name(row.basis) : "", CsvField(comparison.options.runtime));
   }
   return text;
 }

@@ -31,10 +31,13 @@ std::string SumColumns(const Sums& sums, std::optional<Intensity> intensity, con
   return text + "," + CsvField(Word(doubt));
 }
 
+// Of every row: the table has no other place for it.
+std::string RuntimeField(const Report& report) { return CsvField(report.options.runtime); }
+
 std::string SumHead(bool timed) {
   std::string head = "macs,flops,bytes_read,bytes_written,intensity";
   if (timed) head += ",compute_s,memory_s,bound_s,expected_s";
-  return head + ",certainty";
+  return head + ",certainty,runtime";
 }
 
 std::string HeadOf(GroupBy by) {
@@ -54,8 +57,9 @@ std::string RenderCsv(const Report& report, GroupBy by, std::size_t top) {
       out = HeadOf(by) + ",nodes," + SumHead(timed) + "\n";
       for (const ReportRow& row : rows) {
         const GroupRow& group = GroupsBy(report, by)[row.index];
-        out += fmt::format("{},{},{}\n", CsvField(group.name), group.sums.nodes,
-                           SumColumns(group.sums, group.intensity(), group.doubt, timed));
+        out += fmt::format("{},{},{},{}\n", CsvField(group.name), group.sums.nodes,
+                           SumColumns(group.sums, group.intensity(), group.doubt, timed),
+                           RuntimeField(report));
       }
       break;
     case GroupBy::kNode:
@@ -63,20 +67,22 @@ std::string RenderCsv(const Report& report, GroupBy by, std::size_t top) {
       for (const ReportRow& row : rows) {
         const NodeRow& node = report.nodes[row.index];
         out +=
-            fmt::format("{},{},{},{},{},{},{}\n", CsvField(node.name), CsvField(node.op),
+            fmt::format("{},{},{},{},{},{},{},{}\n", CsvField(node.name), CsvField(node.op),
                         CsvField(node.domain), CsvField(node.scope), Name(node.status), node.kernel,
-                        SumColumns(node.sums, node.sums.intensity(), node.doubt(), timed));
+                        SumColumns(node.sums, node.sums.intensity(), node.doubt(), timed),
+                        RuntimeField(report));
       }
       break;
     case GroupBy::kKernel:
       out = "kernel,op,algorithm,limiter,launches,nodes,executed_flops," + SumHead(timed) + "\n";
       for (const ReportRow& row : rows) {
         const KernelRow& kernel = report.kernels[row.index];
-        out += fmt::format("{},{},{},{},{},{},{},{}\n", kernel.id, CsvField(kernel.op),
+        out += fmt::format("{},{},{},{},{},{},{},{},{}\n", kernel.id, CsvField(kernel.op),
                            kernel.algorithm, kernel.limiter, kernel.launches,
                            CsvField(fmt::format("{}", fmt::join(kernel.nodes, " "))),
                            kernel.executed.value(),
-                           SumColumns(kernel.sums, kernel.sums.intensity(), kernel.doubt, timed));
+                           SumColumns(kernel.sums, kernel.sums.intensity(), kernel.doubt, timed),
+                           RuntimeField(report));
       }
       break;
   }

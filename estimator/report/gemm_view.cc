@@ -2,6 +2,7 @@
 
 #include "estimator/report/format.h"
 #include "estimator/report/kernel_views.h"
+#include "estimator/report/runtime_text.h"
 #include "estimator/report/table.h"
 #include "models/algorithms/convolution.h"
 
@@ -67,7 +68,8 @@ std::string RenderGemmView(const Report& report, std::size_t max_width) {
     if (report.device) AddTiles(cells, kernel, report.device->units);
     table.Add(std::move(cells));
   }
-  return any ? table.Render(max_width) : "no kernel is a matrix product\n";
+  if (!any) return "no kernel is a matrix product\n";
+  return fmt::format("runtime {}\n\n", RuntimeText(report.options)) + table.Render(max_width);
 }
 
 }  // namespace dlcost

@@ -9,6 +9,7 @@
 #include "estimator/report/certainty_text.h"
 #include "estimator/report/kernel_views.h"
 #include "estimator/report/page_json.h"
+#include "estimator/report/runtime_text.h"
 #include "estimator/report/text_table.h"
 #include "estimator/report/timeline.h"
 
@@ -43,8 +44,8 @@ class PageReport {
   std::string Subtitle() const {
     std::string text;
     for (const auto& [name, size] : report_.model.dims) text += fmt::format("{}={}, ", name, size);
-    text += fmt::format("math {}, fusion {}, cache {}", Name(report_.options.run.math),
-                        Name(report_.options.plan.fusion), Name(report_.options.run.cache));
+    text += fmt::format("runtime {}, cache {}", RuntimeText(report_.options),
+                        Name(report_.options.run.cache));
     text += fmt::format("; {} nodes:", report_.model.nodes);
     for (const auto& [status, nodes] : report_.coverage) {
       text += fmt::format(" {} {}{}", nodes, Name(status),

@@ -104,11 +104,19 @@ void WriteOptions(JsonWriter& json, const ReportOptions& options) {
   json.Member("math", Name(options.run.math));
   json.Key("dtype");
   options.dtype.empty() ? json.Null() : json.Value(options.dtype);
+  json.Member("runtime", options.runtime);
+  json.Member("runtime_given", options.runtime_given);
   json.Member("fusion", Name(options.plan.fusion));
+  json.Key("fuses").BeginArray();
+  for (const FusionStep step : FusionSteps()) {
+    if (options.plan.fuses.Has(step)) json.Value(Name(step));
+  }
+  json.EndArray();
   json.Member("attention", Name(options.plan.Form()));
   json.Member("conv", options.run.conv ? Name(*options.run.conv) : "auto");
   json.Member("cache", Name(options.run.cache));
   json.Member("launch", options.run.eager ? "eager" : "graph");
+  json.Member("selection", options.run.selects ? "call" : "build");
   json.Member("clock", options.run.rested ? "rested" : "sustained");
   json.EndObject();
 }

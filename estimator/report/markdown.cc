@@ -4,6 +4,7 @@
 #include "estimator/report/format.h"
 #include "estimator/report/render.h"
 #include "estimator/report/rows.h"
+#include "estimator/report/runtime_text.h"
 
 namespace dlcost {
 namespace {
@@ -54,15 +55,14 @@ std::string RenderMarkdown(const Report& report, GroupBy by, std::size_t top) {
                         *report.fits() ? "fits" : "**does not fit**",
                         report.device->memory->AsDouble() / (1 << 30));
   }
+  text += fmt::format("\n- runtime {}", Escaped(RuntimeText(report.options)));
   constexpr std::size_t kMost = 5;
-  text += "\n";
   for (const CertaintyLine& line : CertaintyLines(report.certainty, totals, kMost)) {
     text += line.label.empty() ? "\n  - " : fmt::format("\n- **{}**: ", line.label);
     text += Escaped(line.text);
   }
-  if (!report.certainty.Silent()) text += "\n";
   const std::string what = HeadOfNames(by);
-  text += fmt::format("\n<details><summary>By {}</summary>\n\n",
+  text += fmt::format("\n\n<details><summary>By {}</summary>\n\n",
                       by == GroupBy::kKernel ? "kernel" : what);
   text += fmt::format("| {} | {} | MACs | FLOPs | bytes |", what,
                       !IsDetail(by)            ? "nodes"

@@ -33,7 +33,11 @@ enum class ReportDetail {
 
 struct ReportOptions {
   std::string convention = "dlcost";
-  std::string dtype;  // --dtype; "" as the file says
+  // The framework or library that is assumed to run the model (estimator/runtime): `plan` and `run`
+  // hold its parts, as far as no option says otherwise. "": none was told.
+  std::string runtime;
+  bool runtime_given = false;  // else it is the default
+  std::string dtype;           // --dtype; "" as the file says
   PlanOptions plan;
   RunOptions run;
   std::size_t scope_depth = 2;  // components of module paths that by_scope keeps; 0: all

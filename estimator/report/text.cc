@@ -6,6 +6,7 @@
 #include "estimator/report/format.h"
 #include "estimator/report/render.h"
 #include "estimator/report/rows.h"
+#include "estimator/report/runtime_text.h"
 #include "estimator/report/table.h"
 
 namespace dlcost {
@@ -75,6 +76,7 @@ class TextRenderer {
     Line("weights", "{} parameters, {}", Readable(model.parameters.AsDouble()),
          ReadableBytes(model.weight_bytes));
     if (timed_) Device(*report_.device);
+    Line("runtime", "{}", RuntimeText(report_.options));
   }
 
   void ShowCertainty() {

@@ -6,6 +6,7 @@
 #include "estimator/core/spelling.h"
 #include "estimator/report/format.h"
 #include "estimator/report/kernel_views.h"
+#include "estimator/report/runtime_text.h"
 #include "estimator/report/table.h"
 #include "models/algorithms/counters.h"
 
@@ -96,7 +97,8 @@ std::string RenderWorkView(const Report& report, const std::string& node) {
     for (const NodeRow& row : report.nodes) names.push_back(row.name);
     throw Error("no node '{}'{}", Printable(node), DidYouMean(node, names));
   }
-  return out.empty() ? "no kernel is a product, convolution, attention or recurrent layer\n" : out;
+  if (out.empty()) return "no kernel is a product, convolution, attention or recurrent layer\n";
+  return fmt::format("runtime {}\n\n", RuntimeText(report.options)) + out;
 }
 
 }  // namespace dlcost

@@ -150,7 +150,7 @@ PartRun RunAttention(const Target& target, const Part& part, const AttentionNest
   const std::optional<ComputeUnit> unit = FindUnit(target, part.type);
   const bool timed = unit && target.timing != nullptr;
   const Conditions conditions = ConditionsOf(target, part);
-  const bool fused = target.options.attention == AttentionForm::kFlash;
+  const bool fused = !Materializes(target.options.attention, part.type);
   run.runner_up = fused ? "materialized" : "flash";
   std::optional<AttentionProblem> p;
   if (timed) p = ProblemOf(part, nest, *unit);

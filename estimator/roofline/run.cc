@@ -226,7 +226,7 @@ class KernelRunner {
   // What an algorithm that the user forces moves beside the operands: no other may avoid it.
   Bytes ForcedTraffic() const {
     const bool forced =
-        target_.options.conv || target_.options.attention == AttentionForm::kMaterialized;
+        target_.options.conv || Materializes(target_.options.attention, kernel_.math);
     if (!forced || run_.execution == nullptr) return Bytes(0);
     return run_.execution->ExtraRead() + run_.execution->ExtraWritten();
   }
@@ -246,7 +246,7 @@ class KernelRunner {
     if (target_.options.eager) {
       const TimingDevice& d = *target_.timing;
       expected.host = d[Constant::kLaunchHost];
-      expected.prepared = sum.call * times;
+      expected.prepared = target_.options.selects ? sum.call * times : 0;
       expected.calls = d[Constant::kLaunchCall] * times;
       sum.launch +=
           (expected.host + expected.prepared + std::max(expected.calls - expected.device, 0.0)) /
@@ -365,7 +365,9 @@ KernelRun Runner::Run(const Kernel& kernel) const {
     run.executed = run.least = kernel.needed;
     return run;
   }
-  const Target target{*device_, timing(), LibraryOf(*device_), options_};
+  RunOptions options = options_;
+  options.math = ModeOf(options.math, std::holds_alternative<ConvNest>(kernel.nest));
+  const Target target{*device_, timing(), LibraryOf(*device_), options};
   return KernelRunner(kernel, target).Run();
 }
 

@@ -18,6 +18,9 @@ struct RunOptions {
   MathMode math = MathMode::kDefault;
   CacheState cache = CacheState::kCold;
   bool eager = false;  // every kernel is a framework call; else they follow each other
+  // A framework call asks its library anew which kernel to run; else that was settled when the
+  // model was built.
+  bool selects = true;
   // A board pauses before each kernel, as where a stopwatch waits for it: it starts at full clock
   // and comes down within burst.time. Else it has been at work for long, at the clock that its
   // power sustains.

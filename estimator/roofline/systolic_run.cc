@@ -27,7 +27,7 @@ struct OnArrays {
   }
   Execution operator()(const AttentionNest& nest) const {
     return SystolicAttention(nest, type, machine(),
-                             target.options.attention == AttentionForm::kMaterialized);
+                             Materializes(target.options.attention, type));
   }
   Execution operator()(const RecurrentNest& nest) const {
     return SystolicRecurrent(nest, type, machine());

@@ -12,6 +12,8 @@ class SweepWriter {
     json_.BeginObject();
     json_.Member("schema", kSweepSchema);
     json_.Member("model", sweep_.model->path);
+    json_.Member("runtime", sweep_.report.runtime);
+    json_.Member("runtime_given", sweep_.report.runtime_given);
     json_.Key("axes");
     json_.BeginArray();
     for (const SweepAxis& axis : sweep_.axes) json_.Value(axis.name);

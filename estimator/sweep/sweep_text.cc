@@ -6,6 +6,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/report/format.h"
+#include "estimator/report/runtime_text.h"
 #include "estimator/report/table.h"
 #include "estimator/sweep/sweep_render.h"
 
@@ -42,8 +43,8 @@ class TextWriter {
 
   std::string Run() {
     const std::vector<SweepCurve> curves = CurvesOf(sweep_, points_);
-    text_ = fmt::format("model     {}\npoints    {}\n\n", Printable(sweep_.model->path),
-                        points_.size());
+    text_ = fmt::format("model     {}\nruntime   {}\npoints    {}\n\n",
+                        Printable(sweep_.model->path), RuntimeText(sweep_.report), points_.size());
     AddPoints(curves);
     if (timed_) {
       AddCurves(curves);

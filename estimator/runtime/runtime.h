@@ -1,0 +1,57 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "estimator/hardware/device.h"
+#include "estimator/hardware/roof.h"
+#include "estimator/plan/kernel.h"
+#include "estimator/report/report.h"
+
+namespace dlcost {
+
+// One choice of a runtime as its file has it: "attention: flash", what that means here, and the
+// document that says so.
+struct RuntimePart {
+  std::string name, value, meaning, source;
+};
+
+// A framework or library that runs models: which operators it runs as one kernel, how its kernels
+// start, what it computes in. Everything that a device's kernels do not decide.
+struct Runtime {
+  std::string id;    // "onnxruntime": the file's name
+  std::string name;  // "ONNX Runtime, CUDA execution provider"
+  std::vector<std::string> aliases;
+  std::vector<std::string> vendors;  // of the devices that it runs on; empty: all
+
+  FusionSet fuses;
+  AttentionForm attention = AttentionForm::kFlash;
+  MathMode math = MathMode::kDefault;
+  bool eager = false;   // RunOptions::eager
+  bool selects = true;  // RunOptions::selects
+
+  std::vector<RuntimePart> parts;  // in the file's order
+  std::string file;
+};
+
+// What a report assumes that is told nothing.
+inline constexpr const char* kDefaultRuntime = "generic";
+
+// Reads one file of hw_specs/runtimes. Throws Error with file:line.
+Runtime ReadRuntime(const std::string& path);
+
+// All runtimes of the databases `directories` (their folders runtimes/), ordered by id; earlier
+// directories win.
+std::vector<Runtime> AllRuntimes(const std::vector<std::string>& directories);
+
+// By id or alias, case ignored, or a path to a YAML file. Throws Error for an unknown name, with
+// the nearest spelling.
+Runtime FindRuntime(const std::string& name, const std::vector<std::string>& directories);
+
+// Throws Error where the runtime has no kernels for the device.
+void RequireRunsOn(const Runtime& runtime, const Device& device);
+
+// Sets the parts of the options that the runtime decides.
+void Assume(const Runtime& runtime, bool given, ReportOptions& options);
+
+}  // namespace dlcost

@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <utility>
+
+#include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
+#include "estimator/hardware/entry.h"
+#include "estimator/runtime/runtime.h"
+
+namespace dlcost {
+namespace {
+
+std::vector<std::string> FusionStepNames() {
+  std::vector<std::string> names;
+  for (const FusionStep step : FusionSteps()) names.emplace_back(Name(step));
+  return names;
+}
+
+template <typename Value>
+Value OneOf(const Entry& entry, const std::vector<std::pair<std::string, Value>>& values) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : values) {
+    if (entry.kind == Entry::Kind::kValue && entry.value == name) return value;
+    names.push_back(name);
+  }
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  throw Error("{}: '{}' is not one of {}{}", entry.Where(), Printable(entry.value), list,
+              DidYouMean(entry.value, names));
+}
+
+class RuntimeReader {
+ public:
+  RuntimeReader(const Entry& root, const std::string& path) : root_(root) {
+    runtime_.id = std::filesystem::path(path).stem().string();
+    runtime_.file = path;
+  }
+
+  Runtime Read() {
+    if (root_.kind != Entry::Kind::kMap) {
+      throw Error("{}: expected a runtime, as 'key: value' lines", root_.Where());
+    }
+    const std::vector<std::pair<std::string, std::function<void(const Entry&)>>> keys = {
+        {"name", [this](const Entry& e) { runtime_.name = Text(e); }},
+        {"aliases", [this](const Entry& e) { runtime_.aliases = List(e); }},
+        {"vendors", [this](const Entry& e) { runtime_.vendors = List(e); }},
+        {"fuses", [this](const Entry& e) { Fuses(e); }},
+        {"attention", [this](const Entry& e) { Attention(e); }},
+        {"math", [this](const Entry& e) { Math(e); }},
+        {"launch", [this](const Entry& e) { Launch(e); }},
+        {"selection", [this](const Entry& e) { Selection(e); }},
+        {"sources", [](const Entry&) {}},
+    };
+    std::vector<std::string> names;
+    for (const auto& [name, read] : keys) names.push_back(name);
+    for (const Entry& entry : root_.children) {
+      const auto key = std::find(names.begin(), names.end(), entry.key);
+      if (key == names.end()) {
+        throw Error("{}: unknown key '{}'{}", entry.Where(), Printable(entry.key),
+                    DidYouMean(entry.key, names));
+      }
+      keys[static_cast<std::size_t>(key - names.begin())].second(entry);
+    }
+    for (const char* needed : {"name", "fuses", "attention", "math", "launch", "selection"}) {
+      if (root_.Find(needed) == nullptr) throw Error("{}: '{}' is missing", root_.Where(), needed);
+    }
+    return std::move(runtime_);
+  }
+
+ private:
+  static std::string Text(const Entry& entry) {
+    if (entry.kind != Entry::Kind::kValue) {
+      throw Error("{}: '{}' must be one line of text", entry.Where(), entry.key);
+    }
+    return entry.value;
+  }
+
+  static std::vector<std::string> List(const Entry& entry) {
+    if (entry.kind != Entry::Kind::kList) {
+      throw Error("{}: '{}' must be a list", entry.Where(), entry.key);
+    }
+    std::vector<std::string> texts;
+    for (const Entry& child : entry.children) texts.push_back(Text(child));
+    return texts;
+  }
+
+  // A choice without a document is none.
+  void AddPart(const std::string& name, const std::string& value, const std::string& meaning,
+               const Entry& entry) {
+    if (entry.source.empty()) {
+      throw Error("{}: '{}' names no source: write [NAME] behind it and NAME under 'sources:'",
+                  entry.Where(), entry.key);
+    }
+    runtime_.parts.push_back({name, value, meaning, entry.source});
+  }
+
+  void Fuses(const Entry& entry) {
+    if (entry.kind == Entry::Kind::kValue && entry.value == "none") {
+      AddPart("fuses", "none", entry.note, entry);
+      return;
+    }
+    if (entry.kind != Entry::Kind::kMap) {
+      throw Error("{}: 'fuses' is none, or what is fused with the kernels that do it",
+                  entry.Where());
+    }
+    for (const Entry& step : entry.children) {
+      const std::optional<FusionStep> known = ParseFusionStep(step.key);
+      if (!known) {
+        throw Error("{}: unknown fusion '{}'{}", step.Where(), Printable(step.key),
+                    DidYouMean(step.key, FusionStepNames()));
+      }
+      runtime_.fuses.Add(*known);
+      AddPart("fuses", step.key, Text(step), step);
+    }
+  }
+
+  void Attention(const Entry& entry) {
+    const std::optional<AttentionForm> form = ParseAttentionForm(Text(entry));
+    if (!form) OneOf<int>(entry, {{"flash", 0}, {"flash-16bit", 0}, {"materialized", 0}});
+    runtime_.attention = *form;
+    AddPart("attention", entry.value, entry.note, entry);
+  }
+
+  void Math(const Entry& entry) {
+    std::vector<std::pair<std::string, MathMode>> modes;
+    for (const MathMode mode : MathModes()) modes.emplace_back(Name(mode), mode);
+    runtime_.math = OneOf(entry, modes);
+    AddPart("math", entry.value, entry.note, entry);
+  }
+
+  void Launch(const Entry& entry) {
+    runtime_.eager = OneOf<bool>(entry, {{"graph", false}, {"eager", true}});
+    AddPart("launch", entry.value, entry.note, entry);
+  }
+
+  void Selection(const Entry& entry) {
+    runtime_.selects = OneOf<bool>(entry, {{"call", true}, {"build", false}});
+    AddPart("selection", entry.value, entry.note, entry);
+  }
+
+  const Entry& root_;
+  Runtime runtime_;
+};
+
+}  // namespace
+
+Runtime ReadRuntime(const std::string& path) {
+  return RuntimeReader(LoadEntries(path), path).Read();
+}
+
+}  // namespace dlcost
