@@ -19,7 +19,8 @@ struct Options {
   DeviceOptions device;
   CountOptions count;
   std::vector<std::string> measured, traces;
-  std::string measured_format, ratio, by, output;
+  std::string measured_format, ratio, title, output;
+  std::vector<std::string> by;
   std::string format = "text";
   std::size_t top = 0;
   std::int64_t runs = 0;  // 0: inferred
@@ -62,16 +63,26 @@ std::vector<Measurement> ReadAll(const std::vector<std::string>& paths, const st
   return measurements;
 }
 
-std::string Render(const Comparison& comparison, const Options& options) {
+std::string Render(const Comparison& comparison, const std::optional<Device>& device,
+                   const Options& options) {
   if (options.format == "json") return RenderCompareJson(comparison);
   if (options.format == "csv") return RenderCompareCsv(comparison);
-  if (options.format == "markdown") return RenderCompareMarkdown(comparison);
-  return RenderCompareText(comparison, options.top, options.by);
+  if (options.format == "html") {
+    const std::string& path = comparison.model;
+    const std::string model = Printable(path.substr(path.rfind('/') + 1), 80);
+    return RenderCompareHtml(
+        comparison, device ? &*device : nullptr,
+        options.title.empty() ? "dlcost: " + model + ", measured" : options.title);
+  }
+  const CompareTextOptions text{.top = options.top, .by = options.by};
+  if (options.format == "markdown") return RenderCompareMarkdown(comparison, text);
+  return RenderCompareText(comparison, text);
 }
 
 int Run(const Options& options) {
-  RequireOneOf("--format", options.format, {"text", "json", "csv", "markdown"});
-  if (!options.by.empty()) RequireOneOf("--by", options.by, {"kernel", "algorithm"});
+  RequireOneOf("--format", options.format, {"text", "json", "csv", "markdown", "html"});
+  for (const std::string& by : options.by)
+    RequireOneOf("--by", by, {"layer", "op", "kernel", "algorithm"});
   if (options.measured.empty() && options.traces.empty()) {
     throw Error("nothing measured to compare with: give --measured FILE or --trace FILE");
   }
@@ -87,7 +98,7 @@ int Run(const Options& options) {
   if (options.runs > 0) compare_options.runs = options.runs;
   const Comparison comparison = Compare(report, measured, traces, device, compare_options);
   if (!options.force) RequireBelief(comparison);
-  WriteOutput(options.output, Render(comparison, options));
+  WriteOutput(options.output, Render(comparison, device, options));
   if (!ratio) return 0;
   const std::vector<std::size_t> outside = RowsOutside(comparison, ratio->first, ratio->second);
   for (const std::size_t r : outside) {
@@ -123,12 +134,14 @@ void AddCompareCommand(Commands& commands) {
   app->add_option("--ratio", options->ratio,
                   "exit with 1 when a row's measured/predicted is outside")
       ->type_name("LOW:HIGH");
-  app->add_option("--by", options->by, "a table by kernel (name) or by algorithm as well")
-      ->type_name("KEY");
+  app->add_option("--by", options->by, "a table by layer, op, kernel (name) or algorithm as well")
+      ->type_name("KEY")
+      ->delimiter(',');
   app->add_option("--top", options->top, "only the first N rows of each table")->type_name("N");
-  app->add_option("--format", options->format, "text, json, csv or markdown")
+  app->add_option("--format", options->format, "text, json, csv, markdown or html")
       ->type_name("FORMAT")
       ->capture_default_str();
+  app->add_option("--title", options->title, "title of the page")->type_name("TEXT");
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
   app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <unordered_map>
+#include <utility>
 
 #include "estimator/compare/as_run.h"
 #include "estimator/compare/compare_totals.h"
@@ -27,24 +29,43 @@ std::optional<double> Ratio(std::optional<double> a, double b) {
   return a && b > 0 ? std::optional(*a / b) : std::nullopt;
 }
 
+// Kernels by name: what a file adds to those of another. Names that only one file has stay as they
+// are: then the other's part of them is not known.
+void MergeParts(std::vector<MeasuredPart>& to, const std::vector<MeasuredPart>& from, bool times) {
+  for (const MeasuredPart& part : from) {
+    const auto known = std::find_if(to.begin(), to.end(),
+                                    [&](const MeasuredPart& p) { return p.name == part.name; });
+    if (known == to.end()) continue;
+    if (times) Prefer(known->time, part.time);
+    Prefer(known->vector_flops, part.vector_flops);
+    Prefer(known->tensor_flops, part.tensor_flops);
+    Prefer(known->tensor_instructions, part.tensor_instructions);
+    Prefer(known->dram_bytes, part.dram_bytes);
+    if (!known->occupancy.Value()) known->occupancy = part.occupancy;
+  }
+}
+
 // What a file adds to a kernel that other files know already.
 void MergeInto(Measured& to, const Measured& from, bool times) {
   if (!from.any()) return;
   if (times) Prefer(to.time, from.time);
+  std::vector<MeasuredPart> others;
   if (!to.any() || from.names.size() > to.names.size()) {
     to.names = from.names;
-    to.parts = from.parts;
+    others = std::exchange(to.parts, from.parts);
     to.main = from.main;
     to.launches = from.launches;
     to.joined_by = from.joined_by;
     to.confidence = from.confidence;
   }
+  MergeParts(to.parts, others.empty() ? from.parts : others, true);
   to.tensor |= from.tensor;
   Prefer(to.vector_flops, from.vector_flops);
   Prefer(to.tensor_flops, from.tensor_flops);
   Prefer(to.tensor_instructions, from.tensor_instructions);
   Prefer(to.dram_bytes, from.dram_bytes);
-  Prefer(to.occupancy, from.occupancy);
+  Prefer(to.allocated, from.allocated);
+  if (!to.occupancy.Value()) to.occupancy = from.occupancy;
 }
 
 class Comparer {
@@ -52,10 +73,14 @@ class Comparer {
   Comparer(const Report& report, const std::optional<Device>& device, const CompareOptions& options)
       : report_(report), device_(device), options_(options) {
     out_.model = report.model.path;
-    if (report.device) out_.device = report.device->name;
     out_.runtime = report.options.runtime;
     out_.runtime_text = RuntimeText(report.options);
+    if (report.device) {
+      out_.device = report.device->name;
+      for (const auto& roof : report.device->roofs) out_.roofs.push_back(roof.name);
+    }
     measured_.resize(report.kernels.size());
+    for (const NodeRow& node : report.nodes) nodes_.emplace(node.name, &node);
   }
 
   Comparison Run(const std::vector<Measurement>& measurements,
@@ -71,8 +96,7 @@ class Comparer {
     AddRows();
     AddUnmatched();
     AddTotals(report_, out_);
-    out_.by_kernel = ByKernel(out_.rows);
-    out_.by_algorithm = ByAlgorithm(out_.rows);
+    out_.analyses = AnalysesOf(out_.rows);
     if (device_) out_.merges = FindMerges(report_, *device_);
     return std::move(out_);
   }
@@ -93,6 +117,18 @@ class Comparer {
     out_.totals.runs = std::max(out_.totals.runs, joined.runs);
   }
 
+  // Of one run of the kernel, where it is in a loop.
+  Bytes MemoryOf(const KernelRow& kernel, const Execution* execution) const {
+    const std::int64_t repeat = std::max<std::int64_t>(1, kernel.repeat.value());
+    Bytes memory(kernel.sums.bytes_written.value() / repeat);
+    for (const std::string& name : kernel.nodes) {
+      const auto node = nodes_.find(name);
+      if (node != nodes_.end()) memory += node->second->weight_bytes;
+    }
+    if (execution) memory += execution->workspace;
+    return memory;
+  }
+
   // The predicted side of a kernel.
   CompareRow Predicted(std::size_t k) const {
     const KernelRow& kernel = report_.kernels[k];
@@ -105,6 +141,7 @@ class Comparer {
     row.algorithmic = AlgorithmicFlops(kernel);
     row.executed = kernel.executed;
     row.launched = kernel.launches > Count(0);
+    row.memory_bytes = MemoryOf(kernel, kernel.execution.get());
     row.predicted_bytes = kernel.sums.bytes();
     if (const auto* reduce = std::get_if<ReduceNest>(&kernel.nest)) {
       row.outputs = (reduce->outer * kernel.repeat).AsDouble();
@@ -126,6 +163,7 @@ class Comparer {
     if (!device_ || !kernel.execution) return;
     row.execution = ExecutionAsRun(kernel, row.measured.main, *device_);
     row.executed = row.execution->flops();
+    row.memory_bytes = MemoryOf(kernel, row.execution.get());
     row.executed_vector = row.execution->On(Pipe::kVector).flops();
     row.stages = StagesOf(*row.execution, row.measured);
   }
@@ -138,6 +176,9 @@ class Comparer {
     } else if (m.tensor_instructions && device_) {
       if (const int per = LibraryOf(*device_).tensor_flops_per_instruction; per > 0) {
         row.measured.tensor_flops = *m.tensor_instructions * per;
+        for (MeasuredPart& part : row.measured.parts) {
+          if (part.tensor_instructions) part.tensor_flops = *part.tensor_instructions * per;
+        }
         row.measured_flops = m.vector_flops.value_or(0) + *row.measured.tensor_flops;
       }
     }
@@ -194,6 +235,7 @@ class Comparer {
       shared[k] = true;
       row.algorithmic += one.algorithmic;
       row.predicted_bytes += one.predicted_bytes;
+      Sum(row.memory_bytes, one.memory_bytes);
       outputs = outputs && one.outputs;
       out += one.outputs.value_or(0);
       // As its kernels' name tells; one name for all, so only where it is one.
@@ -254,6 +296,7 @@ class Comparer {
   const Report& report_;
   const std::optional<Device>& device_;
   const CompareOptions& options_;
+  std::unordered_map<std::string_view, const NodeRow*> nodes_;
   std::vector<Measured> measured_;  // as Report::kernels
   std::vector<Joined> joined_;
   Comparison out_;

@@ -35,6 +35,9 @@ struct CompareRow {
   std::size_t kernels = 1;        // predicted ones that it sums up
   std::optional<double> outputs;  // elements that operators without products make
   std::optional<Bytes> cache;     // of the device: what may stay on the chip between kernels
+  // Weights that no layer before read, what its kernels write, and the algorithm's workspace: what
+  // the layer holds if nothing is reused. Nothing where the prediction stands in other rows.
+  std::optional<Bytes> memory_bytes;
   Bytes predicted_bytes;
   std::optional<Seconds> bound, expected;
   std::optional<Seconds> compute, memory;  // bounds of the units and of the memory, apart
@@ -95,11 +98,12 @@ struct CompareOptions {
 struct Comparison {
   std::string model, device;
   std::string runtime, runtime_text;  // that the prediction assumes, RuntimeText()
+  std::vector<std::string> roofs;     // of the device, that the model touches: "tensor fp16"
   std::vector<std::string> files;     // "nvprof.csv (nvprof)"
   std::vector<CompareRow> rows;       // in execution order; only what was measured
   CompareTotals totals;
   std::vector<OpTotals> by_op;  // largest measured time first
-  std::vector<SliceRow> by_kernel, by_algorithm;
+  Analyses analyses;
   std::vector<Merge> merges;  // products that would run as one
   std::vector<UnmatchedKernel> unmatched_kernels;
   std::vector<UnmatchedNode> unmatched_nodes;
@@ -124,11 +128,17 @@ std::vector<std::size_t> RowsOutside(const Comparison& comparison, double low, d
 // The ratio that RowsOutside judges.
 std::optional<double> JudgedRatio(const CompareRow& row);
 
-// `by`: "", or "kernel" or "algorithm" for a table of these as well.
-std::string RenderCompareText(const Comparison& comparison, std::size_t top,
-                              const std::string& by = "");
+// `by`: views of Analyses to show as tables as well: "layer", "op", "kernel", "algorithm".
+struct CompareTextOptions {
+  std::size_t top = 0;  // rows of each table; 0: all
+  std::vector<std::string> by;
+};
+std::string RenderCompareText(const Comparison& comparison, const CompareTextOptions& options);
+std::string RenderCompareMarkdown(const Comparison& comparison, const CompareTextOptions& options);
+// All views, whatever `by` says.
 std::string RenderCompareJson(const Comparison& comparison);
 std::string RenderCompareCsv(const Comparison& comparison);
-std::string RenderCompareMarkdown(const Comparison& comparison);
+std::string RenderCompareHtml(const Comparison& comparison, const Device* device,
+                              const std::string& title);
 
 }  // namespace dlcost

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "estimator/compare/compare.h"
+#include "estimator/compare/slice_table.h"
 #include "estimator/core/integer.h"
 
 namespace dlcost {
@@ -42,6 +43,7 @@ Json PartsJson(const Measured& measured) {
                      {"measured_flops", Number(part.vector_flops)},
                      {"measured_bytes", Number(part.dram_bytes)},
                      {"measured_s", Time(part.time)},
+                     {"occupancy", Real(part.occupancy.Value())},
                      {"lines", part.lines}});
   }
   return parts;
@@ -68,7 +70,7 @@ Json RowJson(const CompareRow& row) {
           {"compute_fraction", Real(row.compute_fraction)},
           {"memory_fraction", Real(row.memory_fraction)},
           {"tensor_instructions", Number(row.measured.tensor_instructions)},
-          {"occupancy", Real(row.measured.occupancy)},
+          {"occupancy", Real(row.measured.occupancy.Value())},
           {"measured_kernels", row.measured.names},
           {"parts", PartsJson(row.measured)},
           {"stages", StagesJson(row)},
@@ -78,19 +80,38 @@ Json RowJson(const CompareRow& row) {
           {"why", row.why}};
 }
 
-Json SlicesJson(const std::vector<SliceRow>& slices, const char* key) {
+// One view; names of fields in "at_least" are lower bounds.
+Json SlicesJson(const SliceView& view) {
   Json json = Json::array();
-  for (const SliceRow& slice : slices) {
-    json.push_back({{key, slice.key},
-                    {"family", slice.family},
-                    {"operators", slice.operators},
-                    {"launches", Number(slice.launches)},
-                    {"measured_flops", Number(slice.flops)},
-                    {"measured_bytes", Number(slice.bytes)},
-                    {"intensity", Real(slice.intensity())},
-                    {"measured_s", Time(slice.time)}});
+  for (const SliceRow& slice : *view.rows) {
+    Json row = {{view.name, slice.key}};
+    if (view.name == "layer") {
+      row["op"] = slice.family;
+    } else if (view.name != "op") {
+      row["family"] = slice.family;
+    }
+    row[view.name == "op" ? "rows" : "operators"] = slice.operators;
+    Json at_least = Json::array();
+    for (const SliceField& field : SliceFields()) {
+      const PartSum sum = field.of(slice);
+      row[std::string(field.key)] = Number(sum.value);
+      if (sum.value && !sum.whole) at_least.push_back(field.key);
+    }
+    row["at_least"] = std::move(at_least);
+    json.push_back(std::move(row));
   }
   return json;
+}
+
+// What is predicted of each type of operator, beside what was measured of it.
+void AddPredicted(const Comparison& comparison, Json& by_op) {
+  for (Json& row : by_op) {
+    for (const OpTotals& op : comparison.by_op) {
+      if (op.op != row["op"].get_ref<const std::string&>()) continue;
+      row["algorithmic_flops"] = op.algorithmic.value();
+      row["predicted_s"] = Time(op.predicted);
+    }
+  }
 }
 
 Json MergesJson(const std::vector<Merge>& merges) {
@@ -135,16 +156,8 @@ Json TotalsJson(const CompareTotals& totals) {
 }  // namespace
 
 std::string RenderCompareJson(const Comparison& comparison) {
-  Json rows = Json::array(), by_op = Json::array(), kernels = Json::array(), nodes = Json::array();
+  Json rows = Json::array(), kernels = Json::array(), nodes = Json::array();
   for (const CompareRow& row : comparison.rows) rows.push_back(RowJson(row));
-  for (const OpTotals& op : comparison.by_op) {
-    by_op.push_back({{"op", op.op},
-                     {"rows", op.rows},
-                     {"algorithmic_flops", op.algorithmic.value()},
-                     {"measured_flops", Number(op.measured_flops)},
-                     {"predicted_s", Time(op.predicted)},
-                     {"measured_s", Time(op.measured)}});
-  }
   for (const UnmatchedKernel& kernel : comparison.unmatched_kernels) {
     kernels.push_back({{"name", kernel.name},
                        {"launches", Number(kernel.launches)},
@@ -173,26 +186,26 @@ std::string RenderCompareJson(const Comparison& comparison) {
                        {"is_model", file.belief.holds()},
                        {"clues", clues}});
   }
-  const Json json = {{"schema", std::string(kCompareSchema)},
-                     {"model", comparison.model},
-                     {"device", comparison.device.empty() ? Json() : Json(comparison.device)},
-                     {"runtime", comparison.runtime},
-                     {"files", comparison.files},
-                     {"belief", beliefs},
-                     {"rows", rows},
-                     {"totals", TotalsJson(comparison.totals)},
-                     {"by_op", by_op},
-                     {"by_kernel", SlicesJson(comparison.by_kernel, "kernel")},
-                     {"by_algorithm", SlicesJson(comparison.by_algorithm, "algorithm")},
-                     {"merges", MergesJson(comparison.merges)},
-                     {"statistics",
-                      {{"flops", StatisticsJson(comparison.flops)},
-                       {"bytes", StatisticsJson(comparison.bytes)},
-                       {"time", StatisticsJson(comparison.time)},
-                       {"worst", worst}}},
-                     {"unmatched_kernels", kernels},
-                     {"unmatched_nodes", nodes},
-                     {"notes", comparison.notes}};
+  Json json = {{"schema", std::string(kCompareSchema)},
+               {"model", comparison.model},
+               {"device", comparison.device.empty() ? Json() : Json(comparison.device)},
+               {"runtime", comparison.runtime},
+               {"files", comparison.files},
+               {"belief", beliefs},
+               {"rows", rows},
+               {"totals", TotalsJson(comparison.totals)},
+               {"merges", MergesJson(comparison.merges)},
+               {"statistics",
+                {{"flops", StatisticsJson(comparison.flops)},
+                 {"bytes", StatisticsJson(comparison.bytes)},
+                 {"time", StatisticsJson(comparison.time)},
+                 {"worst", worst}}},
+               {"unmatched_kernels", kernels},
+               {"unmatched_nodes", nodes},
+               {"notes", comparison.notes}};
+  for (const SliceView& view : ViewsOf(comparison.analyses))
+    json[std::string(view.key)] = SlicesJson(view);
+  AddPredicted(comparison, json["by_op"]);
   // Names come from files: bytes that are no UTF-8 are replaced rather than thrown over.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -1,4 +1,9 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "estimator/compare/compare_table.h"
+#include "estimator/compare/slice_table.h"
 #include "estimator/report/format.h"
 
 namespace dlcost {
@@ -20,36 +25,31 @@ std::string Line(const std::vector<std::string>& cells) {
   return line + "\n";
 }
 
-std::string TimeText(const std::optional<Seconds>& time) {
-  return time ? ReadableTime(*time) : "-";
+std::string MarkdownTable(const CompareCells& cells, std::size_t top) {
+  std::string out = Line(cells.head) + "|";
+  for (const bool left : cells.left) out += left ? "---|" : "---:|";
+  out += "\n";
+  const std::size_t shown = top == 0 ? cells.rows.size() : std::min(top, cells.rows.size());
+  for (std::size_t r = 0; r < shown; ++r) out += Line(cells.rows[r]);
+  const std::size_t left_out = cells.left_out + cells.rows.size() - shown;
+  if (left_out > 0) out += fmt::format("\n{} more rows\n", left_out);
+  return out;
 }
 
 }  // namespace
 
-std::string RenderCompareMarkdown(const Comparison& comparison) {
-  const CompareCells cells = CellsOf(comparison);
+std::string RenderCompareMarkdown(const Comparison& comparison, const CompareTextOptions& options) {
   std::string out = fmt::format("## {}{}{}\n\n", Cell(comparison.model),
                                 comparison.device.empty() ? "" : " on ", Cell(comparison.device));
   out += fmt::format("Predicted for runtime {}\n\n", Cell(comparison.runtime_text));
-  out += Line(cells.head) + "|";
-  for (std::size_t c = 0; c < cells.head.size(); ++c)
-    out += c == 0 || cells.left[c] ? "---|" : "---:|";
-  out += "\n";
-  for (const auto& row : cells.rows) out += Line(row);
-  if (!comparison.unmatched_kernels.empty()) {
-    out +=
-        "\nMeasured, without an operator:\n\n| kernel | launches | time | why "
-        "|\n|---|---:|---:|---|\n";
-    for (const UnmatchedKernel& kernel : comparison.unmatched_kernels) {
-      out += Line({Printable(kernel.name, 60), CountText(kernel.launches), TimeText(kernel.time),
-                   kernel.why});
-    }
+  out += MarkdownTable(CellsOf(comparison), options.top);
+  for (const SliceView& view : ViewsOf(comparison.analyses)) {
+    if (std::count(options.by.begin(), options.by.end(), view.name) == 0) continue;
+    out += fmt::format("\n### {}\n\n", view.title) + MarkdownTable(CellsOf(view, 0), options.top);
   }
-  if (!comparison.unmatched_nodes.empty()) {
-    out += "\nPredicted, not measured:\n\n| node | operator | bound | why |\n|---|---|---:|---|\n";
-    for (const UnmatchedNode& node : comparison.unmatched_nodes) {
-      out += Line({Printable(node.node, 60), node.op, TimeText(node.bound), node.why});
-    }
+  for (const CompareCells& rest :
+       {UnmatchedKernelCells(comparison), UnmatchedNodeCells(comparison)}) {
+    if (!rest.rows.empty()) out += "\n" + MarkdownTable(rest, options.top);
   }
   out += "\n";
   for (const auto& [label, text] : SummaryLines(comparison))

@@ -43,7 +43,7 @@ std::vector<Column> ColumnsOf(const Comparison& comparison) {
   const bool bound = Any(comparison, [](const CompareRow& r) { return r.bound.has_value(); });
   const bool expected = Any(comparison, [](const CompareRow& r) { return r.expected.has_value(); });
   std::vector<Column> columns = {
-      {"node", [](const CompareRow& r) { return Printable(r.node, 48); }},
+      {"node", [](const CompareRow& r) { return Printable(r.node, 48); }, true},
       {"operator", [](const CompareRow& r) { return Printable(r.op, 24); }, true},
       {"launches", [](const CompareRow& r) { return CountText(r.measured.launches); }}};
   if (flops) {
@@ -105,7 +105,7 @@ std::string CountText(std::optional<double> value) {
 }
 
 CompareCells CellsOf(const Comparison& comparison) {
-  CompareCells cells;
+  CompareCells cells{.title = "Predicted and measured", .head = {}, .left = {}, .rows = {}};
   const std::vector<Column> columns = ColumnsOf(comparison);
   for (const Column& column : columns) {
     cells.head.push_back(column.head);
@@ -115,6 +115,30 @@ CompareCells CellsOf(const Comparison& comparison) {
     std::vector<std::string> texts;
     for (const Column& column : columns) texts.push_back(column.text(row));
     cells.rows.push_back(std::move(texts));
+  }
+  return cells;
+}
+
+CompareCells UnmatchedKernelCells(const Comparison& comparison) {
+  CompareCells cells{.title = "Measured, without an operator",
+                     .head = {"measured, without an operator", "launches", "time", "why"},
+                     .left = {true, false, false, true},
+                     .rows = {}};
+  for (const UnmatchedKernel& kernel : comparison.unmatched_kernels) {
+    cells.rows.push_back({Printable(kernel.name, 60), CountText(kernel.launches),
+                          TimeText(kernel.time), kernel.why});
+  }
+  return cells;
+}
+
+CompareCells UnmatchedNodeCells(const Comparison& comparison) {
+  CompareCells cells{.title = "Predicted, not measured",
+                     .head = {"predicted, not measured", "operator", "bound", "why"},
+                     .left = {true, true, false, true},
+                     .rows = {}};
+  for (const UnmatchedNode& node : comparison.unmatched_nodes) {
+    cells.rows.push_back(
+        {Printable(node.node, 60), Printable(node.op, 24), TimeText(node.bound), node.why});
   }
   return cells;
 }

@@ -7,14 +7,20 @@
 
 namespace dlcost {
 
-// The comparison's rows as cells of text, for the terminal and for Markdown: columns of which
-// nothing was measured are left out.
+// A table as cells of text, for people: columns of which nothing was measured are left out.
 struct CompareCells {
+  std::string title;
   std::vector<std::string> head;
   std::vector<bool> left;  // columns that align to the left
   std::vector<std::vector<std::string>> rows;
+  std::size_t left_out = 0;  // rows
 };
+// The comparison's rows.
 CompareCells CellsOf(const Comparison& comparison);
+// What did not join; no rows where everything did. Names are cut: a C++ kernel name runs to
+// thousands of characters.
+CompareCells UnmatchedKernelCells(const Comparison& comparison);
+CompareCells UnmatchedNodeCells(const Comparison& comparison);
 
 // "1.02251", "0.723059": six decimals, zeros at the end dropped; "-" for nothing.
 std::string RatioText(std::optional<double> ratio);

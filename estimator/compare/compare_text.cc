@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "estimator/compare/compare_table.h"
+#include "estimator/compare/slice_table.h"
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
 #include "estimator/report/format.h"
@@ -31,40 +32,15 @@ std::string ByOperator(const Comparison& comparison) {
   return table.Render();
 }
 
-// Names are cut: a C++ kernel name runs to thousands of characters.
-std::string Unmatched(const Comparison& comparison, std::size_t top) {
-  std::string out;
-  if (!comparison.unmatched_kernels.empty()) {
-    Table table({"measured, without an operator", "launches", "time", "why"},
-                {false, false, false, true});
-    const std::size_t shown = top == 0 ? comparison.unmatched_kernels.size() : top;
-    for (std::size_t i = 0; i < comparison.unmatched_kernels.size(); ++i) {
-      const UnmatchedKernel& kernel = comparison.unmatched_kernels[i];
-      if (i == shown) {
-        table.Add(
-            {fmt::format("... and {} more", comparison.unmatched_kernels.size() - i), "", "", ""});
-        break;
-      }
-      table.Add({Printable(kernel.name, 60), CountText(kernel.launches), TimeText(kernel.time),
-                 kernel.why});
-    }
-    out += "\n" + table.Render();
-  }
-  if (!comparison.unmatched_nodes.empty()) {
-    Table table({"predicted, not measured", "operator", "bound", "why"},
-                {false, true, false, true});
-    const std::size_t shown = top == 0 ? comparison.unmatched_nodes.size() : top;
-    for (std::size_t i = 0; i < comparison.unmatched_nodes.size(); ++i) {
-      const UnmatchedNode& node = comparison.unmatched_nodes[i];
-      if (i == shown) {
-        table.Add(
-            {fmt::format("... and {} more", comparison.unmatched_nodes.size() - i), "", "", ""});
-        break;
-      }
-      table.Add({Printable(node.node, 60), Printable(node.op, 24), TimeText(node.bound), node.why});
-    }
-    out += "\n" + table.Render();
-  }
+// A table of which the first rows are shown; "" without rows.
+std::string TableText(CompareCells cells, std::size_t top) {
+  if (cells.rows.empty()) return "";
+  Table table(cells.head, cells.left);
+  const std::size_t shown = top == 0 ? cells.rows.size() : std::min(top, cells.rows.size());
+  for (std::size_t r = 0; r < shown; ++r) table.Add(std::move(cells.rows[r]));
+  std::string out = "\n" + table.Render();
+  const std::size_t left_out = cells.left_out + cells.rows.size() - shown;
+  if (left_out > 0) out += fmt::format("... and {} more rows\n", left_out);
   return out;
 }
 
@@ -86,44 +62,25 @@ std::string Stages(const Comparison& comparison, std::size_t top) {
   return rows == 0 ? "" : "\n" + table.Render();
 }
 
-std::string Slices(const std::vector<SliceRow>& slices, const std::string& by, std::size_t top) {
-  Table table({by, "family", "operators", "launches", "FLOPs", "bytes", "FLOP/B", "time"},
-              {true, true});
-  for (std::size_t i = 0; i < slices.size() && (top == 0 || i < top); ++i) {
-    const SliceRow& slice = slices[i];
-    const auto bytes = slice.bytes
-                           ? std::optional(ReadableBytes(Bytes(RoundToInteger(*slice.bytes))))
-                           : std::nullopt;
-    const auto intensity = slice.intensity();
-    table.Add({Printable(slice.key, 60), slice.family, std::to_string(slice.operators),
-               CountText(slice.launches), CountText(slice.flops), bytes.value_or("-"),
-               intensity ? fmt::format("{:.1f}", *intensity) : "-", TimeText(slice.time)});
-  }
-  return "\n" + table.Render();
-}
-
 }  // namespace
 
-std::string RenderCompareText(const Comparison& comparison, std::size_t top,
-                              const std::string& by) {
+std::string RenderCompareText(const Comparison& comparison, const CompareTextOptions& options) {
+  const std::size_t top = options.top;
   std::string out = Label("model", Printable(comparison.model));
   if (!comparison.device.empty()) out += Label("device", comparison.device);
   out += Label("runtime", comparison.runtime_text);
   for (const std::string& file : comparison.files) out += Label("measured", Printable(file));
-  CompareCells cells = CellsOf(comparison);
-  Table table(cells.head, cells.left);
-  const std::size_t shown = top == 0 ? cells.rows.size() : std::min(top, cells.rows.size());
-  for (std::size_t r = 0; r < shown; ++r) table.Add(std::move(cells.rows[r]));
-  out += "\n" + table.Render();
-  if (shown < comparison.rows.size())
-    out += fmt::format("... and {} more rows\n", comparison.rows.size() - shown);
+  out += TableText(CellsOf(comparison), top);
   const bool timed = std::any_of(comparison.by_op.begin(), comparison.by_op.end(),
                                  [](const OpTotals& op) { return op.measured.has_value(); });
   out += Stages(comparison, top);
   if (timed) out += "\n" + ByOperator(comparison);
-  if (by == "kernel") out += Slices(comparison.by_kernel, by, top);
-  if (by == "algorithm") out += Slices(comparison.by_algorithm, by, top);
-  out += Unmatched(comparison, top);
+  for (const SliceView& view : ViewsOf(comparison.analyses)) {
+    const bool shown = std::count(options.by.begin(), options.by.end(), view.name) > 0;
+    if (shown) out += fmt::format("\n{}\n", view.title) + TableText(CellsOf(view, 0), top);
+  }
+  out += TableText(UnmatchedKernelCells(comparison), top);
+  out += TableText(UnmatchedNodeCells(comparison), top);
   out += "\n";
   for (const auto& [label, text] : SummaryLines(comparison)) out += Label(label, text);
   return out;

@@ -168,8 +168,9 @@ std::string ExplainTime(const CompareRow& row) {
   if (per_launch < kLaunchBound && measured > 2 * bound)
     return "launch overhead: the work is too short to show";
   if (row.expected && measured < 1.3 * row.expected->value()) return "";  // as expected
-  if (row.measured.occupancy && *row.measured.occupancy < kLowOccupancy && measured > 2 * bound) {
-    return fmt::format("low occupancy ({:.0f} %)", 100 * *row.measured.occupancy);
+  const auto occupancy = row.measured.occupancy.Value();
+  if (occupancy && *occupancy < kLowOccupancy && measured > 2 * bound) {
+    return fmt::format("low occupancy ({:.0f} %)", 100 * *occupancy);
   }
   if (bound > 0 && measured > kFarFromBound * bound) {
     return fmt::format("time unexplained: {:.1f} times its bound", measured / bound);

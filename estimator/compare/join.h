@@ -7,6 +7,7 @@
 #include "estimator/hardware/device.h"
 #include "estimator/profiles/kernel_name.h"
 #include "estimator/profiles/measurement.h"
+#include "estimator/profiles/weighted_mean.h"
 #include "estimator/report/report.h"
 
 namespace dlcost {
@@ -17,9 +18,16 @@ struct MeasuredPart {
   KernelName told;  // what its name tells
   bool main = false;
   double launches = 0;
-  std::optional<double> vector_flops, dram_bytes;
+  std::optional<double> vector_flops, tensor_flops, tensor_instructions, dram_bytes;
   std::optional<Seconds> time;
+  WeightedMean occupancy;
   std::vector<std::int64_t> lines;  // of the file, or numbers of its events
+
+  // On all pipes that were counted.
+  std::optional<double> flops() const {
+    if (!tensor_flops) return vector_flops;
+    return vector_flops.value_or(0) + *tensor_flops;
+  }
 };
 
 // What was measured for one predicted kernel, in one run of the model.
@@ -30,7 +38,8 @@ struct Measured {
   std::optional<double> tensor_instructions;
   std::optional<double> dram_bytes;
   std::optional<Seconds> time;
-  std::optional<double> occupancy;  // of the longest kernel
+  std::optional<double> allocated;  // bytes of memory, where the profiler saw them
+  WeightedMean occupancy;
   std::vector<std::string> names;   // of the kernels, each once, in order
   std::vector<MeasuredPart> parts;  // the same kernels, each name once
   KernelName main;                  // what the name of the main kernel tells

@@ -57,18 +57,27 @@ void Tally::Add(Measured& to, const MeasuredKernel& kernel, double launches, boo
       kernel.duration ? std::optional(*kernel.duration * launches) : std::nullopt;
   part->launches += launches;
   part->main |= main;
+  const auto tensor_flops = Times(ValueOf(kernel, Metric::kTensorFlops), launches);
+  const auto tensor_instructions = Times(ValueOf(kernel, Metric::kTensorInstructions), launches);
   Sum(part->vector_flops, flops);
+  Sum(part->tensor_flops, tensor_flops);
+  Sum(part->tensor_instructions, tensor_instructions);
   Sum(part->dram_bytes, bytes);
   Sum(part->time, time);
   if (kernel.line > 0) part->lines.push_back(kernel.line);
   to.tensor |= part->told.tensor;
   to.launches += launches;
   Sum(to.vector_flops, flops);
-  Sum(to.tensor_flops, Times(ValueOf(kernel, Metric::kTensorFlops), launches));
-  Sum(to.tensor_instructions, Times(ValueOf(kernel, Metric::kTensorInstructions), launches));
+  Sum(to.tensor_flops, tensor_flops);
+  Sum(to.tensor_instructions, tensor_instructions);
   Sum(to.dram_bytes, bytes);
+  Sum(to.allocated, Times(ValueOf(kernel, Metric::kAllocated), launches));
   Sum(to.time, time);
-  if (const auto occupancy = ValueOf(kernel, Metric::kOccupancy)) to.occupancy = occupancy;
+  if (const auto occupancy = ValueOf(kernel, Metric::kOccupancy)) {
+    const auto seconds = time ? std::optional(time->value()) : std::nullopt;
+    to.occupancy.Add(*occupancy, launches, seconds);
+    part->occupancy.Add(*occupancy, launches, seconds);
+  }
 }
 
 UnmatchedKernel Tally::Unmatched(const MeasuredKernel& kernel, double launches, std::string why) {

@@ -83,24 +83,14 @@ void ProfileGroup::Add(const MeasuredKernel& row, const RowWork& work) {
   if (work.compute_least && work.memory_least && !work.flops_at_least) {
     least_.Add(std::max(*work.compute_least, *work.memory_least), row.launches);
   }
-  const auto weigh = [&](Weighted& mean, double value) {
-    const auto launches = static_cast<double>(row.launches);
-    mean.by_launch += value * launches;
-    mean.launches += launches;
-    if (work.time) {
-      mean.by_time += value * *work.time;
-      mean.time += *work.time;
-    } else {
-      mean.timed = false;
-    }
-  };
+  const auto launches = static_cast<double>(row.launches);
   for (const Metric metric : kMeans) {
     const Counter* counter = row.Find(metric);
     if (counter == nullptr) continue;
-    weigh(means_[metric], counter->value);
+    means_[metric].Add(counter->value, launches, work.time);
     if (metric == Metric::kComputeUtilization) all_pipes_ = all_pipes_ && CoversPipes(*counter);
   }
-  if (work.byte_rate) weigh(told_rate_, *work.byte_rate);
+  if (work.byte_rate) told_rate_.Add(*work.byte_rate, launches, work.time);
 }
 
 std::optional<ProfileGroup::Sum> ProfileGroup::SumOf(const Part& part) const {
@@ -131,21 +121,9 @@ std::optional<double> ProfileGroup::FlopRate() const {
   return flops_at_least_ ? std::nullopt : flop_rate_.Ratio();
 }
 
-namespace {
-
-std::optional<double> MeanOf(double by_time, double time, double by_launch, double launches,
-                             bool timed) {
-  if (timed && time > 0) return by_time / time;
-  if (launches > 0) return by_launch / launches;
-  return std::nullopt;
-}
-
-}  // namespace
-
 std::optional<double> ProfileGroup::ByteRate() const {
   if (const auto rate = byte_rate_.Ratio()) return rate;
-  return MeanOf(told_rate_.by_time, told_rate_.time, told_rate_.by_launch, told_rate_.launches,
-                told_rate_.timed);
+  return told_rate_.Value();
 }
 
 std::optional<double> ProfileGroup::Intensity() const {
@@ -154,9 +132,7 @@ std::optional<double> ProfileGroup::Intensity() const {
 
 std::optional<double> ProfileGroup::Mean(Metric metric) const {
   const auto found = means_.find(metric);
-  if (found == means_.end()) return std::nullopt;
-  const Weighted& mean = found->second;
-  return MeanOf(mean.by_time, mean.time, mean.by_launch, mean.launches, mean.timed);
+  return found == means_.end() ? std::nullopt : found->second.Value();
 }
 
 std::optional<double> ProfileGroup::ComputeShare() const {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "estimator/profile_report/row_work.h"
+#include "estimator/profiles/weighted_mean.h"
 
 namespace dlcost {
 
@@ -69,19 +70,15 @@ class ProfileGroup {
     void Add(const std::optional<double>& a, const std::optional<double>& b);
     std::optional<double> Ratio() const;
   };
-  struct Weighted {
-    double by_time = 0, time = 0, by_launch = 0, launches = 0;
-    bool timed = true;
-  };
   std::optional<Sum> SumOf(const Part& part) const;
 
   std::string name_;
   std::int64_t rows_ = 0, launches_ = 0;
   Part time_, flops_, bytes_, least_, instructions_, cycles_;
   Pair flop_rate_, byte_rate_, intensity_, compute_, memory_;
-  Weighted told_rate_;
+  WeightedMean told_rate_;
   bool flops_at_least_ = false, all_pipes_ = true;
-  std::map<Metric, Weighted> means_;
+  std::map<Metric, WeightedMean> means_;
 };
 
 }  // namespace dlcost

@@ -77,6 +77,8 @@ std::string_view Name(Metric metric) {
       return "dram_read_bytes_per_s";
     case Metric::kDramWriteRate:
       return "dram_write_bytes_per_s";
+    case Metric::kAllocated:
+      return "allocated_bytes";
     case Metric::kDramRate:
       return "dram_bytes_per_s";
   }

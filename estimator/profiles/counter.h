@@ -44,6 +44,7 @@ enum class Metric {
   kDramReadRate,     // bytes per second
   kDramWriteRate,
   kDramRate,
+  kAllocated,  // bytes of memory that an operator takes for its results
 };
 std::string_view Name(Metric metric);  // "flops_f32", "dram_read_bytes", ...
 

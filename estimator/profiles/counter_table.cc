@@ -217,6 +217,10 @@ constexpr CounterRule kRules[] = {
     {"occupancy", kOccupancy, 1, kTotal},
     {"instructions", kInstructions, 1, kTotal},
     {"cycles", kCycles, 1, kTotal},
+    {"allocated_bytes", kAllocated, 1, kTotal},
+
+    // ONNX Runtime: bytes of the tensors that a node makes.
+    {"output_size", kAllocated, 1, kTotal},
 };
 
 }  // namespace

@@ -64,6 +64,12 @@ class OrtReader {
       out_.kernels.push_back(std::move(kernel));
     }
     MeasuredKernel& folded = out_.kernels[found->second];
+    // The same in every run of one model at one size.
+    if (const auto size = ParseNumber(event.Arg("output_size")); size && folded.counters.empty()) {
+      CounterSet counters;
+      counters.Add("output_size", size->value);
+      folded.counters = counters.Normalize();
+    }
     ++folded.launches;
     folded.samples.push_back(static_cast<float>(static_cast<double>(*event.duration) * 1e-9));
   }

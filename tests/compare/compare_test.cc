@@ -181,9 +181,9 @@ TEST(Compare, EveryFormatSaysTheSame) {
   }
   for (const char* key : {"totals", "unmatched_kernels", "unmatched_nodes"})
     EXPECT_TRUE(json.contains(key)) << key;
-  EXPECT_THAT(RenderCompareText(c, 0), HasSubstr("0.723059"));
+  EXPECT_THAT(RenderCompareText(c, {}), HasSubstr("0.723059"));
   EXPECT_THAT(RenderCompareCsv(c), HasSubstr("row,/conv3/Conv,Conv,"));
-  EXPECT_THAT(RenderCompareMarkdown(c), HasSubstr("| 0.723059 |"));
+  EXPECT_THAT(RenderCompareMarkdown(c, {}), HasSubstr("| 0.723059 |"));
   EXPECT_EQ(RenderCompareJson(c), RenderCompareJson(c));
 }
 

@@ -4,6 +4,7 @@ Run by ctest with the program and the source tree as arguments; needs nothing bu
 profilers are looked for in ../shared/profiles beside the sources; without them those tests are skipped.
 """
 
+import csv
 import json
 import os
 import subprocess
@@ -12,6 +13,9 @@ import tempfile
 import unittest
 
 import small_model
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+import json_schema
 
 PROGRAM, SOURCE = sys.argv[1], sys.argv[2]
 NETWORKS = os.path.join(SOURCE, "models", "networks")
@@ -204,6 +208,74 @@ class Reasons(Case):
 
     def test_pooling_counts_one_per_output(self):
         self.assertEqual(self.why("node,flops\n/MaxPool,46656\n", *ALEXNET), "the counter sees one operation per output")
+
+
+class Analyses(Case):
+    """By layer, type of operator, kernel and algorithm: the same sums in every format."""
+    TABLE = ("kernel,time_us,flops,dram_bytes,occupancy\n"
+             "maxwell_sgemm_128x64_nn,400,268435456,4000000,0.25\n"
+             "maxwell_sgemm_128x128_nn,100,67108864,1000000,0.75\n")
+
+    def setUp(self):
+        super().setUp()
+        nodes = [("MatMul", ["x", "wa"], "a", "first"), ("MatMul", ["a", "wb"], "b", "second")]
+        model = self.file("two.onnx", small_model.model(nodes, [("x", (512, 512))], [("b", (512, 128))],
+                                                        [("wa", (512, 512)), ("wb", (512, 128))]))
+        self.arguments = (model, "--gpu", "p4", "--measured", self.file("two.csv", self.TABLE))
+
+    def text(self, *arguments):
+        result = run("compare", *self.arguments, *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def test_json(self):
+        comparison = self.compare(*self.arguments)
+        self.assertEqual(json_schema.violations(json.dumps(comparison)), [])
+        first, second = comparison["by_layer"]
+        self.assertEqual((first["layer"], first["op"]), ("first", "MatMul"))
+        self.assertAlmostEqual(first["measured_s"], 400e-6)
+        self.assertAlmostEqual(first["flop_rate"], 268435456 / 400e-6)
+        self.assertAlmostEqual(first["byte_rate"], 1e10)
+        self.assertAlmostEqual(first["share"], 0.8)
+        self.assertEqual((first["occupancy"], second["occupancy"]), (0.25, 0.75))
+        # Weights, what the product writes, and no workspace: fp32.
+        self.assertGreaterEqual(first["memory_bytes"], 4 * (512 * 512 + 512 * 512))
+        kind, = comparison["by_op"]
+        self.assertEqual((kind["op"], kind["rows"], kind["measured_flops"]), ("MatMul", 2, 268435456 + 67108864))
+        self.assertAlmostEqual(kind["occupancy"], 0.25 * 0.8 + 0.75 * 0.2)
+        self.assertEqual(kind["intensity"], (268435456 + 67108864) / 5e6)
+        self.assertEqual([row["kernel"] for row in comparison["by_kernel"]],
+                         ["maxwell_sgemm_128x64_nn", "maxwell_sgemm_128x128_nn"])
+        self.assertEqual([row["launches"] for row in comparison["by_algorithm"]], [2])
+
+    def test_tables(self):
+        for form in ("text", "markdown"):
+            plain = self.text("--format", form)
+            self.assertNotIn("By kernel", plain)
+            full = self.text("--format", form, "--by", "layer,op", "--by", "kernel")
+            for title in ("By layer", "By type of operator", "By kernel"):
+                self.assertIn(title, full)
+            self.assertNotIn("By algorithm", full)
+        result = run("compare", *self.arguments, "--by", "layr")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("layer", result.stderr)
+
+    def test_csv(self):
+        rows = list(csv.DictReader(self.text("--format", "csv").splitlines()))
+        self.assertEqual({None in row or None in row.values() for row in rows}, {False})
+        times = {}
+        for row in rows:
+            times[row["kind"]] = times.get(row["kind"], 0) + float(row["measured_s"])
+        self.assertEqual(sorted(times), ["by_algorithm", "by_kernel", "by_op", "row"])
+        for kind, time in times.items():
+            self.assertAlmostEqual(time, 500e-6, msg=kind)
+        self.assertEqual([row["occupancy"] for row in rows if row["kind"] == "row"], ["0.25", "0.75"])
+
+    def test_html(self):
+        page = self.text("--format", "html", "--title", "a title</script>")
+        self.assertIn("By algorithm", page)
+        self.assertNotIn("title</script>", page)
+        self.assertNotIn("http://", page.replace("http://www.w3.org", ""))
 
 
 class Products(Case):
