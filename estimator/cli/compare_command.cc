@@ -57,8 +57,8 @@ std::function<void(std::uint64_t)> Progress(const std::string& path) {
 std::vector<Measurement> ReadAll(const std::vector<std::string>& paths, const std::string& format) {
   std::vector<Measurement> measurements;
   for (const std::string& path : paths) {
-    measurements.push_back(
-        ReadMeasurementFile(path, {.format = format, .progress = Progress(path)}));
+    measurements.push_back(ReadMeasurementFile(
+        path, {.format = format, .progress = Progress(path), .ranges_alone = true}));
   }
   return measurements;
 }
@@ -88,15 +88,16 @@ int Run(const Options& options) {
   }
   std::optional<std::pair<double, double>> ratio;
   if (!options.ratio.empty()) ratio = ParseRatio(options.ratio);
-  const std::vector<Measurement> measured = ReadAll(options.measured, options.measured_format);
-  const std::vector<Measurement> traces = ReadAll(options.traces, "");
+  std::vector<Measurement> measured = ReadAll(options.measured, options.measured_format);
+  std::vector<Measurement> traces = ReadAll(options.traces, "");
   const ReportOptions report_options = ReportOptionsOf(options.count, options.device);
   const std::optional<Device> device = FindDevice(options.device);
   const InferredModel model = InferModel(options.model);
   const Report report = BuildReport(model, device, report_options);
   CompareOptions compare_options;
   if (options.runs > 0) compare_options.runs = options.runs;
-  const Comparison comparison = Compare(report, measured, traces, device, compare_options);
+  const Comparison comparison =
+      Compare(report, std::move(measured), std::move(traces), device, compare_options);
   if (!options.force) RequireBelief(comparison);
   WriteOutput(options.output, Render(comparison, device, options));
   if (!ratio) return 0;

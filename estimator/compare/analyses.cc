@@ -79,6 +79,8 @@ void AddRow(Slices& slices, const std::string& key, const std::string& family,
   if (measured.tensor && !measured.tensor_flops) slice.flops.whole = false;
   slice.bytes.Add(measured.dram_bytes);
   slice.time.Add(ValueOf(measured.time));
+  Sum(slice.layer_time, ValueOf(row.layer_time));
+  Sum(slice.library_time, ValueOf(row.library_time));
   Sum(slice.memory, row.memory_bytes);
   Sum(slice.allocated, measured.allocated);
   slices.AddOccupancy(measured.occupancy);

@@ -28,6 +28,8 @@ struct SliceRow {
   PartSum flops;  // on all pipes; a lower bound where the matrix pipe worked uncounted
   PartSum bytes;  // of device memory
   PartSum time;   // seconds
+  // Seconds at the levels above, where other files or calls on the host tell them (LevelRow).
+  std::optional<double> layer_time, library_time;
   std::optional<double> share;      // of the time of all joined rows
   std::optional<double> occupancy;  // mean, by time
   // Of layers and types of operators. What they hold if nothing is reused: weights, what their

@@ -5,15 +5,19 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
 #include "estimator/compare/as_run.h"
 #include "estimator/compare/compare_totals.h"
 #include "estimator/compare/explain.h"
+#include "estimator/compare/node_names.h"
 #include "estimator/compare/tally.h"
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
+#include "estimator/infer/open_dims.h"
+#include "estimator/profiles/nest.h"
 #include "estimator/report/runtime_text.h"
 #include "estimator/roofline/choose.h"
 
@@ -45,12 +49,12 @@ void MergeParts(std::vector<MeasuredPart>& to, const std::vector<MeasuredPart>& 
   }
 }
 
-// What a file adds to a kernel that other files know already.
-void MergeInto(Measured& to, const Measured& from, bool times) {
+// What a file adds to a kernel that other files know already. `finer`: it looked deeper than these.
+void MergeInto(Measured& to, const Measured& from, bool times, bool finer) {
   if (!from.any()) return;
   if (times) Prefer(to.time, from.time);
   std::vector<MeasuredPart> others;
-  if (!to.any() || from.names.size() > to.names.size()) {
+  if (!to.any() || finer || from.names.size() > to.names.size()) {
     to.names = from.names;
     others = std::exchange(to.parts, from.parts);
     to.main = from.main;
@@ -71,7 +75,7 @@ void MergeInto(Measured& to, const Measured& from, bool times) {
 class Comparer {
  public:
   Comparer(const Report& report, const std::optional<Device>& device, const CompareOptions& options)
-      : report_(report), device_(device), options_(options) {
+      : report_(report), device_(device), options_(options), names_(report) {
     out_.model = report.model.path;
     out_.runtime = report.options.runtime;
     out_.runtime_text = RuntimeText(report.options);
@@ -83,38 +87,102 @@ class Comparer {
     for (const NodeRow& node : report.nodes) nodes_.emplace(node.name, &node);
   }
 
-  Comparison Run(const std::vector<Measurement>& measurements,
-                 const std::vector<Measurement>& times) {
-    for (const Measurement& measurement : times) AddFile(measurement, true);
-    for (const Measurement& measurement : measurements) AddFile(measurement, false);
-    // Times of a run with counters stand in where no other run was traced.
-    for (const Joined& joined : joined_) {
-      for (std::size_t k = 0; k < joined.kernels.size(); ++k) {
-        Prefer(measured_[k].time, joined.kernels[k].time);
-      }
-    }
+  Comparison Run(std::vector<Measurement> measurements, std::vector<Measurement> times) {
+    for (Measurement& measurement : times) files_.push_back({std::move(measurement), true});
+    for (Measurement& measurement : measurements) files_.push_back({std::move(measurement), false});
+    NestFiles();
+    for (const File& file : files_) AddFile(file.measurement);
+    MergeFiles();
     AddRows();
     AddUnmatched();
     AddTotals(report_, out_);
     out_.analyses = AnalysesOf(out_.rows);
+    out_.levels = MergeLevels(levels_);
+    out_.run = RunOf(levels_);
+    AddThroughput();
     if (device_) out_.merges = FindMerges(report_, *device_);
     return std::move(out_);
   }
 
  private:
-  void AddFile(const Measurement& measurement, bool times) {
-    joined_.push_back(Join(report_, measurement, device_, options_.runs));
-    const Joined& joined = joined_.back();
-    out_.beliefs.push_back({measurement.path, Believe(report_, joined, device_)});
+  struct File {
+    Measurement measurement;
+    bool times = false;  // its times count before those of others
+  };
+
+  // Kernels of one file in the operators of another, traced in the same run.
+  void NestFiles() {
+    for (File& inner : files_) {
+      if (inner.measurement.level() <= TraceLevel::kLayer) continue;
+      for (const File& outer : files_) {
+        if (outer.measurement.level() >= inner.measurement.level()) continue;
+        const NestedRows nested = NestRows(inner.measurement, outer.measurement);
+        if (nested.rows == 0) continue;
+        out_.notes.push_back(fmt::format("{}: {} of {} kernels were launched by operators of {}",
+                                         inner.measurement.path, nested.rows, nested.of,
+                                         outer.measurement.path));
+      }
+    }
+  }
+
+  void AddFile(const Measurement& measurement) {
     out_.files.push_back(fmt::format("{} ({})", measurement.path, measurement.format));
-    for (std::size_t k = 0; k < joined.kernels.size(); ++k)
-      MergeInto(measured_[k], joined.kernels[k], times);
+    if (measurement.level() == TraceLevel::kModel) {
+      joined_.emplace_back();
+      joined_.back().runs = std::max<std::int64_t>(1, measurement.runs);
+    } else {
+      joined_.push_back(Join(report_, measurement, device_, options_.runs));
+      out_.beliefs.push_back({measurement.path, Believe(report_, joined_.back(), device_)});
+    }
+    const Joined& joined = joined_.back();
+    levels_.push_back(LevelsOf(measurement, joined, RunTimeOf(measurement, joined, names_)));
     for (const std::string& note : joined.notes)
       out_.notes.push_back(fmt::format("{}: {}", measurement.path, note));
     if (joined.idle) Prefer(out_.totals.idle, joined.idle);
     if (joined.runs > out_.totals.runs || out_.totals.runs_from.empty())
       out_.totals.runs_from = joined.runs_from;
     out_.totals.runs = std::max(out_.totals.runs, joined.runs);
+    std::optional<Seconds> copies;
+    for (const MeasuredKernel& row : measurement.kernels) {
+      if (row.kind == MeasuredKind::kCopy && row.duration)
+        Sum(copies, std::optional(*row.duration * static_cast<double>(row.launches)));
+    }
+    if (copies) Prefer(out_.copies, copies);
+  }
+
+  // Times first from the files that were given for their times, of these from the finest level.
+  // Times of a run with counters stand in where no other run was traced.
+  void MergeFiles() {
+    std::vector<std::size_t> order(files_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      if (files_[a].times != files_[b].times) return files_[a].times;
+      return levels_[a].finest > levels_[b].finest;
+    });
+    TraceLevel finest = TraceLevel::kModel;
+    for (const std::size_t f : order) {
+      const std::vector<Measured>& kernels = joined_[f].kernels;
+      for (std::size_t k = 0; k < kernels.size(); ++k)
+        MergeInto(measured_[k], kernels[k], true, levels_[f].finest > finest);
+      finest = std::max(finest, levels_[f].finest);
+    }
+    if (finest == TraceLevel::kModel) {
+      throw Error("{}: runs of the model and nothing finer: give a file with operators or kernels",
+                  fmt::join(out_.files, ", "));
+    }
+  }
+
+  void AddThroughput() {
+    Throughput throughput;
+    const auto seconds = out_.run ? std::optional(out_.run->wall) : out_.totals.measured;
+    if (!seconds || seconds->value() <= 0) return;
+    throughput.runs_per_s = 1 / seconds->value();
+    throughput.at_most = !out_.run;
+    for (const auto& [name, size] : report_.model.dims) {
+      const DimName kind = ClassifyDimName(name);
+      if (kind == DimName::kBatch || kind == DimName::kInitial) throughput.batch = size;
+    }
+    out_.throughput = throughput;
   }
 
   // Of one run of the kernel, where it is in a loop.
@@ -203,6 +271,12 @@ class Comparer {
       if (!measured_[k].any()) continue;
       CompareRow row = Predicted(k);
       row.measured = measured_[k];
+      const auto at = [&](TraceLevel level) {
+        const auto time = TimeAt(levels_, level, k);
+        return time == row.measured.time ? std::nullopt : time;
+      };
+      row.layer_time = at(TraceLevel::kLayer);
+      row.library_time = at(TraceLevel::kLibrary);
       SetExecution(row, report_.kernels[k]);
       Finish(row);
       out_.rows.push_back(std::move(row));
@@ -298,16 +372,19 @@ class Comparer {
   const CompareOptions& options_;
   std::unordered_map<std::string_view, const NodeRow*> nodes_;
   std::vector<Measured> measured_;  // as Report::kernels
-  std::vector<Joined> joined_;
+  const NodeNames names_;
+  std::vector<File> files_;
+  std::vector<Joined> joined_;      // as files_
+  std::vector<FileLevels> levels_;  // as files_
   Comparison out_;
 };
 
 }  // namespace
 
-Comparison Compare(const Report& report, const std::vector<Measurement>& measurements,
-                   const std::vector<Measurement>& times, const std::optional<Device>& device,
+Comparison Compare(const Report& report, std::vector<Measurement> measurements,
+                   std::vector<Measurement> times, const std::optional<Device>& device,
                    const CompareOptions& options) {
-  return Comparer(report, device, options).Run(measurements, times);
+  return Comparer(report, device, options).Run(std::move(measurements), std::move(times));
 }
 
 void RequireBelief(const Comparison& comparison) {

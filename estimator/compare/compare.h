@@ -8,6 +8,7 @@
 #include "estimator/compare/analyses.h"
 #include "estimator/compare/belief.h"
 #include "estimator/compare/join.h"
+#include "estimator/compare/levels.h"
 #include "estimator/compare/stages.h"
 #include "estimator/report/merges.h"
 #include "estimator/report/report.h"
@@ -47,6 +48,9 @@ struct CompareRow {
   std::optional<double> executed_ratio;  // measured / executed
   std::optional<double> bytes_ratio;     // measured / predicted
   std::optional<double> time_ratio;  // measured / expected, or / bound where nothing is expected
+  // Measured at the levels above the kernels, with the least overhead: of the framework's operator,
+  // of the library's primitive. Nothing where `measured.time` is of that level itself.
+  std::optional<Seconds> layer_time, library_time;
   std::optional<double> compute_fraction;  // of the roof: bound of the units / measured time
   std::optional<double> memory_fraction;
   std::vector<StageRow> stages;  // where several kernels ran stages of one algorithm
@@ -57,6 +61,13 @@ struct UnmatchedNode {
   std::string node, op, kernel, why;
   Flops algorithmic;
   std::optional<Seconds> bound;
+};
+
+// Runs per second, and samples where the batch is known.
+struct Throughput {
+  double runs_per_s = 0;
+  std::optional<std::int64_t> batch;
+  bool at_most = false;  // by the kernels alone, without what is between them
 };
 
 // Over rows that have a value.
@@ -104,6 +115,10 @@ struct Comparison {
   CompareTotals totals;
   std::vector<OpTotals> by_op;  // largest measured time first
   Analyses analyses;
+  std::vector<LevelRow> levels;   // the coarsest first
+  std::optional<RunTime> run;     // by the clock on the wall, at the coarsest level
+  std::optional<Seconds> copies;  // and fills of memory, in the whole file: set-up, too
+  std::optional<Throughput> throughput;
   std::vector<Merge> merges;  // products that would run as one
   std::vector<UnmatchedKernel> unmatched_kernels;
   std::vector<UnmatchedNode> unmatched_nodes;
@@ -116,8 +131,11 @@ struct Comparison {
 
 // `counters` come from the first measurement that has them; times from the first of `times` (runs
 // that collected no counters) that has them, else from the first measurement that has them.
-Comparison Compare(const Report& report, const std::vector<Measurement>& measurements,
-                   const std::vector<Measurement>& times, const std::optional<Device>& device,
+// Files may be of any level (TraceLevel): kernels nest in the operators of other files of the same
+// run (NestRows), times are those of the finest level. Throws Error where none has anything finer
+// than runs of the model.
+Comparison Compare(const Report& report, std::vector<Measurement> measurements,
+                   std::vector<Measurement> times, const std::optional<Device>& device,
                    const CompareOptions& options = {});
 
 // Throws Error, with the reasons, for the first file that does not look like the model.

@@ -47,8 +47,8 @@ std::string SliceLine(const SliceView& view, const SliceRow& slice) {
 }  // namespace
 
 // Base units, in full; empty where nothing is known. A row per layer, then the rows that did not
-// join, of the kinds "unmatched_kernel" and "unmatched_node", then the views "by_op", "by_kernel"
-// and "by_algorithm".
+// join, of the kinds "unmatched_kernel" and "unmatched_node", times of levels and
+// runs and what is outside the device, then the views "by_op", "by_kernel" and "by_algorithm".
 std::string RenderCompareCsv(const Comparison& comparison) {
   const std::string runtime = CsvField(comparison.runtime);
   std::string out =
@@ -83,6 +83,17 @@ std::string RenderCompareCsv(const Comparison& comparison) {
                        CsvField(node.op), node.kernel, node.algorithmic.value(), Time(node.bound),
                        CsvField(node.why), none);
   }
+  const auto time = [&](std::string_view kind, const std::string& name, Seconds seconds) {
+    out += fmt::format("{},{},,,,,,,,,,,,{},,{}\n", kind, CsvField(name), seconds.value(), none);
+  };
+  for (const LevelRow& level : comparison.levels)
+    time("level", std::string(Name(level.level)), level.time);
+  if (comparison.run) {
+    time("run", comparison.run->from, comparison.run->wall);
+    if (comparison.run->device) time("outside", "", comparison.run->wall - *comparison.run->device);
+    for (const RangeTime& range : comparison.run->beside) time("beside", range.name, range.time);
+  }
+  if (comparison.copies) time("copies", "", *comparison.copies);
   for (const SliceView& view : ViewsOf(comparison.analyses)) {
     if (view.name == "layer") continue;  // the rows
     for (const SliceRow& slice : *view.rows) {

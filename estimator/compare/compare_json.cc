@@ -114,6 +114,52 @@ void AddPredicted(const Comparison& comparison, Json& by_op) {
   }
 }
 
+Json LevelsJson(const std::vector<LevelRow>& levels) {
+  Json json = Json::array();
+  for (const LevelRow& level : levels) {
+    Json deeper = Json::array();
+    for (const LevelRow::Deeper& file : level.deeper) {
+      deeper.push_back({{"file", file.file},
+                        {"down_to", Name(file.finest)},
+                        {"measured_s", file.time.value()},
+                        {"overhead_s", file.overhead.value()}});
+    }
+    json.push_back({{"level", Name(level.level)},
+                    {"file", level.file},
+                    {"measured_s", level.time.value()},
+                    {"deeper", deeper}});
+  }
+  return json;
+}
+
+Json RunJson(const std::optional<RunTime>& run) {
+  if (!run) return {};
+  Json beside = Json::array();
+  for (const RangeTime& range : run->beside) {
+    beside.push_back({{"range", range.name},
+                      {"per_run", Number(range.per_run)},
+                      {"measured_s", range.time.value()},
+                      {"device_s", Time(range.device)}});
+  }
+  const auto outside = run->device ? std::optional(run->wall - *run->device) : std::nullopt;
+  return {{"from", run->from},
+          {"wall_s", run->wall.value()},
+          {"device_s", Time(run->device)},
+          {"outside_s", Time(outside)},
+          {"beside", beside}};
+}
+
+Json ThroughputJson(const std::optional<Throughput>& throughput) {
+  if (!throughput) return {};
+  const auto& batch = throughput->batch;
+  const auto samples =
+      batch ? std::optional(throughput->runs_per_s * static_cast<double>(*batch)) : std::nullopt;
+  return {{"runs_per_s", throughput->runs_per_s},
+          {"batch", batch ? Json(*batch) : Json()},
+          {"samples_per_s", Real(samples)},
+          {"at_most", throughput->at_most}};
+}
+
 Json MergesJson(const std::vector<Merge>& merges) {
   Json json = Json::array();
   for (const Merge& merge : merges) {
@@ -194,6 +240,10 @@ std::string RenderCompareJson(const Comparison& comparison) {
                {"belief", beliefs},
                {"rows", rows},
                {"totals", TotalsJson(comparison.totals)},
+               {"levels", LevelsJson(comparison.levels)},
+               {"run", RunJson(comparison.run)},
+               {"copies_s", Time(comparison.copies)},
+               {"throughput", ThroughputJson(comparison.throughput)},
                {"merges", MergesJson(comparison.merges)},
                {"statistics",
                 {{"flops", StatisticsJson(comparison.flops)},

@@ -81,6 +81,56 @@ std::vector<Column> ColumnsOf(const Comparison& comparison) {
   return columns;
 }
 
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+// The name of a level that is no kernels' says what its time is of.
+void AddLevels(const Comparison& comparison, Lines& lines) {
+  if (comparison.levels.size() < 2) return;
+  for (const LevelRow& level : comparison.levels) {
+    std::string text =
+        fmt::format("{} {} ({})", Name(level.level), TimeText(level.time), Printable(level.file));
+    for (const LevelRow::Deeper& deeper : level.deeper) {
+      const double added = deeper.overhead / (deeper.time - deeper.overhead);
+      text += fmt::format("; {} down to the {} level, {}: {:+.1f} %", TimeText(deeper.time),
+                          Name(deeper.finest), Printable(deeper.file), 100 * added);
+    }
+    lines.emplace_back("level", text);
+  }
+}
+
+void AddRun(const Comparison& comparison, Lines& lines) {
+  if (const auto& run = comparison.run) {
+    std::string text =
+        fmt::format("{} by the clock on the wall ({})", TimeText(run->wall), run->from);
+    if (run->device && run->wall.value() > 0) {
+      text +=
+          fmt::format(": {} on the device, {} ({}) outside", TimeText(run->device),
+                      TimeText(run->wall - *run->device), Percent(1 - *run->device / run->wall));
+    }
+    lines.emplace_back("run", text);
+    for (const RangeTime& range : run->beside) {
+      std::string beside =
+          fmt::format("'{}': {} for each run", Printable(range.name, 60), TimeText(range.time));
+      if (range.device) beside += fmt::format(", {} of it on the device", TimeText(range.device));
+      lines.emplace_back("beside", beside);
+    }
+  }
+  if (comparison.copies)
+    lines.emplace_back("copies", fmt::format("{} in the whole file", TimeText(comparison.copies)));
+  if (const auto& throughput = comparison.throughput) {
+    const std::string most = throughput->at_most ? "at most " : "";
+    std::string text = most + ReadableRate(throughput->runs_per_s, "runs");
+    if (throughput->batch && *throughput->batch > 0) {
+      text += fmt::format(
+          ", {} at batch {}",
+          ReadableRate(throughput->runs_per_s * static_cast<double>(*throughput->batch), "samples"),
+          *throughput->batch);
+    }
+    if (throughput->at_most) text += ": by what was measured alone, without what is between";
+    lines.emplace_back("throughput", text);
+  }
+}
+
 std::string StatisticsText(const RatioStatistics& s) {
   std::string text =
       fmt::format("median {:.4g}, 90th percentile {:.4g}, {} rows", s.median, s.p90, s.rows);
@@ -175,6 +225,8 @@ std::vector<std::pair<std::string, std::string>> SummaryLines(const Comparison& 
       text += fmt::format("; {} idle between kernels", TimeText(totals.idle));
     lines.emplace_back("time", text);
   }
+  AddLevels(comparison, lines);
+  AddRun(comparison, lines);
   if (comparison.flops) lines.emplace_back("FLOP ratio", StatisticsText(*comparison.flops));
   if (comparison.bytes) lines.emplace_back("byte ratio", StatisticsText(*comparison.bytes));
   if (comparison.time) lines.emplace_back("time ratio", StatisticsText(*comparison.time));

@@ -57,14 +57,16 @@ double Median(std::vector<double> values) {
 MeasuredKernel Merge(const std::vector<MeasuredKernel>& kernels, std::size_t first,
                      std::size_t period, std::size_t runs) {
   MeasuredKernel merged = kernels[first + (runs - 1) * period];
-  std::vector<double> durations;
+  std::vector<double> durations, hosts;
   std::map<Metric, std::vector<double>> values;
   for (std::size_t run = 0; run < runs; ++run) {
     const MeasuredKernel& kernel = kernels[first + run * period];
     if (kernel.duration) durations.push_back(kernel.duration->value());
+    if (kernel.host) hosts.push_back(kernel.host->value());
     for (const Counter& counter : kernel.counters) values[counter.metric].push_back(counter.value);
   }
   if (!durations.empty()) merged.duration = Seconds(Median(durations));
+  if (merged.host && !hosts.empty()) merged.host = Seconds(Median(hosts));
   for (Counter& counter : merged.counters) counter.value = Median(values[counter.metric]);
   return merged;
 }

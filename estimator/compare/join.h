@@ -38,6 +38,7 @@ struct Measured {
   std::optional<double> tensor_instructions;
   std::optional<double> dram_bytes;
   std::optional<Seconds> time;
+  std::optional<Seconds> host;      // what the calls that launched the kernels took the host
   std::optional<double> allocated;  // bytes of memory, where the profiler saw them
   WeightedMean occupancy;
   std::vector<std::string> names;   // of the kernels, each once, in order
@@ -74,7 +75,8 @@ struct Joined {
   };
   std::vector<Shared> shared;
   std::vector<UnmatchedKernel> unmatched;
-  std::optional<Seconds> idle;  // between kernels of a run, where the file has their starts
+  // Between kernels of a run, and from its first start to its last end, where the file has starts.
+  std::optional<Seconds> idle, span;
   std::int64_t runs = 1;
   // Names of nodes that its rows carry, each once; those that runtimes insert left out.
   struct Names {

@@ -64,12 +64,14 @@ class OrderedJoiner {
   // The times and counts of a predicted kernel over runs that were joined one by one.
   static void TakeMedians(Measured& to, const std::vector<std::vector<Measured>>& runs,
                           std::size_t k) {
-    std::vector<double> times, flops;
+    std::vector<double> times, hosts, flops;
     for (const std::vector<Measured>& run : runs) {
       if (run[k].time) times.push_back(run[k].time->value());
+      if (run[k].host) hosts.push_back(run[k].host->value());
       if (run[k].vector_flops) flops.push_back(*run[k].vector_flops);
     }
     if (to.time && !times.empty()) to.time = Seconds(Median(times));
+    if (to.host && !hosts.empty()) to.host = Seconds(Median(hosts));
     if (to.vector_flops && !flops.empty()) to.vector_flops = Median(flops);
   }
 
@@ -171,6 +173,7 @@ class OrderedJoiner {
       end = std::max(end, (*kernel.start + *kernel.duration).value());
     }
     joined_.idle = Seconds(idle);
+    joined_.span = Seconds(end - kernels[0].start->value());
   }
 
   const Report& report_;

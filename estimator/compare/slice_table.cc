@@ -20,6 +20,8 @@ constexpr SliceField kFields[] = {
     {"launches", "launches", [](const SliceRow& s) { return Known(s.launches); },
      [](double value) { return CountText(value); }},
     {"measured_s", "time", [](const SliceRow& s) { return s.time; }, SecondsText},
+    {"layer_s", "layer", [](const SliceRow& s) { return Known(s.layer_time); }, SecondsText},
+    {"library_s", "library", [](const SliceRow& s) { return Known(s.library_time); }, SecondsText},
     {"share", "share", [](const SliceRow& s) { return Known(s.share); }, Percent},
     {"measured_flops", "FLOPs", [](const SliceRow& s) { return s.flops; },
      [](double value) { return CountText(value); }},

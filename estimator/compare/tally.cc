@@ -73,6 +73,7 @@ void Tally::Add(Measured& to, const MeasuredKernel& kernel, double launches, boo
   Sum(to.dram_bytes, bytes);
   Sum(to.allocated, Times(ValueOf(kernel, Metric::kAllocated), launches));
   Sum(to.time, time);
+  if (kernel.host) Sum(to.host, std::optional(*kernel.host * launches));
   if (const auto occupancy = ValueOf(kernel, Metric::kOccupancy)) {
     const auto seconds = time ? std::optional(time->value()) : std::nullopt;
     to.occupancy.Add(*occupancy, launches, seconds);

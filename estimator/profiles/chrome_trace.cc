@@ -88,6 +88,7 @@ class ChromeReader {
     PairMarks();
     modules_.Nest();
     std::sort(ops_.begin(), ops_.end());
+    calls_.resize(spans_.size());
     if (const std::int64_t ties = FindParents(spans_, kSlack); ties > 0) {
       out_.notes.push_back(fmt::format(
           "{} events lie in several parallel spans of equal length; the first was taken as parent",
@@ -97,6 +98,13 @@ class ChromeReader {
         std::any_of(spans_.begin(), spans_.end(), [this](const Span& s) { return OnDevice(s); });
     for (std::size_t i = 0; i < spans_.size(); ++i) {
       if (on_device ? OnDevice(spans_[i]) : IsOutermostOp(i)) Emit(i);
+    }
+    for (const Span& span : spans_) {
+      if (span.level == kModelLevel && span.parent < 0) {
+        AddRange(span);
+      } else if (!on_device && span.level == kRuntimeLevel && span.correlation > 0) {
+        out_.launch_calls.push_back({span.correlation, span.start, span.end});
+      }
     }
     std::stable_sort(
         out_.kernels.begin(), out_.kernels.end(),
@@ -186,6 +194,10 @@ class ChromeReader {
     return extra;
   }
 
+  void AddRange(const Span& span) {
+    out_.ranges.push_back({names_.Name(span.name), span.start, span.end});
+  }
+
   // TensorFlow: "/device:GPU:0/stream:all Compute", "/device:GPU:0".
   bool IsDeviceProcess(const std::string& pid) const {
     const auto found = processes_.find(pid);
@@ -260,6 +272,8 @@ class ChromeReader {
       if (outer.level == kLayerLevel && kernel.op.empty()) {
         kernel.op = kernel.op_type = kernel.scope.back();
         kernel.call = i;
+        if (Once(calls_, i))
+          kernel.host = Seconds(static_cast<double>(outer.end - outer.start) * 1e-9);
       }
     }
     const auto found =
@@ -293,6 +307,7 @@ class ChromeReader {
   std::vector<Span> spans_;
   std::vector<Extra> extras_;                              // in the order of their spans
   std::vector<std::pair<std::int64_t, std::size_t>> ops_;  // PyTorch's external id, span
+  std::vector<bool> calls_;  // spans whose time a kernel tells as its host's
   std::map<std::string, std::string> processes_;
   std::map<std::pair<std::string, std::string>, std::vector<Mark>> marks_;
   std::int64_t unpaired_ = 0;

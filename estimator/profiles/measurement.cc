@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "estimator/core/error.h"
@@ -20,6 +21,42 @@ std::optional<double> Sum(const MeasuredKernel& kernel, std::initializer_list<Me
 }
 
 }  // namespace
+
+std::string_view Name(TraceLevel level) {
+  switch (level) {
+    case TraceLevel::kModel:
+      return "model";
+    case TraceLevel::kLayer:
+      return "layer";
+    case TraceLevel::kLibrary:
+      return "library";
+    case TraceLevel::kKernel:
+      return "kernel";
+  }
+  return "";
+}
+
+void Measurement::FinishRanges() {
+  if (ranges.size() > kMaxRanges) {
+    notes.push_back(
+        fmt::format("{} outermost ranges are more than runs of a model: left out", ranges.size()));
+    ranges.clear();
+  }
+  std::stable_sort(
+      ranges.begin(), ranges.end(),
+      [](const MeasuredRange& a, const MeasuredRange& b) { return a.start < b.start; });
+}
+
+TraceLevel Measurement::level() const {
+  TraceLevel finest = TraceLevel::kModel;
+  for (const MeasuredKernel& kernel : kernels) {
+    if (kernel.kind == MeasuredKind::kOp) finest = std::max(finest, TraceLevel::kLayer);
+    if (kernel.kind == MeasuredKind::kKernel) {
+      return format == "onednn" ? TraceLevel::kLibrary : TraceLevel::kKernel;
+    }
+  }
+  return finest;
+}
 
 const Counter* MeasuredKernel::Find(Metric metric) const {
   for (const Counter& counter : counters) {
@@ -118,6 +155,10 @@ void Measurement::Fold(MeasuredKernel kernel) {
         Mean(into.duration->value(), into.launches, kernel.duration->value(), kernel.launches));
   } else {
     into.duration.reset();
+  }
+  if (into.host || kernel.host) {
+    into.host = Seconds(Mean(into.host.value_or(Seconds(0)).value(), into.launches,
+                             kernel.host.value_or(Seconds(0)).value(), kernel.launches));
   }
   MergeCounters(into, kernel);
   // What launches differ in, the row does not tell.

@@ -37,6 +37,7 @@ struct MeasuredKernel {
   std::string op;                   // the framework's operator or annotated range that launched it
   std::string op_type;              // "Conv", "aten::conv2d": its type, where the file says
   std::int64_t call = -1;           // equal for kernels of the same call of `op`; -1: not told
+  std::optional<Seconds> host;      // what that call took the host; on its first kernel alone
   std::vector<std::string> scope;   // ranges around `op`, outermost first
   std::string module;               // "ResNet_0/Conv2d_3": the model's module, where the file says
   std::string stream;
@@ -53,6 +54,27 @@ struct MeasuredKernel {
   std::optional<double> VectorFlops() const;
   // DRAM bytes read and written; nothing unless both (or their sum) were counted.
   std::optional<double> DramBytes() const;
+};
+
+// How deep a profiler looked, the coarsest first. Each level slows what lies above it.
+enum class TraceLevel {
+  kModel,    // runs of the model, annotated ranges
+  kLayer,    // a framework's operators
+  kLibrary,  // primitives of a library: oneDNN's
+  kKernel,
+};
+std::string_view Name(TraceLevel level);  // "model", "layer", ...
+
+// A range that the host marked around rows: a run of the model, what is done before and after it.
+struct MeasuredRange {
+  std::string name;
+  std::int64_t start = 0, end = 0;  // nanoseconds, by the clock of the rows
+};
+
+// A call of the driver in a file without the kernel that it launched.
+struct LaunchCall {
+  std::int64_t correlation = 0;
+  std::int64_t start = 0, end = 0;  // nanoseconds
 };
 
 // When one launch ran on a device, in nanoseconds; end >= start.
@@ -74,6 +96,15 @@ struct Measurement {
   // A sampling profiler's: rows are sums over the run and all threads, `launches` counts nothing,
   // and times of several threads add up.
   bool sampled = false;
+  // Outermost ranges, in the order of their starts; calls by correlation. Traces only.
+  std::vector<MeasuredRange> ranges;
+  std::vector<LaunchCall> launch_calls;
+  static constexpr std::size_t kMaxRanges = 100'000;
+  // After the last one: sorts them. More than a run has are left out, all of them, with a note.
+  void FinishRanges();
+  // The finest level that it has rows of; that of its ranges where it has no rows.
+  TraceLevel level() const;
+
   // Once rows were folded: the launches that had a start, in the order of the file. Empty before,
   // when the rows themselves tell.
   std::vector<LaunchTime> folded_launches;

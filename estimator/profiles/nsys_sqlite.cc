@@ -25,8 +25,13 @@ class SqliteReader {
     ReadCopies("CUPTI_ACTIVITY_KIND_MEMCPY", "[CUDA memcpy]");
     ReadCopies("CUPTI_ACTIVITY_KIND_MEMSET", "[CUDA memset]");
     FindParents(spans_);
+    ranges_.resize(spans_.size());
     for (std::size_t i = 0; i < spans_.size(); ++i) {
       if (spans_[i].level == kKernelLevel) Emit(i);
+    }
+    for (const Span& span : spans_) {
+      if (span.level == kLayerLevel && span.parent < 0)
+        out_.ranges.push_back({names_.Name(span.name), span.start, span.end});
     }
     std::stable_sort(
         out_.kernels.begin(), out_.kernels.end(),
@@ -122,9 +127,16 @@ class SqliteReader {
     kernel.duration = Seconds(static_cast<double>(span.end - span.start) * 1e-9);
     kernel.correlation = span.correlation;
     kernel.line = static_cast<std::int64_t>(index) + 1;
+    std::int64_t range = -1;  // the innermost
     for (const std::int64_t i : Ancestors(spans_, static_cast<std::int64_t>(index))) {
       const Span& outer = spans_[static_cast<std::size_t>(i)];
-      if (outer.level == kLayerLevel) kernel.scope.push_back(names_.Name(outer.name));
+      if (outer.level != kLayerLevel) continue;
+      kernel.scope.push_back(names_.Name(outer.name));
+      range = i;
+    }
+    if (range >= 0 && Once(ranges_, range)) {
+      const Span& marked = spans_[static_cast<std::size_t>(range)];
+      kernel.host = Seconds(static_cast<double>(marked.end - marked.start) * 1e-9);
     }
     if (!kernel.scope.empty()) kernel.op = kernel.scope.back();
     if (index >= first_kernel_ && index - first_kernel_ < sizes_.size()) {
@@ -140,6 +152,7 @@ class SqliteReader {
   Measurement& out_;
   NamePool names_;
   std::vector<Span> spans_;
+  std::vector<bool> ranges_;                        // spans whose time a kernel tells as its host's
   std::vector<std::array<std::int32_t, 6>> sizes_;  // of the kernels, in order
   std::size_t first_kernel_ = 0;
 };

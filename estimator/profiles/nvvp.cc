@@ -34,7 +34,12 @@ class NvvpReader {
     ReadCopies("CUPTI_ACTIVITY_KIND_MEMSET", "[CUDA memset]");
     NoteCounters();
     FindParents(spans_);
+    ranges_.resize(spans_.size());
     for (std::size_t i = first_on_device_; i < spans_.size(); ++i) Emit(i);
+    for (const Span& span : spans_) {
+      if (span.level == kLayerLevel && span.parent < 0)
+        out_.ranges.push_back({names_.Name(span.name), span.start, span.end});
+    }
     std::stable_sort(
         out_.kernels.begin(), out_.kernels.end(),
         [](const MeasuredKernel& a, const MeasuredKernel& b) { return a.start < b.start; });
@@ -195,9 +200,16 @@ class NvvpReader {
     kernel.duration = Seconds(static_cast<double>(span.end - span.start) * 1e-9);
     kernel.correlation = span.correlation;
     kernel.line = static_cast<std::int64_t>(index - first_on_device_) + 1;
+    std::int64_t range = -1;  // the innermost
     for (const std::int64_t i : Ancestors(spans_, static_cast<std::int64_t>(index))) {
       const Span& outer = spans_[static_cast<std::size_t>(i)];
-      if (outer.level == kLayerLevel) kernel.scope.push_back(names_.Name(outer.name));
+      if (outer.level != kLayerLevel) continue;
+      kernel.scope.push_back(names_.Name(outer.name));
+      range = i;
+    }
+    if (range >= 0 && Once(ranges_, range)) {
+      const Span& marked = spans_[static_cast<std::size_t>(range)];
+      kernel.host = Seconds(static_cast<double>(marked.end - marked.start) * 1e-9);
     }
     if (!kernel.scope.empty()) kernel.op = kernel.scope.back();
     if (shape.size[0] > 0) {
@@ -213,6 +225,7 @@ class NvvpReader {
   NamePool names_;
   std::unordered_map<std::int64_t, std::uint32_t> strings_;  // StringTable's ids to names_
   std::vector<Span> spans_;
+  std::vector<bool> ranges_;   // spans whose time a kernel tells as its host's
   std::vector<Shape> shapes_;  // of the spans from first_on_device_ on
   std::size_t first_on_device_ = 0;
   std::int64_t unfinished_ = 0;

@@ -24,6 +24,11 @@ class OrtReader {
   void Handle(const JsonEvent& event) {
     if (event.name == "model_run") ++out_.runs;
     if (!event.start || !event.duration) return;
+    if (event.name == "model_run" && *event.duration >= 0) {
+      std::int64_t end = 0;
+      if (!__builtin_add_overflow(*event.start, *event.duration, &end))
+        out_.ranges.push_back({event.name, *event.start, end});
+    }
     if (event.cat == "Node" && event.name.ends_with(kKernelTime)) {
       const std::string node = event.name.substr(0, event.name.size() - kKernelTime.size());
       MeasuredKernel kernel;

@@ -64,7 +64,8 @@ Measurement ReadMeasurement(Input input, const ReadOptions& options) {
   if (options.progress) input.OnProgress(options.progress);
   reader.read(input, measurement);
   if (reader.table) DropSummaryRows(measurement);
-  if (measurement.kernels.empty()) {
+  measurement.FinishRanges();
+  if (measurement.kernels.empty() && !(options.ranges_alone && !measurement.ranges.empty())) {
     throw Error("{}: read as {}, but there is no measured kernel in it", input.name(), reader.id);
   }
   return measurement;

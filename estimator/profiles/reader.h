@@ -25,6 +25,7 @@ std::span<const Reader> Readers();
 struct ReadOptions {
   std::string format;  // a Reader's id; "" finds it out by content
   std::function<void(std::uint64_t bytes)> progress;
+  bool ranges_alone = false;  // a file with runs of the model and nothing finer is no error
 };
 
 // Reads a profiler's file. Throws Error, with file and line, for an unknown, empty, truncated or

@@ -141,42 +141,4 @@ std::vector<std::int64_t> Ancestors(const std::vector<Span>& spans, std::int64_t
   return chain;
 }
 
-MergedTrace MergeLevels(const std::vector<std::vector<Span>>& runs) {
-  if (runs.empty()) throw Error("no trace to merge");
-  MergedTrace merged{runs.back(), {}, 0};
-  FindParents(merged.spans);
-  using Key = std::pair<std::int32_t, std::uint32_t>;  // level and name
-  // Durations of each key in order of start, from the first run that has the level.
-  std::map<Key, std::vector<std::pair<std::int64_t, std::int64_t>>> known;
-  std::map<std::int32_t, std::size_t> first_run;
-  for (std::size_t run = 0; run < runs.size(); ++run) {
-    for (const Span& span : runs[run]) first_run.emplace(span.level, run);
-  }
-  for (std::size_t run = 0; run < runs.size(); ++run) {
-    for (const Span& span : runs[run]) {
-      if (first_run[span.level] == run) {
-        known[{span.level, span.name}].emplace_back(span.start, span.end - span.start);
-      }
-    }
-  }
-  for (auto& [key, durations] : known) std::stable_sort(durations.begin(), durations.end());
-  std::vector<std::size_t> order(merged.spans.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::pair(merged.spans[a].start, merged.spans[a].end - merged.spans[a].start) <
-           std::pair(merged.spans[b].start, merged.spans[b].end - merged.spans[b].start);
-  });
-  merged.duration.resize(merged.spans.size());
-  std::map<Key, std::size_t> taken;
-  for (const std::size_t i : order) {
-    const Span& span = merged.spans[i];
-    const auto& durations = known[{span.level, span.name}];
-    const std::size_t next = taken[{span.level, span.name}]++;
-    const bool found = next < durations.size();
-    merged.duration[i] = found ? durations[next].second : span.end - span.start;
-    merged.missing += !found;
-  }
-  return merged;
-}
-
 }  // namespace dlcost

@@ -48,19 +48,15 @@ struct Span {
 // A span may stick out of its parent's end by `slack` nanoseconds, where clocks are coarse.
 std::int64_t FindParents(std::vector<Span>& spans, std::int64_t slack = 0);
 
+// Whether a span is marked for the first time.
+inline bool Once(std::vector<bool>& marked, std::int64_t index) {
+  const auto at = static_cast<std::size_t>(index);
+  const bool first = !marked[at];
+  marked[at] = true;
+  return first;
+}
+
 // The spans from the outermost ancestor to the parent of `index`.
 std::vector<std::int64_t> Ancestors(const std::vector<Span>& spans, std::int64_t index);
-
-// Runs of the same model, traced at several levels of detail, the coarsest first: each profiler
-// slows what lies above the level that it adds. Returns the most detailed run, where every span of
-// a level has the duration that it had in the first run that has that level at all. Spans
-// correspond by level, name and order of their starts. `missing` counts the spans that the coarser
-// run lacks; they keep the time they have.
-struct MergedTrace {
-  std::vector<Span> spans;
-  std::vector<std::int64_t> duration;  // nanoseconds, per span
-  std::int64_t missing = 0;
-};
-MergedTrace MergeLevels(const std::vector<std::vector<Span>>& runs);
 
 }  // namespace dlcost

@@ -105,24 +105,5 @@ TEST(FindParents, HostileOverlapsEnd) {
   EXPECT_THROW(FindParents(spans), Error);
 }
 
-TEST(MergeLevels, TimesComeFromTheRunThatMeasuredOnlyThatLevel) {
-  const auto named = [](Span span, std::uint32_t name) {
-    span.name = name;
-    return span;
-  };
-  // Each profiler slows what lies above: the model takes 100, 130 and 200; layer 1 takes 40 and 60.
-  const std::vector<Span> model = {named(At(0, 100, kModelLevel, 0), 0)};
-  const std::vector<Span> layers = {named(At(0, 130, kModelLevel, 0), 0),
-                                    named(At(10, 50, kLayerLevel, 0), 1),
-                                    named(At(60, 110, kLayerLevel, 0), 1)};
-  const std::vector<Span> kernels = {
-      named(At(0, 200, kModelLevel, 0), 0), named(At(10, 70, kLayerLevel, 0), 1),
-      named(At(80, 160, kLayerLevel, 0), 1), named(At(90, 120, kKernelLevel, 0), 2)};
-  const MergedTrace merged = MergeLevels({model, layers, kernels});
-  EXPECT_EQ(merged.duration, (std::vector<std::int64_t>{100, 40, 50, 30}));
-  EXPECT_EQ(merged.spans[3].parent, 2);
-  EXPECT_EQ(merged.missing, 0);
-}
-
 }  // namespace
 }  // namespace dlcost
