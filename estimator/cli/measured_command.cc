@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -8,13 +9,14 @@
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
 #include "estimator/profile_report/render.h"
+#include "estimator/profiles/add_counters.h"
 #include "estimator/profiles/reader.h"
 
 namespace dlcost {
 namespace {
 
 struct Options {
-  std::vector<std::string> files;
+  std::vector<std::string> files, counters;
   DeviceOptions device;
   std::string read_as, dtype, title, output;
   std::string format = "text";
@@ -25,6 +27,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  dlcost measured ncu.csv --gpu a100\n"
     "  dlcost measured trace.json.gz --format html -o trace.html\n"
+    "  dlcost measured trace.json.gz --counters ncu.csv --gpu a100\n"
     "How to measure: docs/measuring.md.\n";
 
 // One line that a terminal rewrites, for files that take longer than a moment.
@@ -64,6 +67,24 @@ Measurement Read(const std::string& path, const std::string& format) {
   return ReadMeasurementFile(path, options);
 }
 
+// Counters of the same launches, taken in other runs; notes say how many found their launch.
+void AddCountersOf(const std::vector<std::string>& paths, Measurement& trace) {
+  for (const std::string& path : paths) {
+    const Measurement counters = Read(path, "");
+    const AddedCounters added = AddCounters(trace, counters);
+    if (added.launches == 0) {
+      throw Error("{}: none of the {} launches in {} is one that it counts: files of one program?",
+                  Printable(path), added.of, Printable(trace.path));
+    }
+    trace.notes.push_back(fmt::format("counters of {} of {} launches from {}", added.launches,
+                                      added.of, Printable(path)));
+    if (added.left_over > 0) {
+      trace.notes.push_back(fmt::format("{} launches in {} are none of the trace's",
+                                        added.left_over, Printable(path)));
+    }
+  }
+}
+
 std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 int Run(const Options& options) {
@@ -79,9 +100,15 @@ int Run(const Options& options) {
                   Printable(options.dtype));
     }
   }
+  if (!options.counters.empty() && options.files.size() > 1) {
+    throw Error("--counters belong to the launches of one file; {} are given",
+                options.files.size());
+  }
   std::vector<ProfileReport> reports;
   for (const std::string& path : options.files) {
-    reports.push_back(BuildProfileReport(Read(path, options.read_as), report_options));
+    Measurement measurement = Read(path, options.read_as);
+    AddCountersOf(options.counters, measurement);
+    reports.push_back(BuildProfileReport(measurement, report_options));
   }
   if (options.format == "json") {
     WriteOutput(options.output,
@@ -117,6 +144,10 @@ void AddMeasuredCommand(Commands& commands) {
   app->footer(kExamples);
   app->add_option("file", options->files, "a profiler's file; its format is found out by content")
       ->required()
+      ->type_name("FILE");
+  app->add_option("--counters", options->counters,
+                  "counters of the same launches in another run: times, gaps and operators stay "
+                  "those of the file")
       ->type_name("FILE");
   app->add_option("--gpu,--device", options->device.gpu, "device id or alias: its peaks and roofs")
       ->type_name("ID");

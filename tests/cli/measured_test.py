@@ -103,6 +103,56 @@ class Idle(unittest.TestCase):
         self.assertAlmostEqual(activity["launch_bound_gaps_s"], 10e-6, 12)
 
 
+class CountersOfAnotherRun(unittest.TestCase):
+    """The trace gives times, gaps and operators; Nsight Compute's table FLOPs and bytes of the same launches."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        events, at = [], 0
+        for number, (op, kernel, us) in enumerate(2 * [("aten::mm", "void ns::sgemm<float>(int)", 100),
+                                                       ("aten::relu", "void relu<4>(int, float*)", 20)]):
+            events += [{"ph": "X", "cat": "cpu_op", "name": op, "pid": 1, "tid": 1, "ts": at, "dur": 9},
+                       {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": at + 1, "dur": 2,
+                        "args": {"correlation": number}},
+                       {"ph": "X", "cat": "kernel", "name": kernel, "pid": 0, "tid": 7, "ts": at + 5, "dur": us,
+                        "args": {"correlation": number, "device": 0, "stream": 7}}]
+            at += us + 15
+        self.trace = self.file("trace.json", json.dumps(events))
+        head = '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Section Name","Metric Name","Metric Unit","Metric Value"\n'
+        rows = [(0, "sgemm", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", "inst", "1,000,000"),
+                (0, "sgemm", "dram__bytes_read.sum", "byte", "300,000"), (0, "sgemm", "dram__bytes_write.sum", "byte", "100,000"),
+                (1, "relu", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", "inst", "0"),
+                (1, "relu", "dram__bytes_read.sum", "byte", "50,000"), (1, "relu", "dram__bytes_write.sum", "byte", "50,000")]
+        self.counters = self.file("ncu.csv", head + "".join('"%d","7","app","host","%s","1","7","s","%s","%s","%s"\n' % row for row in rows))
+
+    def file(self, name, text):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def test_join(self):
+        profile = measured(self.trace, "--counters", self.counters)
+        total = profile["totals"]["kernels"]
+        self.assertEqual((total["launches"], total["flops"], total["bytes"]), (4, 4e6, 1e6))
+        self.assertAlmostEqual(total["time_s"], 240e-6)
+        self.assertAlmostEqual(total["flop_rate"], 4e6 / 240e-6, 0)
+        by_op = {group["name"]: group for group in profile["by_op_type"]}
+        self.assertAlmostEqual(by_op["aten::mm"]["intensity"], 5)
+        self.assertEqual(by_op["aten::relu"]["bytes"], 2e5)
+        self.assertEqual(profile["activity"][0]["gaps"], 3)
+        self.assertTrue(any(note.startswith("counters of 4 of 4 launches") for note in profile["notes"]))
+
+    def test_of_another_program(self):
+        other = self.file("other.csv", "kernel,flops\nnothing_alike,5\n")
+        result = run(self.trace, "--counters", other)
+        self.assertEqual((result.returncode, result.stdout), (2, b""))
+        self.assertEqual(result.stderr.count(b"\n"), 1)
+        result = run(self.trace, self.trace, "--counters", self.counters)
+        self.assertEqual(result.returncode, 2)
+
+
 class Modules(unittest.TestCase):
     def test_modules_of_pytorch(self):
         def event(name, cat, ts, dur, tid=1, **args):
