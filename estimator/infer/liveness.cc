@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "estimator/infer/memory.h"
@@ -14,16 +15,20 @@ Bytes SizeOfTensor(const Tensor& tensor) {
 // What lives inside the graphs of a model, by the node that runs them.
 using InnerPeaks = std::unordered_map<const Node*, Bytes>;
 
+// Nodes that run as one: they read before they write, and keep to themselves what nobody else
+// reads.
+using Kernels = std::vector<std::vector<const CountedNode*>>;
+
 // One graph, main or inner. Memory is owned by the tensor at the root of a chain of views
 // and of outputs in place.
 class Liveness {
  public:
-  Liveness(const Graph& graph, const std::vector<const CountedNode*>& nodes,
-           const InnerPeaks& inner)
+  Liveness(const Graph& graph, const Kernels& kernels, const InnerPeaks& inner)
       : graph_(graph),
-        nodes_(nodes),
+        kernels_(kernels),
         inner_(inner),
         root_(graph_.tensors.size()),
+        made_(graph_.tensors.size(), kNever),
         last_use_(graph_.tensors.size(), kNever),
         size_(graph_.tensors.size()) {
     for (std::size_t t = 0; t < root_.size(); ++t) {
@@ -37,10 +42,13 @@ class Liveness {
     return *std::max_element(moments.begin(), moments.end());
   }
 
-  // What lives at the start, and while each node runs.
+  // What lives at the start, and while each kernel runs.
   std::vector<Bytes> Moments() {
-    FindRoots();
-    FindLastUses();
+    for (const auto& kernel : kernels_) {
+      for (const CountedNode* counted : kernel) FindRoots(*counted);
+    }
+    FindUses();
+    DropInner();
     return Sweep();
   }
 
@@ -51,16 +59,14 @@ class Liveness {
     return static_cast<std::size_t>(root_[static_cast<std::size_t>(id)]);
   }
 
-  void FindRoots() {
-    for (const CountedNode* counted : nodes_) {
-      FindMemoryTaken(*counted);
-      if (counted->status != NodeStatus::kView) continue;
-      const Node& node = *counted->node;
-      if (node.inputs.empty() || node.inputs[0] == kNoTensor) continue;
-      for (const TensorId id : node.outputs) {
-        if (id != kNoTensor) {
-          root_[static_cast<std::size_t>(id)] = static_cast<TensorId>(Root(node.inputs[0]));
-        }
+  void FindRoots(const CountedNode& counted) {
+    FindMemoryTaken(counted);
+    if (counted.status != NodeStatus::kView) return;
+    const Node& node = *counted.node;
+    if (node.inputs.empty() || node.inputs[0] == kNoTensor) return;
+    for (const TensorId id : node.outputs) {
+      if (id != kNoTensor) {
+        root_[static_cast<std::size_t>(id)] = static_cast<TensorId>(Root(node.inputs[0]));
       }
     }
   }
@@ -78,13 +84,27 @@ class Liveness {
     }
   }
 
-  void FindLastUses() {
-    for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      ForEachRead(*nodes_[n]->node,
-                  [&](TensorId id) { last_use_[Root(id)] = static_cast<std::int64_t>(n); });
+  void FindUses() {
+    for (std::size_t k = 0; k < kernels_.size(); ++k) {
+      const auto now = static_cast<std::int64_t>(k);
+      for (const CountedNode* counted : kernels_[k]) {
+        for (const TensorId id : counted->node->outputs) {
+          if (id != kNoTensor && Root(id) == static_cast<std::size_t>(id)) made_[Root(id)] = now;
+        }
+        // A view of something that another kernel made may be placed before its readers.
+        ForEachRead(*counted->node,
+                    [&](TensorId id) { last_use_[Root(id)] = std::max(last_use_[Root(id)], now); });
+      }
     }
     for (const TensorId id : graph_.outputs) {
-      last_use_[Root(id)] = static_cast<std::int64_t>(nodes_.size());
+      last_use_[Root(id)] = static_cast<std::int64_t>(kernels_.size());
+    }
+  }
+
+  void DropInner() {
+    for (std::size_t t = 0; t < size_.size(); ++t) {
+      if (made_[t] == kNever || made_[t] != last_use_[t]) continue;
+      if (kernels_[static_cast<std::size_t>(made_[t])].size() > 1) size_[t] = Bytes(0);
     }
   }
 
@@ -93,7 +113,7 @@ class Liveness {
   std::vector<Bytes> Sweep() {
     Bytes live;
     std::vector<Bytes> moments;
-    moments.reserve(nodes_.size() + 1);
+    moments.reserve(kernels_.size() + 1);
     for (const TensorId id : graph_.inputs) live += SizeAt(static_cast<std::size_t>(id));
     moments.push_back(live);
     std::vector<bool> freed(root_.size(), false);
@@ -101,53 +121,80 @@ class Liveness {
     for (const Capture& capture : graph_.captures) {
       freed[static_cast<std::size_t>(capture.inner)] = true;
     }
-    for (std::size_t n = 0; n < nodes_.size(); ++n) {
-      const Node& node = *nodes_[n]->node;
-      for (const TensorId id : node.outputs) {
-        if (id != kNoTensor && Root(id) == static_cast<std::size_t>(id)) {
-          live += SizeAt(static_cast<std::size_t>(id));
+    for (std::size_t k = 0; k < kernels_.size(); ++k) {
+      Bytes inside;
+      for (const CountedNode* counted : kernels_[k]) {
+        for (const TensorId id : counted->node->outputs) {
+          if (id != kNoTensor && Root(id) == static_cast<std::size_t>(id)) {
+            live += SizeAt(static_cast<std::size_t>(id));
+          }
         }
+        const auto found = inner_.find(counted->node);
+        if (found != inner_.end()) inside = std::max(inside, found->second);
       }
-      const auto inside = inner_.find(&node);
-      moments.push_back(inside == inner_.end() ? live : live + inside->second);
+      moments.push_back(live + inside);
       const auto release = [&](TensorId id) {
         if (id == kNoTensor || freed[Root(id)]) return;
-        if (last_use_[Root(id)] > static_cast<std::int64_t>(n)) return;
+        if (last_use_[Root(id)] > static_cast<std::int64_t>(k)) return;
         freed[Root(id)] = true;
         live -= SizeAt(Root(id));
       };
-      ForEachRead(node, release);
-      for (const TensorId id : node.outputs) release(id);  // outputs that nobody reads
+      for (const CountedNode* counted : kernels_[k]) {
+        ForEachRead(*counted->node, release);
+        for (const TensorId id : counted->node->outputs) release(id);  // that nobody reads
+      }
     }
     return moments;
   }
 
   const Graph& graph_;
-  const std::vector<const CountedNode*>& nodes_;
+  const Kernels& kernels_;
   const InnerPeaks& inner_;
   std::vector<TensorId> root_;
-  std::vector<std::int64_t> last_use_;
+  std::vector<std::int64_t> made_, last_use_;
   std::vector<Bytes> size_;
 };
 
-}  // namespace
-
-std::vector<Bytes> LiveBytes(const InferredModel& model) {
-  std::unordered_map<const Graph*, std::vector<const CountedNode*>> nodes;
-  for (const CountedNode& counted : model.nodes) nodes[counted.graph].push_back(&counted);
-  for (const CountedNode& counted : model.last_iterations) {
-    nodes[counted.graph].push_back(&counted);
+// The nodes of each graph by kernel, in the order in which kernels run; `kernel_of` gives a number
+// per node, and every node of the last iterations is a kernel.
+template <typename KernelOf>
+std::unordered_map<const Graph*, Kernels> KernelsOf(const InferredModel& model,
+                                                    KernelOf kernel_of) {
+  std::map<std::pair<const Graph*, std::size_t>, std::vector<const CountedNode*>> members;
+  for (std::size_t n = 0; n < model.nodes.size(); ++n) {
+    members[{model.nodes[n].graph, kernel_of(n)}].push_back(&model.nodes[n]);
   }
+  std::unordered_map<const Graph*, Kernels> kernels;
+  for (auto& [key, nodes] : members) kernels[key.first].push_back(std::move(nodes));
+  for (const CountedNode& counted : model.last_iterations) {
+    kernels[counted.graph].push_back({&counted});
+  }
+  return kernels;
+}
+
+std::vector<Bytes> LiveBytesOf(const InferredModel& model,
+                               std::unordered_map<const Graph*, Kernels> kernels) {
   // A graph is made after the one around it: backwards, every inner graph comes before its owner.
   InnerPeaks inner;
   for (auto subgraph = model.subgraphs.rbegin(); subgraph != model.subgraphs.rend(); ++subgraph) {
-    const auto found = nodes.find(subgraph->graph.get());
-    if (found == nodes.end()) continue;  // a branch that was not taken
+    const auto found = kernels.find(subgraph->graph.get());
+    if (found == kernels.end()) continue;  // a branch that was not taken
     Bytes& peak = inner[subgraph->owner];
     peak = std::max(peak, Liveness(*subgraph->graph, found->second, inner).Peak());
   }
   const Graph& main = model.model->graph;
-  return Liveness(main, nodes[&main], inner).Moments();
+  return Liveness(main, kernels[&main], inner).Moments();
+}
+
+}  // namespace
+
+std::vector<Bytes> LiveBytes(const InferredModel& model) {
+  return LiveBytesOf(model, KernelsOf(model, [](std::size_t n) { return n; }));
+}
+
+std::vector<Bytes> LiveBytes(const InferredModel& model,
+                             const std::vector<std::size_t>& kernel_of) {
+  return LiveBytesOf(model, KernelsOf(model, [&](std::size_t n) { return kernel_of[n]; }));
 }
 
 void MeasurePeakActivations(InferredModel& model) {

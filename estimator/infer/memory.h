@@ -34,4 +34,9 @@ void MeasurePeakActivations(InferredModel& model);
 // peak_activation_bytes.
 std::vector<Bytes> LiveBytes(const InferredModel& model);
 
+// The same while each kernel runs: `kernel_of` says for every node of InferredModel::nodes which
+// one it is part of, numbered in the order in which they run. All that a kernel reads and writes is
+// there while it runs; what only it makes and reads has no buffer.
+std::vector<Bytes> LiveBytes(const InferredModel& model, const std::vector<std::size_t>& kernel_of);
+
 }  // namespace dlcost

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "estimator/plan/attention_share.h"
+#include "estimator/plan/kernel_memory.h"
 #include "estimator/report/attribute_text.h"
 #include "estimator/report/format.h"
 #include "estimator/report/report.h"
@@ -51,9 +52,11 @@ class Builder {
     if (HasRows()) report_.nodes.reserve(model_.nodes.size());
     for (const CountedNode& counted : model_.nodes) AddNode(counted);
     AttentionCounter attention;
+    KernelMemory memory(model_);
     in_attention_.assign(model_.nodes.size(), false);
     ForEachKernel(model_, options_.plan, [&](Kernel kernel) {
       attention.Add(kernel);
+      memory.Add(kernel);
       if (kernel.spelled_attention) {
         for (const std::size_t n : kernel.nodes) in_attention_[n] = true;
       }
@@ -61,6 +64,7 @@ class Builder {
     });
     for (std::size_t n = 0; n < model_.nodes.size(); ++n) AddToGroups(n);
     report_.attention = attention.Share();
+    AddMemory(memory);
     forced_.Require(model_);
     SumUp();
     AddDevice();
@@ -82,7 +86,15 @@ class Builder {
                      .dims = model_.dims.symbols};
     report_.model.inputs = OperandsOf(model.graph, model.graph.inputs);
     report_.model.outputs = OperandsOf(model.graph, model.graph.outputs);
-    report_.peak_activation_bytes = model_.peak_activation_bytes;
+  }
+
+  void AddMemory(const KernelMemory& memory) {
+    const std::vector<Bytes> live = memory.Live();
+    report_.peak_activation_bytes = *std::max_element(live.begin(), live.end());
+    if (!HasRows()) return;
+    for (std::size_t k = 0; k < memory.mains().size(); ++k) {
+      if (memory.mains()[k]) report_.memory.push_back({*memory.mains()[k], live[k + 1]});
+    }
   }
 
   Operands OperandsOf(const Graph& graph, const std::vector<TensorId>& ids) {
@@ -285,10 +297,9 @@ class Builder {
   void AddPhases() {
     report_.step = model_.step;
     if (model_.step == nullptr) return;
-    for (const Phase phase : {Phase::kForward, Phase::kLoss, Phase::kBackwardData,
-                              Phase::kBackwardWeights, Phase::kOptimizer}) {
-      GroupRow& row = by_phase_[static_cast<std::size_t>(phase)];
-      row.name = Name(phase);
+    for (int p = 0; p < kPhaseCount; ++p) {
+      GroupRow& row = by_phase_[static_cast<std::size_t>(p)];
+      row.name = Name(static_cast<Phase>(p));
       if (row.sums.nodes > 0) report_.by_phase.push_back(std::move(row));
     }
   }

@@ -11,7 +11,6 @@
 #include "estimator/report/page_json.h"
 #include "estimator/report/runtime_text.h"
 #include "estimator/report/text_table.h"
-#include "estimator/report/timeline.h"
 
 namespace dlcost {
 namespace {
@@ -167,7 +166,7 @@ class PageReport {
   Json Memory() const {
     TextTable strings;
     Json names = Json::array(), bytes = Json::array();
-    for (const MemoryStep& step : MemoryTimeline(report_)) {
+    for (const MemoryStep& step : report_.memory) {
       names.push_back(strings.Number(report_.nodes[step.node].name));
       bytes.push_back(step.live.value());
     }

@@ -199,6 +199,12 @@ struct UnknownRow {
   std::string node, op, domain, why;
 };
 
+// Activation memory while a kernel runs: inputs, intermediate values and outputs that exist then.
+struct MemoryStep {
+  std::size_t node;  // that names the kernel: index into Report::nodes
+  Bytes live;
+};
+
 // Everything a rendering shows. All formats print this struct and compute nothing.
 struct Report {
   ModelFacts model;
@@ -209,7 +215,9 @@ struct Report {
   // Kernels that all come out low, or all high: with a device, the range of the expected total.
   Seconds expected_low, expected_high;
   std::optional<AttentionShare> attention;
+  // The largest of `memory`: what a kernel keeps inside has no buffer (estimator/infer/memory.h).
   Bytes peak_activation_bytes;
+  std::vector<MemoryStep> memory;  // with rows, a step per kernel that is not known beforehand
   std::map<NodeStatus, std::int64_t> coverage;
   // Largest first: by bound with a device, by FLOPs and bytes without. Work belongs to the node,
   // traffic and time to the kernel's main node, so that both reconcile with the totals.

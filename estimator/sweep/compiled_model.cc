@@ -4,7 +4,7 @@
 #include <set>
 
 #include "estimator/core/error.h"
-#include "estimator/infer/memory.h"
+#include "estimator/plan/kernel_memory.h"
 #include "estimator/report/run_options.h"
 #include "estimator/sweep/kernel_sizes.h"
 
@@ -52,7 +52,7 @@ Sample SampleOf(const InferredModel& model, const SweepPoint& counts, const Repo
   tally.values[kBytes] = bytes.value();
   sample.first.push_back(tally.values.size());
   sample.live = tally.values.size();
-  for (const Bytes live : LiveBytes(model)) tally.values.push_back(live.value());
+  for (const Bytes live : LiveBytes(model, options.plan)) tally.values.push_back(live.value());
   mix(tally.values.size());
   return sample;
 }

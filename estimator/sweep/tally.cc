@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "estimator/infer/memory.h"
+#include "estimator/plan/kernel_memory.h"
 
 namespace dlcost {
 namespace {
@@ -49,7 +49,7 @@ void Walk(const InferredModel& model, const PlanOptions& plan, Structure structu
   }
   number(CountSlot{.what = CountSlot::What::kParameters}, model.parameters.value());
   number(CountSlot{.what = CountSlot::What::kWeightBytes}, model.weight_bytes.value());
-  for (const Bytes live : LiveBytes(model)) {
+  for (const Bytes live : LiveBytes(model, plan)) {
     number(CountSlot{.what = CountSlot::What::kLiveBytes, .family = CountFamily::kLive},
            live.value());
   }

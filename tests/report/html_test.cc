@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "estimator/report/timeline.h"
 #include "tests/regress/variants.h"
 
 namespace dlcost {
@@ -82,11 +81,11 @@ TEST(Html, FiveThousandKernelsStaySmall) {
   EXPECT_LT(RenderHtml({{&report, &device}}, "large").size(), 5'000'000u);
 }
 
-TEST(MemoryTimeline, PeaksWhereTheReportSays) {
+TEST(Report, MemoryPeaksWhereTheReportSays) {
   for (const char* name : {"resnet50", "mobilenet-v2", "vgg16", "alexnet"}) {
     const Report report = ReportOf(Network(name));
     Bytes peak;
-    for (const MemoryStep& step : MemoryTimeline(report)) peak = std::max(peak, step.live);
+    for (const MemoryStep& step : report.memory) peak = std::max(peak, step.live);
     EXPECT_EQ(peak, report.peak_activation_bytes) << name;
   }
   for (const char* phase : {"prefill", "decode"}) {
@@ -94,7 +93,7 @@ TEST(MemoryTimeline, PeaksWhereTheReportSays) {
     const Report report =
         ReportOf(Network("gpt2", {{"phase", phase}}), "a100", {.dims = {{open, 64}}});
     Bytes peak;
-    for (const MemoryStep& step : MemoryTimeline(report)) peak = std::max(peak, step.live);
+    for (const MemoryStep& step : report.memory) peak = std::max(peak, step.live);
     EXPECT_EQ(peak, report.peak_activation_bytes) << phase;
   }
 }
