@@ -90,7 +90,8 @@ int Run(const Options& options) {
   if (!options.ratio.empty()) ratio = ParseRatio(options.ratio);
   std::vector<Measurement> measured = ReadAll(options.measured, options.measured_format);
   std::vector<Measurement> traces = ReadAll(options.traces, "");
-  const ReportOptions report_options = ReportOptionsOf(options.count, options.device);
+  const ReportOptions report_options =
+      ReportOptionsOf(options.count, options.device, options.model);
   const std::optional<Device> device = FindDevice(options.device);
   const InferredModel model = InferModel(options.model);
   const Report report = BuildReport(model, device, report_options);

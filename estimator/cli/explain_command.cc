@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "estimator/cli/commands.h"
+#include "estimator/cli/fit.h"
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
@@ -53,7 +54,7 @@ std::string ValueText(const TimeTerm& term) {
 class Explainer {
  public:
   Explainer(const Options& options, const Device& device, const InferredModel& model)
-      : report_(ReportOptionsOf(options.count, options.device)),
+      : report_(ReportOptionsOf(options.count, options.device, options.model)),
         device_(device),
         runner_(&device_, Explained(report_)),
         model_(model),
@@ -210,10 +211,11 @@ class Explainer {
   Plan plan_;
 };
 
-int Run(const Options& options) {
+int Run(Options options) {
   RequireOneOf("--format", options.format, {"text", "json"});
   const std::optional<Device> device = FindDevice(options.device);
   if (!device) throw Error("explain needs a device: --gpu a100 (dlcost gpus lists them)");
+  ResolveFit(options.model, device, ReportOptionsOf(options.count, options.device, options.model));
   const InferredModel model = InferModel(options.model);
   WriteOutput(options.output, Explainer(options, *device, model).Run(options.node, options.format));
   return 0;

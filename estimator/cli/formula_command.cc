@@ -58,9 +58,9 @@ void MoveBase(const std::vector<std::string>& around, ModelVariables& variables)
 int Run(Options options) {
   RequireOneOf("--format", options.format, {"text", "json", "latex", "cpp", "python"});
   RequireOneOf("--by", options.by, {"op", "scope"});
-  const ReportOptions report = ReportOptionsOf(options.count, DeviceOptions());
+  const ReportOptions report = ReportOptionsOf(options.count, DeviceOptions(), options.model);
   const TiedDims tied = TakeTied(options.model.dims);
-  RefuseTraining(options.model, "formula");
+  const ModelDerivation derive = DerivationOf(options.model);
   const InferOptions infer = InferOptionsOf(options.model, BindingsOf(options.model));
   const Model model = ReadModel(options.model.path);
   ModelVariables variables = ModelVariables::Of(model, infer, tied);
@@ -69,6 +69,7 @@ int Run(Options options) {
     InferOptions at = infer;
     at.bindings = variables.At(point);
     InferredModel inferred = Infer(*Uninferred(model), at);
+    if (derive) inferred = derive(std::move(inferred), at);
     ApplyDType(options.model, inferred);
     return inferred;
   };

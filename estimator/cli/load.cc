@@ -110,9 +110,9 @@ Report LoadReport(const Source& source, const Report* like) {
   if (device_options.gpu.empty() && like != nullptr && like->device) {
     device_options.gpu = like->device->id;
   }
-  ReportOptions options = ReportOptionsOf(source.count, device_options);
+  ReportOptions options = ReportOptionsOf(source.count, device_options, source.model);
   if (like != nullptr) {
-    const ReportOptions standard = ReportOptionsOf(CountOptions(), DeviceOptions());
+    const ReportOptions standard = ReportOptionsOf(CountOptions(), DeviceOptions(), ModelOptions());
     const auto take = [](auto& value, const auto& if_still, const auto& from) {
       if (value == if_still) value = from;
     };
@@ -138,6 +138,8 @@ Report LoadReport(const Source& source, const Report* like) {
   if (model_options.train.empty() && like != nullptr && like->step != nullptr) {
     model_options.train = like->step->optimizer;
     model_options.loss = like->step->loss;
+    if (model_options.precision.empty()) model_options.precision = like->step->precision;
+    if (model_options.recompute == "none") model_options.recompute = like->step->recompute;
   }
   Bindings bindings = BindingsOf(source.model);
   Model model = ReadModelOrExplain(path);

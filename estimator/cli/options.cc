@@ -16,6 +16,7 @@
 #include "estimator/infer/custom_ops.h"
 #include "estimator/infer/retype.h"
 #include "estimator/onnx/reader.h"
+#include "estimator/precision/precision.h"
 #include "estimator/training/step.h"
 
 namespace dlcost {
@@ -44,7 +45,19 @@ std::vector<std::pair<std::string, std::string>> OverridesOf(const DeviceOptions
 
 void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional) {
   app.add_option(positional, options.path, "ONNX file")->required()->type_name("FILE");
-  app.add_option("--batch", options.batch, "size of batch dimensions")->type_name("N");
+  app.add_option_function<std::string>(
+         "--batch",
+         [&options](const std::string& text) {
+           std::int64_t size = 0;
+           options.batch_max = text == "max";
+           if (options.batch_max) return;
+           if (!CLI::detail::lexical_cast(text, size)) {
+             throw CLI::ConversionError(text, "--batch");
+           }
+           options.batch = size;
+         },
+         "size of batch dimensions; max: the largest with which the device's memory suffices")
+      ->type_name("N");
   app.add_option("--dim", options.dims,
                  "bind an open dimension by name, or an axis of an input, e.g. --dim seq=512, "
                  "--dim 'x[3]=192'")
@@ -74,7 +87,7 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
       ->type_name("[NODE=]WHICH");
   app.add_option("--train", options.train,
                  "a training step instead of inference, with this optimizer: none, sgd, momentum, "
-                 "adam, adamw, lion or lamb")
+                 "adam, adamw, lion, lamb or adafactor")
       ->type_name("OPTIMIZER");
   app.add_option("--loss", options.loss,
                  "what a step trains towards: auto, cross_entropy, mse, sum, or none (gradients of "
@@ -84,16 +97,51 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
   app.add_option("--freeze", options.frozen,
                  "parameters that a step does not train, by name, e.g. --freeze 'encoder.*'")
       ->type_name("PATTERN");
+  app.add_option(
+         "--recompute", options.recompute,
+         "what a step computes again instead of keeping it: none, scopes (repeated modules; "
+         "scopes:K the first K), full, or selective:PATTERN (of nodes, modules or "
+         "operators; selective:pointwise)")
+      ->type_name("WHAT")
+      ->capture_default_str();
+  app.add_option("--accumulate", options.micro_batches,
+                 "forward and backward passes, of a batch each, before one update")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--clip-norm", options.clip_norm,
+                 "scale gradients down to this norm of all of them")
+      ->type_name("NORM");
+  app.add_flag("--fit", options.fit,
+               "recompute what takes least time of what makes a step fit the device's memory");
+  app.add_option("--precision", options.precision,
+                 fmt::format("types as frameworks mix them: {} (autocast: amp-*; weights, "
+                             "activations and gradients in a half type: fp16, bf16)",
+                             fmt::join(PrecisionNames(), ", ")))
+      ->type_name("NAME");
   app.add_option("--ops", options.ops, "a YAML file that defines operators of your own")
       ->type_name("FILE");
 }
 
 namespace {
 
+constexpr std::int64_t kMostMicroBatches = 1'000'000;
+
 TrainOptions TrainOptionsOf(const ModelOptions& options) {
   RequireOneOf("--train", options.train, Optimizers());
   RequireOneOf("--loss", options.loss, Losses());
-  return {.optimizer = options.train, .loss = options.loss, .frozen = options.frozen};
+  if (options.micro_batches < 1 || options.micro_batches > kMostMicroBatches) {
+    throw Error("--accumulate {} is not from 1 to {}", options.micro_batches, kMostMicroBatches);
+  }
+  if (options.clip_norm && !(*options.clip_norm > 0)) {
+    throw Error("--clip-norm {} is not above 0", *options.clip_norm);
+  }
+  return {.optimizer = options.train,
+          .loss = options.loss,
+          .frozen = options.frozen,
+          .precision = options.precision,
+          .recompute = options.recompute,
+          .micro_batches = options.micro_batches,
+          .clips = options.clip_norm.has_value()};
 }
 
 }  // namespace
@@ -148,26 +196,42 @@ void ApplyDType(const ModelOptions& options, InferredModel& model) {
   if (const std::optional<DType> dtype = WhatIfType(options)) Retype(model, *dtype);
 }
 
-void RefuseTraining(const ModelOptions& options, const std::string& command) {
-  if (options.train.empty() && options.loss == "auto" && options.frozen.empty()) return;
-  throw Error("dlcost {} counts inference alone; a training step: dlcost {} --train {}", command,
-              options.path, options.train.empty() ? "sgd" : options.train);
+ModelDerivation DerivationOf(const ModelOptions& options) {
+  const bool trains = !options.train.empty();
+  if (!trains && options.loss != "auto") throw Error("--loss needs --train");
+  if (!trains && options.micro_batches != 1) throw Error("--accumulate needs --train");
+  if (!trains && options.clip_norm) throw Error("--clip-norm needs --train");
+  if (!trains && options.recompute != "none") throw Error("--recompute needs --train");
+  if (!trains && !options.frozen.empty()) throw Error("--freeze needs --train");
+  const bool precise = !options.precision.empty();
+  if (precise && !options.dtype.empty()) {
+    throw Error("--precision and --dtype both choose types; give one of them");
+  }
+  if (precise) FindPrecision(options.precision);
+  if (trains) {
+    return [train = TrainOptionsOf(options)](InferredModel model, const InferOptions& infer) {
+      return InferStep(BuildStep(model, train), model, infer);
+    };
+  }
+  if (!precise || FindPrecision(options.precision).half == DType::kUndefined) return nullptr;
+  return [&precision = FindPrecision(options.precision)](InferredModel model,
+                                                         const InferOptions& infer) {
+    return InPrecision(model, precision, infer);
+  };
 }
 
 InferredModel InferModel(Model model, const ModelOptions& options, const Bindings& bindings) {
+  if (options.fit || options.batch_max) {
+    throw Error("{} is for dlcost MODEL and explain alone", options.fit ? "--fit" : "--batch max");
+  }
   const InferOptions infer = InferOptionsOf(options, bindings);
   const std::optional<DType> dtype = WhatIfType(options);
-  const bool trains = !options.train.empty();
-  if (!trains && options.loss != "auto") throw Error("--loss needs --train");
-  if (!trains && !options.frozen.empty()) throw Error("--freeze needs --train");
-  const TrainOptions train = trains ? TrainOptionsOf(options) : TrainOptions();
+  const ModelDerivation derive = DerivationOf(options);
   InferredModel inferred = Infer(std::move(model), infer);
-  if (trains) {
-    inferred = InferStep(BuildStep(inferred, train), inferred, infer);
-  }
+  if (derive) inferred = derive(std::move(inferred), infer);
   if (dtype) {
     Retype(inferred, *dtype);
-    if (trains) CountStepMemory(inferred);
+    if (inferred.step != nullptr) CountStepMemory(inferred);
   }
   return inferred;
 }
@@ -318,7 +382,8 @@ Runtime RuntimeOf(const CountOptions& count) {
                      OpenDatabase().directories());
 }
 
-ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& device) {
+ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& device,
+                              const ModelOptions& model) {
   ReportOptions options;
   options.convention = std::string(FindConvention(count.convention).name);
   const Runtime runtime = RuntimeOf(count);
@@ -330,6 +395,9 @@ ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& de
   Assume(runtime, !count.runtime.empty(), options);
   SetPlan(count, options.plan);
   SetRun(device, options.run);
+  if (!model.precision.empty() && FindPrecision(model.precision).tf32) {
+    options.run.math = *ParseMathMode("tf32");
+  }
   AddAlgorithms(count, options.run);
   return options;
 }

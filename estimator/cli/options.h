@@ -28,6 +28,12 @@ struct ModelOptions {
   std::string train;
   std::string loss = "auto";
   std::vector<std::string> frozen;
+  std::string precision;  // "" as the file says
+  std::string recompute = "none";
+  std::int64_t micro_batches = 1;
+  std::optional<double> clip_norm;
+  // What is looked for (fit.h): the largest batch that fits, the cheapest recomputation that does.
+  bool batch_max = false, fit = false;
 };
 // `positional` is the name of the positional argument for the file.
 void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional = "model");
@@ -36,8 +42,10 @@ Bindings BindingsOf(const ModelOptions& options);
 InferOptions InferOptionsOf(const ModelOptions& options, const Bindings& bindings);
 // Stores and computes in --dtype where it is given.
 void ApplyDType(const ModelOptions& options, InferredModel& model);
-// Throws Error where a step is asked of a command that counts inference alone.
-void RefuseTraining(const ModelOptions& options, const std::string& command);
+// What is counted of an inferred model instead: the training step, or the precision, that the
+// options ask for. Null where they ask for neither; throws Error where they contradict each other.
+using ModelDerivation = std::function<InferredModel(InferredModel, const InferOptions&)>;
+ModelDerivation DerivationOf(const ModelOptions& options);
 InferredModel InferModel(const ModelOptions& options);
 // The same for a model that was read already, with the dimensions bound so.
 InferredModel InferModel(Model model, const ModelOptions& options, const Bindings& bindings);
@@ -79,8 +87,10 @@ struct CountOptions {
   std::vector<std::string> algorithms;  // "conv=winograd"
 };
 void AddCountOptions(CLI::App& app, CountOptions& options);
-// The runtime with what the options say otherwise.
-ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& device);
+// The runtime with what the options say otherwise; `model` for the unit that its precision runs
+// products on.
+ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& device,
+                              const ModelOptions& model);
 Runtime RuntimeOf(const CountOptions& count);
 
 // --format (text or json) and --output.

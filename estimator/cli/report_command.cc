@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "estimator/cli/commands.h"
+#include "estimator/cli/fit.h"
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
 #include "estimator/core/shell.h"
@@ -111,8 +112,8 @@ void RequireApplicable(const Options& options) {
   if (whole) refuse("with " + format.text + ", which has every row", {by, top}, device);
   if (!whole && options.by != "scope") {
     if (depth.given) {
-      throw Error("--depth changes nothing without --by scope; try: dlcost {}{} {}",
-                  path, device, depth.text);
+      throw Error("--depth changes nothing without --by scope; try: dlcost {}{} {}", path, device,
+                  depth.text);
     }
   }
 }
@@ -178,14 +179,14 @@ int RunComparison(const Options& options, const ReportOptions& report_options) {
   return ExitCode(options, comparison.unknown, comparison.certainty);
 }
 
-int Run(const Options& options) {
+int Run(Options options) {
   const GroupBy by = GroupByOf(options.by);
   RequireOneOf("--format", options.format,
                {"text", "json", "csv", "markdown", "html", "perfetto", "speedscope"});
   RequireOneOf("--view", options.view, {"table", "gemm", "work"});
   if (by == GroupBy::kPhase && options.model.train.empty()) throw Error("--by phase needs --train");
   RequireApplicable(options);
-  ReportOptions report_options = ReportOptionsOf(options.count, options.device);
+  ReportOptions report_options = ReportOptionsOf(options.count, options.device, options.model);
   report_options.scope_depth = options.depth;
   report_options.dtype = options.model.dtype;
   report_options.detail = DetailShown(options, by);
@@ -193,7 +194,9 @@ int Run(const Options& options) {
   const std::optional<Device> device = FindDevice(options.device);
   // Kept to the end of the process, which comes next: to free a large model piece by piece takes a
   // tenth of the time that it takes to report on it.
-  static const InferredModel& model = *new InferredModel(InferModel(options.model));
+  const std::vector<std::string> found = ResolveFit(options.model, device, report_options);
+  static InferredModel& model = *new InferredModel(InferModel(options.model));
+  model.notes.insert(model.notes.begin(), found.begin(), found.end());
   static const Report& report = *new Report(BuildReport(model, device, report_options));
   std::string content;
   const int status = ExitCode(options, report.unknown, report.certainty);

@@ -37,6 +37,8 @@ constexpr const char* kExamples =
     "  dlcost sweep bert.onnx --batch 1:256:x2 --dim sequence=128 --gpu a100,h100 --for "
     "'latency<=10ms' --price a100=1.6/h,h100=2.5/h --rank price\n"
     "  dlcost sweep bert.onnx --dim sequence=@lengths.csv --gpu t4\n"
+    "  dlcost sweep resnet50.onnx --batch 16:512:x2 --train momentum --precision amp-fp16 --gpu "
+    "a100\n"
     "  dlcost sweep bert.onnx --dim sequence=1:512 --format csv -o counts.csv\n";
 
 std::vector<std::string> SplitAtCommas(const std::string& option, const std::string& text) {
@@ -123,7 +125,7 @@ int Run(Options options) {
   Sweep sweep;
   std::vector<std::pair<std::string, SizeList>> axes;
   TakeAxes(options, axes);
-  sweep.report = ReportOptionsOf(options.count, options.device);
+  sweep.report = ReportOptionsOf(options.count, options.device, options.model);
   sweep.bounds_only = options.bounds;
   if (!options.device.gpu.empty()) sweep.devices = DevicesOf(options.device);
   if (!options.model.dtype.empty()) {
@@ -157,8 +159,10 @@ int Run(Options options) {
              sweep.dtypes.size() * std::max<std::size_t>(sweep.devices.size(), 1));
   const Model model = ReadModel(options.model.path);
   sweep.model = &model;
-  RefuseTraining(options.model, "sweep");
   sweep.infer = InferOptionsOf(options.model, BindingsOf(options.model));
+  ModelOptions in_file_types = options.model;  // a list of --dtype is swept
+  in_file_types.dtype.clear();
+  sweep.derive = DerivationOf(in_file_types);
   for (const auto& [name, list] : axes) {
     sweep.axes.push_back({.name = name.empty() ? "batch" : name,
                           .sizes = list.Sizes(),

@@ -66,8 +66,12 @@ std::string_view Name(Phase phase) {
   switch (phase) {
     case Phase::kForward:
       return "forward";
+    case Phase::kCast:
+      return "weight casts";
     case Phase::kLoss:
       return "loss";
+    case Phase::kRecompute:
+      return "recompute";
     case Phase::kBackwardData:
       return "backward for data";
     case Phase::kBackwardWeights:

@@ -61,9 +61,20 @@ struct Tensor {
 };
 
 // What a node does in a training step; a model as it was read is all forward.
-enum class Phase { kForward, kLoss, kBackwardData, kBackwardWeights, kOptimizer };
-inline constexpr int kPhaseCount = 5;
-// "forward", "loss", "backward for data", "backward for weights", "optimizer".
+// Only forward nodes can be known before the run: whatever else reads weights reads what a step
+// changes.
+enum class Phase {
+  kForward,
+  kCast,  // copies of weights in the type that products run in, made anew in every step
+  kLoss,
+  kRecompute,  // forward nodes once more, for what was not kept
+  kBackwardData,
+  kBackwardWeights,
+  kOptimizer
+};
+inline constexpr int kPhaseCount = 7;
+// "forward", "weight casts", "loss", "recompute", "backward for data", "backward for weights",
+// "optimizer".
 std::string_view Name(Phase phase);
 
 struct Node {

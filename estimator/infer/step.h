@@ -10,9 +10,16 @@ namespace dlcost {
 // What is known of a training step beside its nodes, which carry their phases.
 struct StepFacts {
   std::string loss, optimizer;  // as the options name them: "cross_entropy", "adamw"
-  Count trained;                // parameters that the step updates
+  std::string precision;        // "" as the file says, or as --precision names it
+  std::string recompute = "none";
+  Count micro_batches = 1;  // forward and backward passes before one update
+  bool clips = false;       // gradients by the norm of all
+  Count trained;            // parameters that the step updates
   // Memory that lasts: what the update reads, and what it keeps from step to step.
   Bytes trained_bytes, gradient_bytes, state_bytes;
+  // Copies of the parameters in float32 that the update changes where the step computes with
+  // others.
+  Bytes master_bytes;
   // Forward values that the backward pass reads: inputs of the step and what forward nodes wrote,
   // views of one value once, weights not.
   Bytes saved_bytes;

@@ -314,6 +314,13 @@ Report ReportOf(const Json& json) {
     StepFacts step;
     step.optimizer = Get<std::string>(json.at("step"), "optimizer");
     step.loss = Get<std::string>(json.at("step"), "loss");
+    // Reports of before these options have neither.
+    if (json.at("step").contains("precision")) {
+      step.precision = Get<std::string>(json.at("step"), "precision");
+    }
+    if (json.at("step").contains("recompute")) {
+      step.recompute = Get<std::string>(json.at("step"), "recompute");
+    }
     report.step = std::make_shared<const StepFacts>(std::move(step));
   }
   for (const Json& row : json.at("by_op")) {

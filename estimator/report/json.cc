@@ -192,10 +192,14 @@ void WriteStep(JsonWriter& json, const Report& report, bool timed) {
   json.BeginObject();
   json.Member("optimizer", step.optimizer);
   json.Member("loss", step.loss);
+  json.Member("precision", step.precision);
+  json.Member("recompute", step.recompute);
+  json.Member("micro_batches", step.micro_batches);
   json.Member("trained_parameters", step.trained);
   json.Member("trained_bytes", step.trained_bytes);
   json.Member("gradient_bytes", step.gradient_bytes);
   json.Member("state_bytes", step.state_bytes);
+  json.Member("master_bytes", step.master_bytes);
   json.Member("saved_bytes", step.saved_bytes);
   json.Member("backward_over_forward", report.BackwardRatio());
   json.Key("without_data_gradient").BeginArray();

@@ -60,10 +60,21 @@ std::string RenderStep(const Report& report, std::size_t max_width) {
     return fmt::format("{:<10}{}\n", label, text);
   };
   std::string out = table.Render(max_width) + "\n";
-  out += line("step", fmt::format("{} parameters trained by {}, loss {}",
-                                  Readable(step.trained.AsDouble()), step.optimizer, step.loss));
+  std::string types = step.precision.empty() ? "" : ", precision " + step.precision;
+  if (step.micro_batches > Count(1)) {
+    types += fmt::format(", {} micro-batches", step.micro_batches.value());
+  }
+  if (step.clips) types += ", gradients clipped";
+  if (step.recompute != "none") types += ", recompute " + Printable(step.recompute);
+  out += line("step",
+              fmt::format("{} parameters trained by {}, loss {}{}",
+                          Readable(step.trained.AsDouble()), step.optimizer, step.loss, types));
   if (const std::string ratio = RatioText(report); !ratio.empty()) out += line("", ratio);
-  out += line("", fmt::format("gradients {}, optimizer states {}, saved for backward {}",
+  const std::string masters =
+      step.master_bytes == Bytes(0)
+          ? ""
+          : fmt::format("weights in float32 {}, ", ReadableBytes(step.master_bytes));
+  out += line("", fmt::format("{}gradients {}, optimizer states {}, saved for backward {}", masters,
                               ReadableBytes(step.gradient_bytes), ReadableBytes(step.state_bytes),
                               ReadableBytes(step.saved_bytes)));
   return out;

@@ -26,6 +26,8 @@ struct SweepAxis {
 struct Sweep {
   const Model* model = nullptr;
   InferOptions infer;  // with what is bound for all points
+  // What is counted of a model at a point instead: a training step. Null: the model.
+  std::function<InferredModel(InferredModel, const InferOptions&)> derive;
   std::vector<SweepAxis> axes;
   std::vector<std::string> dtypes = {""};  // as --dtype takes them; "": as the file says
   std::vector<Device> devices;             // none: counts alone

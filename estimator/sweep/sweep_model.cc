@@ -53,6 +53,7 @@ InferredModel SweepModel::Infer(const Point& sizes, std::size_t dtype) const {
     }
   }
   InferredModel model = dlcost::Infer(*Uninferred(*sweep_.model), options);
+  if (sweep_.derive) model = sweep_.derive(std::move(model), options);
   const std::string& type = sweep_.dtypes[dtype];
   if (!type.empty()) Retype(model, *ParseDType(type));
   return model;

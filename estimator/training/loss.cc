@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "estimator/core/error.h"
+#include "estimator/precision/precision.h"
 
 namespace dlcost {
 namespace {
@@ -24,7 +25,7 @@ TensorId BeforeSoftmax(NodeWriter& writer, TensorId output) {
 
 TensorId CrossEntropy(NodeWriter& writer, TensorId output) {
   const std::string name = At(writer, output).name;
-  TensorId scores = BeforeSoftmax(writer, output);
+  TensorId scores = InFloat32(writer, BeforeSoftmax(writer, output));
   const Shape shape = writer.ShapeOf(scores);
   if (shape.rank() < 2) {
     throw Error("--loss cross_entropy needs class scores [N, C, ...]; output '{}' is {}",
@@ -43,12 +44,14 @@ TensorId CrossEntropy(NodeWriter& writer, TensorId output) {
 }
 
 TensorId SumOfAll(NodeWriter& writer, TensorId x) {
-  return writer.Node1("ReduceSum", {x}, {IntAttribute("keepdims", 0)});
+  return writer.Node1("ReduceSum", {InFloat32(writer, x)}, {IntAttribute("keepdims", 0)});
 }
 
 TensorId MeanSquare(NodeWriter& writer, TensorId output) {
-  const TensorId target = writer.Input(At(writer, output).name + ".target", writer.TypeOf(output),
-                                       writer.ShapeOf(output));
+  const std::string name = At(writer, output).name;
+  output = InFloat32(writer, output);
+  const TensorId target =
+      writer.Input(name + ".target", writer.TypeOf(output), writer.ShapeOf(output));
   const TensorId difference = writer.Sub(output, target);
   const Count elements = writer.ShapeOf(output).Elements();
   const double share = elements > Count(0) ? 1 / elements.AsDouble() : 0;
@@ -57,7 +60,8 @@ TensorId MeanSquare(NodeWriter& writer, TensorId output) {
 
 }  // namespace
 
-Seeds WriteLoss(NodeWriter& writer, const std::string& loss, const std::vector<TensorId>& outputs) {
+Seeds WriteLoss(NodeWriter& writer, const std::string& loss, const std::vector<TensorId>& outputs,
+                bool scaled) {
   Seeds seeds{.loss = loss};
   std::vector<TensorId> floats;
   for (const TensorId id : outputs) {
@@ -90,9 +94,14 @@ Seeds WriteLoss(NodeWriter& writer, const std::string& loss, const std::vector<T
     total = total == kNoTensor ? one : writer.Add(total, one);
   }
   if (total != kNoTensor) {
+    const TensorId reported = total;
+    if (scaled) {
+      seeds.scale = writer.Input("loss_scale", writer.TypeOf(total), {});
+      total = writer.Mul(total, seeds.scale);
+    }
     seeds.values.push_back(total);
     seeds.gradients.push_back(writer.Scalar(1, writer.TypeOf(total)));
-    writer.graph().outputs.push_back(total);
+    writer.graph().outputs.push_back(reported);
   }
   return seeds;
 }

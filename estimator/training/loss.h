@@ -10,12 +10,15 @@ namespace dlcost {
 // Where the backward pass begins: values and the gradients that they have from outside.
 struct Seeds {
   std::vector<TensorId> values, gradients;
-  std::string loss;  // what "auto" became
+  std::string loss;            // what "auto" became
+  TensorId scale = kNoTensor;  // what gradients are too large by
 };
 
 // Writes a loss behind the floating-point outputs of the graph and makes it an output. Class scores
-// are [N, C, d...]; the labels of cross_entropy and the targets of mse are new inputs. Throws Error
-// where the model has no floating-point output, or scores have another shape.
-Seeds WriteLoss(NodeWriter& writer, const std::string& loss, const std::vector<TensorId>& outputs);
+// are [N, C, d...]; the labels of cross_entropy and the targets of mse are new inputs. Losses
+// are taken in float32. `scaled`: times a further input, so that no gradient vanishes in a narrow
+// type. Throws Error where the model has no floating-point output, or scores have another shape.
+Seeds WriteLoss(NodeWriter& writer, const std::string& loss, const std::vector<TensorId>& outputs,
+                bool scaled = false);
 
 }  // namespace dlcost

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 
 #include "estimator/core/error.h"
 #include "estimator/training/step.h"
@@ -10,20 +11,46 @@
 namespace dlcost {
 namespace {
 
+enum class StateShape {
+  kSame,     // as the parameter
+  kRows,     // one per row of a matrix; none for a vector
+  kColumns,  // one per column; as the parameter for a vector
+};
+
+struct State {
+  std::string_view name;  // "" for none
+  StateShape shape = StateShape::kSame;
+};
+
 struct OptimizerForm {
   std::string_view name;
   std::string_view op, domain;
-  std::array<std::string_view, 2> states;  // names; "" for none
+  std::array<State, 2> states;
 };
 
 constexpr OptimizerForm kForms[] = {
     {"sgd", "Sgd", "dlcost.training", {}},
-    {"momentum", "Momentum", "ai.onnx.preview.training", {"momentum"}},
-    {"adam", "Adam", "ai.onnx.preview.training", {"exp_avg", "exp_avg_sq"}},
-    {"adamw", "AdamW", "dlcost.training", {"exp_avg", "exp_avg_sq"}},
-    {"lion", "Lion", "dlcost.training", {"exp_avg"}},
-    {"lamb", "Lamb", "dlcost.training", {"exp_avg", "exp_avg_sq"}},
+    {"momentum", "Momentum", "ai.onnx.preview.training", {{{"momentum"}}}},
+    {"adam", "Adam", "ai.onnx.preview.training", {{{"exp_avg"}, {"exp_avg_sq"}}}},
+    {"adamw", "AdamW", "dlcost.training", {{{"exp_avg"}, {"exp_avg_sq"}}}},
+    {"lion", "Lion", "dlcost.training", {{{"exp_avg"}}}},
+    {"lamb", "Lamb", "dlcost.training", {{{"exp_avg"}, {"exp_avg_sq"}}}},
+    {"adafactor",
+     "Adafactor",
+     "dlcost.training",
+     {{{"exp_avg_sq_row", StateShape::kRows}, {"exp_avg_sq_col", StateShape::kColumns}}}},
 };
+
+// nullopt for a state that a parameter of this shape does not have.
+std::optional<Shape> ShapeOfState(const State& state, const Shape& parameter) {
+  if (state.shape == StateShape::kSame) return parameter;
+  const bool matrix = parameter.rank() >= 2;
+  if (!matrix && state.shape == StateShape::kRows) return std::nullopt;
+  if (!matrix) return parameter;
+  std::vector<std::int64_t> dims = parameter.dims();
+  dims.erase(dims.end() - (state.shape == StateShape::kRows ? 1 : 2));
+  return Shape(dims);
+}
 
 const OptimizerForm& FormOf(const std::string& optimizer) {
   for (const OptimizerForm& form : kForms) {
@@ -50,7 +77,7 @@ std::vector<Attribute> AttributesOf(const OptimizerForm& form) {
 
 const std::vector<std::string>& Optimizers() {
   static const std::vector<std::string> kNames = {"none",  "sgd",  "momentum", "adam",
-                                                  "adamw", "lion", "lamb"};
+                                                  "adamw", "lion", "lamb",     "adafactor"};
   return kNames;
 }
 
@@ -69,46 +96,134 @@ void NameOutputs(NodeWriter& writer, const std::vector<TensorId>& of, std::strin
 
 }  // namespace
 
-Bytes WriteOptimizer(NodeWriter& writer, const std::string& optimizer,
-                     const std::vector<TensorId>& parameters, std::vector<TensorId> gradients) {
+namespace {
+
+using ByType = std::map<DType, std::vector<std::size_t>>;
+
+ByType GroupByType(const NodeWriter& writer, const std::vector<TensorId>& tensors) {
+  ByType by_type;
+  for (std::size_t i = 0; i < tensors.size(); ++i) by_type[writer.TypeOf(tensors[i])].push_back(i);
+  return by_type;
+}
+
+// One node over all tensors of a type, each replaced by what it becomes. `head` are its first
+// inputs, `further` the outputs behind the tensors.
+void ReplaceAll(NodeWriter& writer, std::string_view op, const std::vector<TensorId>& head,
+                const std::vector<Attribute>& attributes, std::size_t further,
+                std::vector<TensorId>& tensors) {
+  for (const auto& [type, members] : GroupByType(writer, tensors)) {
+    std::vector<TensorId> inputs = head;
+    for (const std::size_t i : members) inputs.push_back(tensors[i]);
+    const std::vector<TensorId> outputs = writer.Nodes(op, "dlcost.training", std::move(inputs),
+                                                       attributes, members.size() + further);
+    for (std::size_t k = 0; k < members.size(); ++k) tensors[members[k]] = outputs[k];
+    for (std::size_t k = members.size(); k < outputs.size(); ++k) {
+      writer.graph().outputs.push_back(outputs[k]);
+    }
+  }
+}
+
+Attribute ToType(DType type) { return IntAttribute("to", static_cast<std::int64_t>(type)); }
+
+// Float32 copies of narrower parameters, as inputs that the update changes.
+std::vector<TensorId> Masters(NodeWriter& writer, const std::vector<TensorId>& parameters,
+                              StepFacts& facts) {
+  std::vector<TensorId> masters;
+  for (const TensorId id : parameters) {
+    if (writer.TypeOf(id) == DType::kFloat32) {
+      masters.push_back(id);
+      continue;
+    }
+    const Shape shape = writer.ShapeOf(id);
+    const std::string name = writer.graph().tensors[static_cast<std::size_t>(id)].name;
+    masters.push_back(writer.Input(name + ".master", DType::kFloat32, shape));
+    facts.master_bytes += SizeOf(DType::kFloat32, shape.Elements());
+  }
+  return masters;
+}
+
+// Gradients as the update takes them.
+void PrepareGradients(NodeWriter& writer, const Update& update, std::vector<TensorId>& gradients) {
+  if (update.loss_scale != kNoTensor) {
+    std::vector<Attribute> attributes;
+    if (update.masters) attributes.push_back(ToType(DType::kFloat32));
+    ReplaceAll(writer, "Unscale", {update.loss_scale}, attributes, 1, gradients);
+  } else if (update.masters) {
+    ReplaceAll(writer, "CopyTensors", {}, {ToType(DType::kFloat32)}, 0, gradients);
+  }
+  if (update.clips) {
+    const TensorId norm = writer.Input("max_norm", DType::kFloat32, {});
+    ReplaceAll(writer, "ClipByNorm", {norm}, {}, 0, gradients);
+  }
+}
+
+// The updated parameters, tensor by tensor.
+std::vector<TensorId> WriteUpdates(NodeWriter& writer, const OptimizerForm& form,
+                                   const std::vector<TensorId>& parameters,
+                                   const std::vector<TensorId>& gradients, StepFacts& facts) {
   Graph& graph = writer.graph();
-  writer.Place("step/" + optimizer, "optimizer", Phase::kOptimizer);
-  if (optimizer == "none") {
-    NameOutputs(writer, parameters, ".grad", gradients);
-    graph.outputs.insert(graph.outputs.end(), gradients.begin(), gradients.end());
-    return {};
-  }
-  const OptimizerForm& form = FormOf(optimizer);
-  std::map<DType, std::vector<std::size_t>> by_type;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    by_type[writer.TypeOf(parameters[i])].push_back(i);
-  }
   const TensorId rate = writer.Input("learning_rate", DType::kFloat32, {});
   const TensorId count = writer.Input("step", DType::kInt64, {});
-  Bytes states;
-  for (const auto& [type, members] : by_type) {
-    std::vector<TensorId> inputs = {rate, count}, updated_parameters;
-    for (const std::size_t i : members) updated_parameters.push_back(parameters[i]);
-    inputs.insert(inputs.end(), updated_parameters.begin(), updated_parameters.end());
+  std::vector<TensorId> all_updated(parameters.size(), kNoTensor);
+  for (const auto& [type, members] : GroupByType(writer, parameters)) {
+    std::vector<TensorId> inputs = {rate, count};
+    for (const std::size_t i : members) inputs.push_back(parameters[i]);
     for (const std::size_t i : members) inputs.push_back(gradients[i]);
-    std::size_t outputs = members.size();
-    for (const std::string_view state : form.states) {
-      if (state.empty()) continue;
-      outputs += members.size();
+    std::vector<bool> present(members.size(), true);
+    for (const State& state : form.states) {
+      if (state.name.empty()) continue;
       for (const std::size_t i : members) {
-        const Shape shape = writer.ShapeOf(parameters[i]);
-        const std::string name =
-            graph.tensors[static_cast<std::size_t>(parameters[i])].name + "." + std::string(state);
-        inputs.push_back(writer.Input(name, type, shape));
-        states += SizeOf(type, shape.Elements());
+        const std::optional<Shape> shape = ShapeOfState(state, writer.ShapeOf(parameters[i]));
+        present.push_back(shape.has_value());
+        inputs.push_back(kNoTensor);
+        if (!shape) continue;
+        const std::string name = graph.tensors[static_cast<std::size_t>(parameters[i])].name + "." +
+                                 std::string(state.name);
+        inputs.back() = writer.Input(name, type, *shape);
+        facts.state_bytes += SizeOf(type, shape->Elements());
       }
     }
     std::vector<TensorId> updated =
-        writer.Nodes(form.op, form.domain, std::move(inputs), AttributesOf(form), outputs);
-    NameOutputs(writer, updated_parameters, ".updated", updated);
+        writer.NodeWith(form.op, form.domain, std::move(inputs), AttributesOf(form), present);
+    std::erase(updated, kNoTensor);
+    std::vector<TensorId> of;
+    for (const std::size_t i : members) of.push_back(parameters[i]);
+    NameOutputs(writer, of, ".updated", updated);
     graph.outputs.insert(graph.outputs.end(), updated.begin(), updated.end());
+    for (std::size_t k = 0; k < members.size(); ++k) all_updated[members[k]] = updated[k];
   }
-  return states;
+  return all_updated;
+}
+
+}  // namespace
+
+void WriteOptimizer(NodeWriter& writer, const Update& update,
+                    const std::vector<TensorId>& parameters, std::vector<TensorId> gradients,
+                    StepFacts& facts) {
+  Graph& graph = writer.graph();
+  writer.Place("step/" + update.optimizer, "optimizer", Phase::kOptimizer);
+  PrepareGradients(writer, update, gradients);
+  if (update.optimizer == "none") {
+    NameOutputs(writer, parameters, ".grad", gradients);
+    graph.outputs.insert(graph.outputs.end(), gradients.begin(), gradients.end());
+    return;
+  }
+  const OptimizerForm& form = FormOf(update.optimizer);
+  if (!update.masters) {
+    WriteUpdates(writer, form, parameters, gradients, facts);
+    return;
+  }
+  const std::vector<TensorId> masters = Masters(writer, parameters, facts);
+  const std::vector<TensorId> updated = WriteUpdates(writer, form, masters, gradients, facts);
+  // Back into the types that the step computes with.
+  std::map<DType, std::vector<TensorId>> narrow;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (masters[i] != parameters[i]) narrow[writer.TypeOf(parameters[i])].push_back(updated[i]);
+  }
+  for (auto& [type, tensors] : narrow) {
+    ReplaceAll(writer, "CopyTensors", {}, {ToType(type)}, 0, tensors);
+    graph.outputs.insert(graph.outputs.end(), tensors.begin(), tensors.end());
+  }
 }
 
 OptimizerOperands OperandsOf(const Node& node) {
@@ -117,7 +232,7 @@ OptimizerOperands OperandsOf(const Node& node) {
     if (node.phase != Phase::kOptimizer || form.op != node.op) continue;
     const auto states = static_cast<std::size_t>(
         std::count_if(form.states.begin(), form.states.end(),
-                      [](std::string_view name) { return !name.empty(); }));
+                      [](const State& state) { return !state.name.empty(); }));
     const std::size_t tensors = (node.inputs.size() - 2) / (2 + states);
     const auto first = node.inputs.begin() + 2;
     const auto at = [&](std::size_t group) {
@@ -126,6 +241,7 @@ OptimizerOperands OperandsOf(const Node& node) {
     operands.parameters.assign(at(0), at(1));
     operands.gradients.assign(at(1), at(2));
     operands.states.assign(at(2), node.inputs.end());
+    std::erase(operands.states, kNoTensor);
   }
   return operands;
 }

@@ -7,11 +7,13 @@
 #include <unordered_set>
 
 #include "estimator/core/error.h"
-#include "estimator/infer/infer_once.h"
+#include "estimator/infer/edit.h"
+#include "estimator/precision/precision.h"
 #include "estimator/training/activations.h"
 #include "estimator/training/loss.h"
 #include "estimator/training/optimizer.h"
 #include "estimator/training/parameters.h"
+#include "estimator/training/recompute.h"
 #include "estimator/training/reverse.h"
 #include "estimator/training/training_mode.h"
 
@@ -19,27 +21,6 @@ namespace dlcost {
 namespace {
 
 constexpr int kLeastOpset = 13;  // what gradients are written in
-
-// The shapes that were bound, as if the file had them: the step asks for no dimension again.
-void FixShapes(Graph& graph) {
-  for (Tensor& tensor : graph.tensors) {
-    if (!tensor.declared || !tensor.type.shape || tensor.upper_bound) continue;
-    tensor.declared->dims.emplace();
-    for (const std::int64_t size : *tensor.type.shape) {
-      tensor.declared->dims->push_back({.size = size});
-    }
-  }
-}
-
-// Nodes in an order in which they can run, so that what is written behind them can run too.
-void SortNodes(Graph& graph) {
-  std::vector<Node> sorted;
-  sorted.reserve(graph.nodes.size());
-  for (const std::int32_t n : TopologicalOrder(graph)) {
-    sorted.push_back(std::move(graph.nodes[static_cast<std::size_t>(n)]));
-  }
-  graph.nodes = std::move(sorted);
-}
 
 int OpsetOf(const Model& model) {
   const auto opset = model.opset.find("");
@@ -60,6 +41,37 @@ Trained TrainedOf(const std::vector<TensorId>& parameters, const Reversed& rever
     trained.gradients.push_back(reversed.gradients[index]);
   }
   return trained;
+}
+
+// Sums over micro-batches, in float32, in place of the gradients of one.
+void AccumulateGradients(NodeWriter& writer, Trained& trained) {
+  for (std::size_t i = 0; i < trained.parameters.size(); ++i) {
+    const Tensor& parameter =
+        writer.graph().tensors[static_cast<std::size_t>(trained.parameters[i])];
+    const std::string name = parameter.name;
+    writer.Place(name, "", Phase::kBackwardWeights);
+    TensorId& gradient = trained.gradients[i];
+    const DType type = writer.TypeOf(gradient);
+    const bool narrow = type == DType::kFloat16 || type == DType::kBfloat16;
+    const TensorId sum =
+        writer.Input(name + ".grad_sum", narrow ? DType::kFloat32 : type, writer.ShapeOf(gradient));
+    gradient = writer.Nodes("Accumulate", "dlcost.training", {sum, gradient}, {}, 1)[0];
+  }
+}
+
+// Counts what runs once per micro-batch as often as that.
+void RepeatPasses(InferredModel& step, std::int64_t micro_batches) {
+  for (CountedNode& counted : step.nodes) {
+    if (counted.node->phase == Phase::kOptimizer) continue;
+    // The first gradient becomes the sum without an addition.
+    const bool adds =
+        counted.node->op == "Accumulate" && counted.node->phase == Phase::kBackwardWeights;
+    const Count times = adds ? micro_batches - 1 : micro_batches;
+    counted.repeat *= times;
+    counted.cost.work.Scale(times);
+    counted.cost.valid_macs = counted.cost.valid_macs * times;
+    for (Access& access : counted.cost.accesses) access.bytes = access.bytes * times;
+  }
 }
 
 // What of the forward pass and the loss the backward pass reads.
@@ -90,8 +102,8 @@ Bytes SavedBytes(const InferredModel& step) {
         made_before[t] = forward;
       }
     }
-    const bool backward =
-        node.phase == Phase::kBackwardData || node.phase == Phase::kBackwardWeights;
+    const bool backward = node.phase == Phase::kRecompute || node.phase == Phase::kBackwardData ||
+                          node.phase == Phase::kBackwardWeights;
     if (!backward) continue;
     for (const Access& access : counted.cost.accesses) {
       if (access.is_output || access.operand < 0 || access.bytes == Bytes(0)) continue;
@@ -130,33 +142,46 @@ const std::vector<std::string>& Losses() {
 }
 
 Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
-  Step step{.model = *forward.model};
+  const Precision& precision =
+      FindPrecision(options.precision.empty() ? "fp32" : options.precision);
+  Step step{.model = EditableCopy(forward)};
   Graph& graph = step.model.graph;
-  FixShapes(graph);
-  SortNodes(graph);
   JoinActivations(graph);
   const std::vector<TensorId> parameters = TakeParameters(graph, options.frozen);
   NodeWriter writer(graph, OpsetOf(step.model));
+  ApplyPrecision(writer, precision, parameters);
   step.notes = EnterTraining(writer);
   std::vector<TensorId> outputs;
   for (const TensorId id : forward.model->graph.outputs) outputs.push_back(id);
-  const Seeds seeds = WriteLoss(writer, options.loss, outputs);
+  const Seeds seeds = WriteLoss(writer, options.loss, outputs, precision.scales_loss);
   writer.Take();  // a loss is differentiated like the model
   const Reversed reversed = Reverse(writer, parameters, seeds);
-  const Trained trained = TrainedOf(parameters, reversed);
+  writer.Take();
+  Recompute(writer, options.recompute);
+  Trained trained = TrainedOf(parameters, reversed);
   if (trained.parameters.empty()) {
     throw Error("--train: no parameter is behind the outputs of the model");
   }
-  step.facts.state_bytes =
-      WriteOptimizer(writer, options.optimizer, trained.parameters, trained.gradients);
+  if (options.micro_batches > 1) AccumulateGradients(writer, trained);
+  for (const TensorId id : trained.gradients) {
+    step.facts.gradient_bytes += SizeOf(writer.TypeOf(id), writer.ShapeOf(id).Elements());
+  }
+  const Update update = {.optimizer = options.optimizer,
+                         .loss_scale = seeds.scale,
+                         .masters = precision.whole,
+                         .clips = options.clips};
+  WriteOptimizer(writer, update, trained.parameters, trained.gradients, step.facts);
   writer.Take();
   step.facts.loss = seeds.loss;
   step.facts.optimizer = options.optimizer;
+  step.facts.precision = options.precision;
+  step.facts.recompute = options.recompute;
+  step.facts.micro_batches = options.micro_batches;
+  step.facts.clips = options.clips;
   for (const TensorId id : trained.parameters) {
     const Count elements = writer.ShapeOf(id).Elements();
     step.facts.trained += elements;
     step.facts.trained_bytes += SizeOf(writer.TypeOf(id), elements);
-    step.facts.gradient_bytes += SizeOf(writer.TypeOf(id), elements);
   }
   AddSkippedProducts(forward, reversed.without_data_gradient, step.facts);
   step.unknown = reversed.unknown;
@@ -173,21 +198,17 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
 }
 
 InferredModel InferStep(Step step, const InferredModel& forward, const InferOptions& options) {
-  InferOptions again = options;
-  again.bindings = Bindings();
-  again.bindings.values = options.bindings.values;
-  const std::unique_ptr<Model> model = Uninferred(step.model);
-  InferredModel result = Infer(std::move(*model), again);
-  result.dims = forward.dims;
+  InferredModel result = InferEdited(step.model, forward, options);
   for (CountedNode& counted : result.nodes) {
     const auto why = step.unknown.find(counted.node->name);
     if (why == step.unknown.end()) continue;
     if (counted.status == NodeStatus::kCounted) counted.status = NodeStatus::kBounded;
     counted.why = why->second;
   }
+  const std::int64_t micro_batches = step.facts.micro_batches.value();
+  if (micro_batches > 1) RepeatPasses(result, micro_batches);
   result.step = std::make_shared<const StepFacts>(std::move(step.facts));
   CountStepMemory(result);
-  result.notes = forward.notes;
   result.notes.insert(result.notes.end(), step.notes.begin(), step.notes.end());
   return result;
 }
@@ -214,8 +235,9 @@ void CountStepMemory(InferredModel& step) {
     append(all.gradients, operands.gradients);
     append(all.states, operands.states);
   }
-  // Without an optimizer the sizes are those of the parameters as they are stored.
-  if (!all.parameters.empty()) {
+  // Without an optimizer the sizes are those of the parameters as they are stored; with copies in
+  // float32 those that the step was built with.
+  if (!all.parameters.empty() && facts.master_bytes == Bytes(0)) {
     facts.trained_bytes = size_of(all.parameters);
     facts.gradient_bytes = size_of(all.gradients);
     facts.state_bytes = size_of(all.states);

@@ -13,10 +13,15 @@ struct TrainOptions {
   std::string optimizer;            // one of Optimizers()
   std::string loss = "auto";        // one of Losses()
   std::vector<std::string> frozen;  // patterns of parameters that are not trained: "encoder.*"
+  std::string precision;            // "" as the file says, or one of PrecisionNames()
+  std::string recompute = "none";   // see recompute.h
+  std::int64_t micro_batches = 1;   // forward and backward passes before one update
+  bool clips = false;               // gradients by the norm of all
 };
 
 // "none" (the gradients are what the step yields), "sgd", "momentum", "adam", "adamw", "lion",
-// "lamb".
+// "lamb",
+// "adafactor".
 const std::vector<std::string>& Optimizers();
 // "auto" (cross_entropy for class scores [N, C], else mse), "cross_entropy", "mse", "sum", "none"
 // (the gradients of the outputs are inputs of the step).

@@ -115,7 +115,7 @@ void ErfGradient(GradientContext& g) {
 
 void CastGradient(GradientContext& g) {
   const DType to = g.w().TypeOf(g.X());
-  g.Set(0, g.w().TypeOf(g.Y()) == to
+  g.Set(0, g.w().TypeOf(g.dY()) == to
                ? g.dY()
                : g.w().Node1("Cast", {g.dY()}, {IntAttribute("to", static_cast<int>(to))}));
 }

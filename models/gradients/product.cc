@@ -79,6 +79,32 @@ void GemmGradient(GradientContext& g) {
   if (g.Wants(2)) g.Set(2, w.Scale(w.SumTo(g.dY(), g.XShape(2)), forward.Float("beta", 1)));
 }
 
+// Both products again in 8 bits, the gradient of the result in the type with the wider exponent
+// (Micikevicius et al., "FP8 formats for deep learning", arXiv 2209.05433, section 3).
+void GemmFloat8Gradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const OpContext forward = g.forward();
+  if (forward.Int("transA", 0) != 0 || forward.Float("alpha", 1) != 1 || g.NumInputs() > 3) {
+    throw Unresolved("the derivative of a scaled product in 8 bits is not written");
+  }
+  const bool transposed = forward.Int("transB", 0) != 0;
+  const DType type = w.TypeOf(g.dY());
+  const TensorId narrow = w.Node1(
+      "Cast", {g.dY()}, {IntAttribute("to", static_cast<std::int64_t>(DType::kFloat8E5M2))});
+  const auto product = [&](TensorId a, bool transpose_a, TensorId b, bool transpose_b) {
+    return w.Contrib(
+        "GemmFloat8", {a, b},
+        {IntAttribute("transA", transpose_a ? 1 : 0), IntAttribute("transB", transpose_b ? 1 : 0),
+         IntAttribute("dtype", static_cast<std::int64_t>(type))});
+  };
+  if (g.Wants(0)) g.Set(0, product(narrow, false, g.X(1), !transposed));
+  if (g.Wants(1)) {
+    g.Set(1,
+          transposed ? product(narrow, true, g.X(0), false) : product(g.X(0), true, narrow, false));
+  }
+  if (g.Wants(2)) g.Set(2, w.SumTo(g.dY(), g.XShape(2)));
+}
+
 // "bij,bjk->bik": the gradient of an operand is the einsum of dy and the other operand, back to the
 // operand's letters. A letter that only one operand has and the result has not was summed away: its
 // gradient repeats.
@@ -130,7 +156,8 @@ void EinsumGradient(GradientContext& g) {
 constexpr GradientDef kRules[] = {{"MatMul", MatMulGradient},
                                   {"Gemm", GemmGradient},
                                   {"Einsum", EinsumGradient},
-                                  {"FusedMatMul", FusedMatMulGradient, "com.microsoft"}};
+                                  {"FusedMatMul", FusedMatMulGradient, "com.microsoft"},
+                                  {"GemmFloat8", GemmFloat8Gradient, "com.microsoft"}};
 
 }  // namespace
 

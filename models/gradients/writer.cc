@@ -52,6 +52,14 @@ TensorId NodeWriter::AddTensor(const std::string& name) {
   return id;
 }
 
+TensorId NodeWriter::Copy(TensorId id) {
+  const std::string name = graph_.tensors[static_cast<std::size_t>(id)].name + "/again";
+  const TensorId copy = AddTensor(name);
+  Tensor& tensor = graph_.tensors[static_cast<std::size_t>(copy)];
+  tensor.type = graph_.tensors[static_cast<std::size_t>(id)].type;
+  return copy;
+}
+
 void NodeWriter::Rename(TensorId id, const std::string& name) {
   graph_.tensors[static_cast<std::size_t>(id)].name = UniqueName(tensor_names_, name);
 }

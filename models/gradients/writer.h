@@ -32,6 +32,9 @@ class NodeWriter {
 
   // A new input of the graph; a name that is taken gets a number.
   TensorId Input(const std::string& name, DType dtype, Shape shape);
+  // A further tensor like one that the graph has; the name for a node that is none yet.
+  TensorId Copy(TensorId id);
+  std::string UniqueNode(const std::string& name) { return UniqueName(node_names_, name); }
   // A name that is taken gets a number.
   void Rename(TensorId id, const std::string& name);
   // Constants, each distinct one once. Ints are one-dimensional.

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Expected times of training steps against published runs: one line per network, framework and device.
+
+Each row of the table (a run on one GPU) becomes the command line that a user would write: network, batch, length,
+precision, device, and what the framework is: which operators run as one kernel and how kernels start. No constant of
+dlcost was fitted to these rows.
+
+usage: training.py DLCOST training_single_gpu.csv [--rows]
+"""
+
+import argparse
+import concurrent.futures
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from networks import line
+
+RESNET = ("norm=kept",)
+# (pattern of the row's model, network that `dlcost network` writes, its settings, optimizer)
+NETWORKS = (
+    (r"^ResNet-50$|ConvNets/resnet50v1.5|/RN50v1.5|^resnet50(-v1.5)?$", "resnet50", RESNET, "momentum"),
+    (r"^ResNet-152$", "resnet152", RESNET, "momentum"),
+    (r"^VGG16$", "vgg16", (), "momentum"),
+    (r"^bert-base$|^bert_base_squad$", "bert-base", (), "adamw"),
+    (r"^bert_large_squad$", "bert-large", (), "adamw"),
+    (r"^LanguageModeling/BERT$", "bert-large", (), "lamb"),
+    (r"^LanguageModeling/BERT/biobert$", "bert-base", (), "adamw"),
+)
+DEVICES = {
+    "A100-SXM4-40GB": "a100-sxm4-40gb", "A100-SXM4-80GB": "a100-sxm4-80gb", "A100 80GB SXM4": "a100-sxm4-80gb",
+    "A100 80GB PCIe": "a100-pcie-80gb", "LambdaCloud 1x A100 40GB PCIe": "a100-pcie-40gb",
+    "LambdaCloud A100 40GB PCIe": "a100-pcie-40gb", "LambdaCloud 1x A10": "a10", "LambdaCloud A10": "a10",
+    "LambdaCloud 1x V100 16GB": "v100-sxm2-16gb", "LambdaCloud V100 16GB": "v100-sxm2-16gb",
+    "LambdaCloud 1x GH200 96GB": "gh200-96gb", "V100-SXM2-16GB": "v100-sxm2-16gb", "V100-SXM2-32GB": "v100-sxm2-32gb",
+    "V100-SXM3-32GB": "v100-sxm2-32gb", "RTX 3090": "rtx-3090", "K80 (one GK210 of two)": "k80",
+    "P100-SXM2-16GB (DGX-1)": "p100-sxm2",
+}  # fmt: skip
+TENSOR_FLOAT = ("a100", "a10", "rtx-3090", "gh200")  # where frameworks of that time multiply float32 in tf32
+# What runs as one kernel, and how kernels start.
+FRAMEWORKS = (
+    (r"w/XLA", []),
+    (r"PyTorch", ["--fusion", "none", "--launch", "eager"]),
+    (r"TensorFlow|MXNet|MxNet|OneFlow|Paddle", ["--fusion", "none"]),
+)
+
+
+def precision(row, device):
+    name = row["precision"]
+    if name.startswith("fp32(tf32"):
+        name = "tf32" if device.startswith(TENSOR_FLOAT) else "fp32"
+    return {"amp_fp16": "amp-fp16", "fp32": "fp32", "tf32": "tf32"}.get(name)
+
+
+def length(row, network):
+    """The tokens of a sequence, which fine-tuning on SQuAD and tagging do not say: 384 and 128."""
+    if not network.startswith("bert"):
+        return None
+    if row["seq"]:
+        return int(row["seq"])
+    return 128 if "NER" in row["note"] else 384
+
+
+def micro_batch(row):
+    """The batch of one pass: some tables say what one GPU accumulates, and over how many passes."""
+    if not row["micro_batch"]:
+        return None
+    batch = int(row["micro_batch"])
+    if row["framework"] in ("PyTorch", "PaddlePaddle") and batch >= 2048 and row["grad_accum"]:
+        # "256 and 128": of the two precisions tf32 or fp32 first accumulates more.
+        steps = [int(n) for n in re.findall(r"\d+", row["grad_accum"])]
+        return batch // (steps[0] if row["precision"] in ("fp32", "tf32") else steps[-1])
+    return batch
+
+
+def question(row):
+    """(set, network, framework, device, precision, command, seconds), or None for a row that asks for something else."""
+    match = next((n for n in NETWORKS if re.search(n[0], row["model"])), None)
+    device = DEVICES.get(row["device"])
+    framework = next((f for f in FRAMEWORKS if re.search(f[0], row["framework"])), None)
+    if not match or not device or not framework or row["metric"] != "throughput":
+        return None
+    if "real data" in row["note"] or "SParsity" in row["note"]:
+        return None  # an input pipeline; products with half of the weights
+    kind, batch = precision(row, device), micro_batch(row)
+    if kind is None or batch is None:
+        return None
+    _, network, settings, optimizer = match
+    if network == "bert-large" and "squad" in row["note"].lower():
+        optimizer = "adamw"
+    options = ["--gpu", device, "--batch", str(batch), "--train", optimizer, "--precision", kind, *framework[1]]
+    tokens = length(row, network)
+    if tokens:
+        options += ["--dim", f"sequence={tokens}"]
+    seconds = batch / float(row["value"])
+    name = re.sub(r"(W/O clip|bsz=\d+| 1\.x|NGC|2$|^2| \(.*)", "", row["framework"]).strip()
+    return row["set"], network, settings, name, device, kind, tuple(options), seconds
+
+
+def expected(binary, path, options):
+    done = subprocess.run([binary, path, *options, "--format", "json"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(options)}: {done.stderr.strip()}")
+    return json.loads(done.stdout)["totals"]["expected_s"]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("dlcost")
+    parser.add_argument("table")
+    parser.add_argument("--rows", action="store_true")
+    arguments = parser.parse_args()
+    with open(arguments.table, encoding="utf-8") as file:
+        asked = sorted({q for q in map(question, csv.DictReader(file)) if q})
+    groups, sources = {}, {}
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        paths = {(q[1], q[2]): f"{folder}/{q[1]}.onnx" for q in asked}
+        for (network, settings), path in paths.items():
+            command = [arguments.dlcost, "network", network, *settings, "-o", path]
+            subprocess.run(command, check=True, capture_output=True)
+        times = list(pool.map(lambda q: expected(arguments.dlcost, paths[q[1], q[2]], q[6]), asked))
+    for (source, network, _, name, device, kind, options, measured), time in zip(asked, times):
+        groups.setdefault((source, network, name, device, kind), []).append(time / measured - 1)
+        sources.setdefault(source, []).append(time / measured - 1)
+        if arguments.rows:
+            print(f"{source} {network} {name} {' '.join(options)}: {measured * 1e3:.1f} ms, expected {time * 1e3:.1f} ms"
+                  f" ({100 * (time / measured - 1):+.0f}%)")  # fmt: skip
+    print(f"{'source, network, framework, device, precision':60} rows  median   bias      p90  in 30%")
+    for key, errors in sorted(groups.items()):
+        print(line(" ".join(key), errors))
+    for source, errors in sorted(sources.items()):
+        print(line(f"all of {source}", errors))
+    everything = [e for errors in sources.values() for e in errors]
+    print(line("all", everything))
+    print(f"within 35%: {100 * sum(abs(e) <= 0.35 for e in everything) / len(everything):.1f}%")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+#include "estimator/infer/edit.h"
+
+#include "estimator/infer/infer_once.h"
+
+namespace dlcost {
+namespace {
+
+void DeclareShapes(Graph& graph) {
+  for (Tensor& tensor : graph.tensors) {
+    if (!tensor.declared || !tensor.type.shape || tensor.upper_bound) continue;
+    tensor.declared->dims.emplace();
+    for (const std::int64_t size : *tensor.type.shape) {
+      tensor.declared->dims->push_back({.size = size});
+    }
+  }
+}
+
+void SortNodes(Graph& graph) {
+  std::vector<Node> sorted;
+  sorted.reserve(graph.nodes.size());
+  for (const std::int32_t n : TopologicalOrder(graph)) {
+    sorted.push_back(std::move(graph.nodes[static_cast<std::size_t>(n)]));
+  }
+  graph.nodes = std::move(sorted);
+}
+
+}  // namespace
+
+Model EditableCopy(const InferredModel& model) {
+  Model copy = *model.model;
+  DeclareShapes(copy.graph);
+  SortNodes(copy.graph);
+  return copy;
+}
+
+InferredModel InferEdited(const Model& edited, const InferredModel& original,
+                          const InferOptions& options) {
+  InferOptions again = options;
+  again.bindings = Bindings();
+  again.bindings.values = options.bindings.values;
+  InferredModel result = Infer(std::move(*Uninferred(edited)), again);
+  result.dims = original.dims;
+  result.notes = original.notes;
+  return result;
+}
+
+}  // namespace dlcost

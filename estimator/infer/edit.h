@@ -1,0 +1,15 @@
+#pragma once
+
+#include "estimator/infer/infer.h"
+
+namespace dlcost {
+
+// A copy of an inferred model whose graph may be edited: the shapes that were bound are declared,
+// so that it asks for no dimension again, and nodes are in an order in which they can run.
+Model EditableCopy(const InferredModel& model);
+
+// An edited copy, inferred and counted under the options that its `original` was inferred with.
+InferredModel InferEdited(const Model& edited, const InferredModel& original,
+                          const InferOptions& options);
+
+}  // namespace dlcost

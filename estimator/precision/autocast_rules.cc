@@ -1,0 +1,91 @@
+#include "estimator/precision/autocast_rules.h"
+
+#include <map>
+#include <utility>
+
+namespace dlcost {
+namespace {
+
+constexpr std::string_view kMicrosoft = "com.microsoft";
+
+constexpr AutocastRule kRules[] = {
+    // __matmul__, addbmm, addmm, addmv, addr, baddbmm, bmm, chain_matmul, conv*, GRUCell, linear,
+    // LSTMCell, matmul, mv, prelu, RNNCell, scaled_dot_product_attention.
+    {"Conv", "", CastRule::kHalf},
+    {"ConvTranspose", "", CastRule::kHalf},
+    {"MatMul", "", CastRule::kHalf},
+    {"Gemm", "", CastRule::kHalf},
+    {"Einsum", "", CastRule::kHalf},
+    {"LSTM", "", CastRule::kHalf},
+    {"GRU", "", CastRule::kHalf},
+    {"RNN", "", CastRule::kHalf},
+    {"PRelu", "", CastRule::kHalf},
+    {"Attention", "", CastRule::kHalf},
+    {"FusedMatMul", kMicrosoft, CastRule::kHalf},
+    {"TransposeMatMul", kMicrosoft, CastRule::kHalf},
+    {"FusedGemm", kMicrosoft, CastRule::kHalf},
+    {"FusedConv", kMicrosoft, CastRule::kHalf},
+    {"Attention", kMicrosoft, CastRule::kHalf},
+    {"MultiHeadAttention", kMicrosoft, CastRule::kHalf},
+    {"GroupQueryAttention", kMicrosoft, CastRule::kHalf},
+    {"DecoderMaskedMultiHeadAttention", kMicrosoft, CastRule::kHalf},
+    // acos, asin, cosh, cross_entropy, cumsum, exp, group_norm, layer_norm, log, log_softmax,
+    // nll_loss, norm, normalize, pow, prod, reciprocal, sinh, softmax, softplus, sum, tan. A root
+    // mean square normalization is written with pow and rsqrt.
+    {"Acos", "", CastRule::kFull},
+    {"Asin", "", CastRule::kFull},
+    {"Cosh", "", CastRule::kFull},
+    {"CumSum", "", CastRule::kFull},
+    {"Exp", "", CastRule::kFull},
+    {"GroupNormalization", "", CastRule::kFull},
+    {"LayerNormalization", "", CastRule::kFull},
+    {"Log", "", CastRule::kFull},
+    {"LogSoftmax", "", CastRule::kFull},
+    {"LpNormalization", "", CastRule::kFull},
+    {"NegativeLogLikelihoodLoss", "", CastRule::kFull},
+    {"Pow", "", CastRule::kFull},
+    {"RMSNormalization", "", CastRule::kFull},
+    {"Reciprocal", "", CastRule::kFull},
+    {"ReduceL1", "", CastRule::kFull},
+    {"ReduceL2", "", CastRule::kFull},
+    {"ReduceProd", "", CastRule::kFull},
+    {"ReduceSum", "", CastRule::kFull},
+    {"SimplifiedLayerNormalization", "", CastRule::kFull},
+    {"Sinh", "", CastRule::kFull},
+    {"Softmax", "", CastRule::kFull},
+    {"SoftmaxCrossEntropyLoss", "", CastRule::kFull},
+    {"Softplus", "", CastRule::kFull},
+    {"Tan", "", CastRule::kFull},
+    {"GroupNorm", kMicrosoft, CastRule::kFull},
+    {"SkipGroupNorm", kMicrosoft, CastRule::kFull},
+    {"SkipLayerNormalization", kMicrosoft, CastRule::kFull},
+    {"SkipSimplifiedLayerNormalization", kMicrosoft, CastRule::kFull},
+    {"EmbedLayerNormalization", kMicrosoft, CastRule::kFull},
+    // Statistics and affine parameters of batch normalization stay in float32 beside half data; so
+    // do ratios and scale factors.
+    {"BatchNormalization", "", CastRule::kOwn},
+    {"Dropout", "", CastRule::kOwn},
+    {"Resize", "", CastRule::kOwn},
+    {"Upsample", "", CastRule::kOwn},
+    // By their specification.
+    {"DynamicQuantizeLinear", "", CastRule::kFloat32},
+    {"NonMaxSuppression", "", CastRule::kFloat32},
+};
+
+using Key = std::pair<std::string_view, std::string_view>;
+
+}  // namespace
+
+std::span<const AutocastRule> AutocastRules() { return kRules; }
+
+CastRule AutocastRuleOf(std::string_view domain, std::string_view op) {
+  static const std::map<Key, CastRule> kIndex = [] {
+    std::map<Key, CastRule> index;
+    for (const AutocastRule& rule : kRules) index.emplace(Key(rule.domain, rule.op), rule.rule);
+    return index;
+  }();
+  const auto found = kIndex.find({domain, op});
+  return found == kIndex.end() ? CastRule::kWidest : found->second;
+}
+
+}  // namespace dlcost

@@ -1,0 +1,330 @@
+#include "estimator/precision/precision.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
+#include "estimator/infer/edit.h"
+#include "estimator/precision/autocast_rules.h"
+#include "models/operators/registry.h"
+
+namespace dlcost {
+namespace {
+
+constexpr int kLeastOpset = 13;  // what casts are written in
+
+// Types between which autocast moves: it leaves double precision and integers alone.
+bool IsCastable(DType type) {
+  return type == DType::kFloat32 || type == DType::kFloat16 || type == DType::kBfloat16;
+}
+
+bool IsControlFlow(const Node& node) {
+  return std::any_of(node.attributes.begin(), node.attributes.end(), [](const Attribute& a) {
+    return std::holds_alternative<std::shared_ptr<Graph>>(a.value) ||
+           std::holds_alternative<std::vector<std::shared_ptr<Graph>>>(a.value);
+  });
+}
+
+class Caster {
+ public:
+  Caster(NodeWriter& writer, const Precision& precision, const std::vector<TensorId>& parameters)
+      : w_(writer), precision_(precision) {
+    for (const TensorId id : parameters) trained_.insert(id);
+    for (const Tensor& tensor : w_.graph().tensors) given_.push_back(tensor.type.dtype);
+    for (const Node& node : w_.graph().nodes) {
+      if (!IsControlFlow(node)) continue;
+      ForEachRead(node, [&](TensorId id) { captured_.insert(id); });
+    }
+  }
+
+  void Run() {
+    if (precision_.whole) StoreInHalf();
+    std::vector<Node> nodes = std::move(w_.graph().nodes);
+    w_.graph().nodes.clear();
+    for (Node& node : nodes) {
+      SpreadTraining(node);
+      const bool stays = IsControlFlow(node) || IsKnown(node);
+      if (!stays) CastOperands(node);
+      w_.Take();
+      w_.graph().nodes.push_back(std::move(node));
+      if (stays) continue;
+      RetypeOutputs(w_.graph().nodes.size() - 1);
+    }
+    w_.Take();
+  }
+
+ private:
+  Tensor& At(TensorId id) { return w_.graph().tensors[static_cast<std::size_t>(id)]; }
+  bool IsTrained(TensorId id) const { return trained_.count(id) != 0; }
+
+  // Everything but what operators read in their own types.
+  void StoreInHalf() {
+    std::set<TensorId> own;
+    for (const Node& node : w_.graph().nodes) {
+      if (AutocastRuleOf(node.domain, node.op) != CastRule::kOwn) continue;
+      own.insert(node.inputs.begin() + (node.inputs.empty() ? 0 : 1), node.inputs.end());
+    }
+    const std::vector<TensorId>& inputs = w_.graph().inputs;
+    for (std::size_t t = 0; t < w_.graph().tensors.size(); ++t) {
+      const auto id = static_cast<TensorId>(t);
+      const Tensor& tensor = At(id);
+      const bool stored =
+          tensor.is_initializer || std::find(inputs.begin(), inputs.end(), id) != inputs.end();
+      if (!stored || own.count(id) != 0 || captured_.count(id) != 0) continue;
+      if (tensor.type.dtype == DType::kFloat32) SetType(id, precision_.half);
+    }
+    // What the file makes float32 of something else is meant to be the type of the model.
+    for (Node& node : w_.graph().nodes) {
+      if (node.op != "Cast" || !node.domain.empty()) continue;
+      for (Attribute& attribute : node.attributes) {
+        if (attribute.name != "to") continue;
+        auto* to = std::get_if<std::int64_t>(&attribute.value);
+        if (to != nullptr && *to == static_cast<std::int64_t>(DType::kFloat32)) {
+          *to = static_cast<std::int64_t>(precision_.half);
+        }
+      }
+    }
+  }
+
+  void SetType(TensorId id, DType type) {
+    Tensor& tensor = At(id);
+    if (tensor.is_initializer && tensor.type.shape) {
+      tensor.stored = SizeOf(type, tensor.type.shape->Elements());
+    }
+    tensor.type.dtype = type;
+    if (tensor.declared) tensor.declared->dtype = type;
+  }
+
+  // What is computed from trained weights alone is no constant of training either.
+  void SpreadTraining(const Node& node) {
+    bool any = false, constant = true;
+    for (const TensorId id : node.inputs) {
+      if (id == kNoTensor) continue;
+      any |= IsTrained(id);
+      constant &= At(id).constant || At(id).foldable || IsTrained(id);
+    }
+    if (!any || !constant) return;
+    for (const TensorId id : node.outputs) {
+      if (id != kNoTensor) trained_.insert(id);
+    }
+  }
+
+  // Known before the run: nothing that computes in any type.
+  bool IsKnown(const Node& node) {
+    return std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId id) {
+      return id == kNoTensor || (At(id).foldable && !At(id).type.value && !IsTrained(id));
+    });
+  }
+
+  // Numbers of a formula do not widen what they meet.
+  bool Widens(TensorId id) {
+    const Tensor& tensor = At(id);
+    const bool number = tensor.type.shape && tensor.type.shape->Elements() == Count(1);
+    const bool constant = tensor.constant || tensor.foldable;
+    return !(constant && (number || (precision_.whole && !IsTrained(id))));
+  }
+
+  // kUndefined: as the operands are.
+  DType TargetOf(const Node& node) {
+    CastRule rule = AutocastRuleOf(node.domain, node.op);
+    if (rule == CastRule::kFloat32) return DType::kFloat32;
+    if (rule == CastRule::kOwn) return DType::kUndefined;
+    if (precision_.whole) rule = CastRule::kWidest;
+    if (rule == CastRule::kHalf) return precision_.half;
+    if (rule == CastRule::kFull) return DType::kFloat32;
+    DType widest = DType::kUndefined;
+    for (const TensorId id : node.inputs) {
+      if (id == kNoTensor || !IsCastable(At(id).type.dtype) || !Widens(id)) continue;
+      const DType type = At(id).type.dtype;
+      widest = widest == DType::kUndefined || widest == type ? type : DType::kFloat32;
+    }
+    return widest;
+  }
+
+  void CastOperands(Node& node) {
+    if (precision_.product != DType::kUndefined && WriteNarrowProduct(node)) return;
+    const DType target = TargetOf(node);
+    if (target == DType::kUndefined) return;
+    for (TensorId& id : node.inputs) {
+      if (id != kNoTensor && IsCastable(At(id).type.dtype)) id = Cast(id, target, node);
+    }
+  }
+
+  TensorId Cast(TensorId id, DType type, const Node& reader) {
+    if (At(id).type.dtype == type) return id;
+    const bool kept = IsTrained(id) || At(id).constant;
+    if (kept) {
+      const auto known = copies_.find({id, type});
+      if (known != copies_.end()) return known->second;
+    }
+    const std::string name = kept ? At(id).name : reader.name + "/" + At(id).name;
+    w_.Place(name, reader.scope, IsTrained(id) ? Phase::kCast : Phase::kForward);
+    const TensorId cast = w_.Node1("Cast", {id}, {IntAttribute("to", static_cast<int>(type))});
+    // A copy of weights is none that anybody stores.
+    if (IsTrained(id)) trained_.insert(cast);
+    At(cast).value = At(id).value;
+    At(cast).foldable = At(id).foldable;
+    if (kept) copies_.emplace(std::pair(id, type), cast);
+    return cast;
+  }
+
+  // Products with weights, whose operands are narrower than all else: (x W + c) with x and W in
+  // `product`, as ONNX Runtime's GemmFloat8 computes it. false: another node.
+  bool WriteNarrowProduct(Node& node) {
+    const bool matmul = node.op == "MatMul" && node.domain.empty();
+    const bool gemm = node.op == "Gemm" && node.domain.empty();
+    if (!(matmul || gemm) || node.inputs.size() < 2 || !IsTrained(node.inputs[1])) return false;
+    const OpContext context(w_.graph(), node, 1);
+    if (gemm && (context.Int("transA", 0) != 0 || context.Float("alpha", 1) != 1)) return false;
+    const Tensor& x = At(node.inputs[0]);
+    const Tensor& weight = At(node.inputs[1]);
+    if (!x.type.shape || !weight.type.shape || !IsCastable(x.type.dtype)) return false;
+    const Shape shape = *x.type.shape;
+    const Shape weights = *weight.type.shape;
+    if (shape.rank() < 2 || weights.rank() != 2) return false;
+    const bool transposed = gemm && context.Int("transB", 0) != 0;
+    const std::size_t last = shape.rank() - 1;
+    const std::int64_t columns = transposed ? weights[0] : weights[1];
+    // Libraries take products in 8 bits whose extents are multiples of 16.
+    const Count rows = shape.Product(0, last);
+    for (const std::int64_t extent : {rows.value(), shape[last], columns}) {
+      if (extent % 16 != 0) return false;
+    }
+    std::vector<TensorId> inputs = {Cast(node.inputs[0], precision_.product, node),
+                                    Cast(node.inputs[1], precision_.product, node)};
+    if (node.inputs.size() > 2 && node.inputs[2] != kNoTensor) {
+      inputs.push_back(Cast(node.inputs[2], precision_.half, node));
+    }
+    w_.Place(node.name, node.scope, Phase::kForward);
+    inputs[0] = w_.Reshape(inputs[0], {rows.value(), shape[last]});
+    const std::vector<Attribute> attributes = {
+        IntAttribute("transA", 0), IntAttribute("transB", transposed ? 1 : 0),
+        IntAttribute("dtype", static_cast<std::int64_t>(precision_.half))};
+    if (shape.rank() == 2) {
+      node.op = "GemmFloat8";
+      node.domain = "com.microsoft";
+      node.opset = 1;
+      node.inputs = std::move(inputs);
+      node.attributes = attributes;
+      return true;
+    }
+    const TensorId product = w_.Contrib("GemmFloat8", std::move(inputs), attributes);
+    std::vector<std::int64_t> whole = shape.dims();
+    whole.back() = columns;
+    node.op = "Reshape";
+    node.opset = w_.opset();
+    node.inputs = {product, w_.Ints(whole)};
+    node.attributes.clear();
+    return true;
+  }
+
+  // The types that follow from those of the operands; shapes stay.
+  void RetypeOutputs(std::size_t n) {
+    const Node node = w_.graph().nodes[n];
+    const OpDef* def = FindOperator(node.domain, node.op);
+    if (def == nullptr || def->infer == nullptr || def->control != ControlFlow::kNone) return;
+    std::vector<TensorType> before;
+    std::vector<bool> constant;
+    for (const TensorId id : node.outputs) {
+      before.push_back(id == kNoTensor ? TensorType() : At(id).type);
+      constant.push_back(id != kNoTensor && At(id).constant);
+    }
+    w_.Infer(node);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      const TensorId id = node.outputs[i];
+      if (id == kNoTensor) continue;
+      const DType type = At(id).type.dtype;
+      At(id).type = before[i];
+      At(id).constant = constant[i];
+      if (before[i].kind != ValueKind::kTensor || type == before[i].dtype || !IsCastable(type) ||
+          !IsCastable(before[i].dtype)) {
+        continue;
+      }
+      SetType(id, type);
+      if (captured_.count(id) != 0) GiveBack(n, i);
+    }
+  }
+
+  // A body of control flow reads the value in the type that it had.
+  void GiveBack(std::size_t n, std::size_t output) {
+    const TensorId id = w_.graph().nodes[n].outputs[output];
+    const auto given = given_[static_cast<std::size_t>(id)];
+    w_.Place(At(id).name, w_.graph().nodes[n].scope, Phase::kForward);
+    const TensorId narrow =
+        w_.Node1("Cast", {id}, {IntAttribute("to", static_cast<std::int64_t>(given))});
+    w_.Take();
+    w_.graph().nodes.back().inputs[0] = narrow;
+    w_.graph().nodes.back().outputs[0] = id;
+    w_.graph().nodes[n].outputs[output] = narrow;
+    SetType(narrow, At(id).type.dtype);
+    SetType(id, given);
+  }
+
+  NodeWriter& w_;
+  const Precision& precision_;
+  std::set<TensorId> trained_, captured_;
+  std::vector<DType> given_;  // per tensor of the file
+  std::map<std::pair<TensorId, DType>, TensorId> copies_;
+};
+
+}  // namespace
+
+const std::vector<Precision>& Precisions() {
+  static const std::vector<Precision> kAll = {
+      {.name = "fp32"},
+      {.name = "tf32", .tf32 = true},
+      {.name = "amp-fp16", .half = DType::kFloat16, .scales_loss = true},
+      {.name = "amp-bf16", .half = DType::kBfloat16},
+      {.name = "fp16", .half = DType::kFloat16, .whole = true, .scales_loss = true},
+      {.name = "bf16", .half = DType::kBfloat16, .whole = true},
+      {.name = "fp8",
+       .half = DType::kBfloat16,
+       .product = DType::kFloat8E4M3FN,
+       .gradient = DType::kFloat8E5M2},
+  };
+  return kAll;
+}
+
+std::vector<std::string> PrecisionNames() {
+  std::vector<std::string> names;
+  for (const Precision& precision : Precisions()) names.emplace_back(precision.name);
+  return names;
+}
+
+const Precision& FindPrecision(const std::string& name) {
+  for (const Precision& precision : Precisions()) {
+    if (precision.name == name) return precision;
+  }
+  throw Error("--precision '{}' is not one of {}{}", Printable(name),
+              fmt::join(PrecisionNames(), ", "), DidYouMean(name, PrecisionNames()));
+}
+
+void ApplyPrecision(NodeWriter& writer, const Precision& precision,
+                    const std::vector<TensorId>& parameters) {
+  if (precision.half != DType::kUndefined) Caster(writer, precision, parameters).Run();
+}
+
+InferredModel InPrecision(const InferredModel& model, const Precision& precision,
+                          const InferOptions& options) {
+  Model edited = EditableCopy(model);
+  const auto opset = edited.opset.find("");
+  NodeWriter writer(
+      edited.graph,
+      std::max(kLeastOpset, opset == edited.opset.end() ? kLeastOpset : opset->second));
+  ApplyPrecision(writer, precision, {});
+  return InferEdited(edited, model, options);
+}
+
+TensorId InFloat32(NodeWriter& writer, TensorId x) {
+  const DType type = writer.TypeOf(x);
+  if (type != DType::kFloat16 && type != DType::kBfloat16) return x;
+  return writer.Node1("Cast", {x},
+                      {IntAttribute("to", static_cast<std::int64_t>(DType::kFloat32))});
+}
+
+}  // namespace dlcost

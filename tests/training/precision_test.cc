@@ -1,0 +1,179 @@
+#include "estimator/precision/precision.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "estimator/core/error.h"
+#include "estimator/training/step.h"
+#include "models/networks/networks.h"
+#include "tests/infer/small_model.h"
+
+namespace dlcost {
+namespace {
+
+InferredModel StepOf(InferredModel forward, const TrainOptions& options) {
+  return InferStep(BuildStep(forward, options), forward, {});
+}
+
+const CountedNode* Find(const InferredModel& step, const std::string& op) {
+  for (const CountedNode& counted : step.nodes) {
+    if (counted.node->op == op) return &counted;
+  }
+  return nullptr;
+}
+
+DType TypeOf(const CountedNode& counted, std::size_t input) {
+  return counted.graph->tensors[static_cast<std::size_t>(counted.node->inputs[input])].type.dtype;
+}
+
+SmallModel TwoLayers() {
+  return SmallModel()
+      .Input("x", {4, 8})
+      .Weight("a", {8, 16})
+      .Weight("b", {16, 2})
+      .Node("MatMul", {"x", "a"}, {"h"})
+      .Node("Relu", {"h"}, {"r"})
+      .Node("MatMul", {"r", "b"}, {"y"})
+      .Output("y");
+}
+
+TEST(Precision, AutocastKeepsWeightsAndStatesInFloat32) {
+  const InferredModel step =
+      StepOf(TwoLayers().Infer(), {.optimizer = "adam", .loss = "sum", .precision = "amp-fp16"});
+  Bytes read, written;
+  int casts = 0;
+  for (const CountedNode& counted : step.nodes) {
+    if (counted.node->phase != Phase::kCast) continue;
+    ++casts;
+    read += counted.cost.BytesRead();
+    written += counted.cost.BytesWritten();
+  }
+  // One copy of each weight.
+  EXPECT_EQ(casts, 2);
+  EXPECT_EQ(read, Bytes(4 * 160));
+  EXPECT_EQ(written, Bytes(2 * 160));
+  EXPECT_EQ(step.weight_bytes, Bytes(4 * 160));
+  // x and r in half, and the scale of the loss.
+  EXPECT_EQ(step.step->saved_bytes, Bytes(2 * (4 * 8 + 4 * 16) + 4));
+  EXPECT_EQ(step.step->gradient_bytes, Bytes(4 * 160));
+  EXPECT_EQ(step.step->state_bytes, Bytes(2 * 4 * 160));
+  EXPECT_EQ(step.step->master_bytes, Bytes(0));
+  const CountedNode* unscale = Find(step, "Unscale");
+  ASSERT_NE(unscale, nullptr);
+  EXPECT_EQ(unscale->cost.BytesRead(), Bytes(4 + 4 * 160));
+  EXPECT_EQ(unscale->cost.BytesWritten(), Bytes(4 * 160 + 4));
+}
+
+TEST(Precision, BfloatNeedsNoScale) {
+  const InferredModel step =
+      StepOf(TwoLayers().Infer(), {.optimizer = "adam", .loss = "sum", .precision = "amp-bf16"});
+  EXPECT_EQ(Find(step, "Unscale"), nullptr);
+  EXPECT_EQ(step.step->saved_bytes, Bytes(2 * (4 * 8 + 4 * 16)));
+}
+
+TEST(Precision, HalfWeightsHaveMastersInFloat32) {
+  const InferredModel step =
+      StepOf(TwoLayers().Infer(), {.optimizer = "adam", .loss = "sum", .precision = "fp16"});
+  EXPECT_EQ(step.weight_bytes, Bytes(2 * 160));
+  EXPECT_EQ(step.step->trained_bytes, Bytes(2 * 160));
+  EXPECT_EQ(step.step->gradient_bytes, Bytes(2 * 160));
+  EXPECT_EQ(step.step->master_bytes, Bytes(4 * 160));
+  EXPECT_EQ(step.step->state_bytes, Bytes(2 * 4 * 160));
+  const CountedNode* unscale = Find(step, "Unscale");
+  const CountedNode* copy = Find(step, "CopyTensors");
+  ASSERT_NE(unscale, nullptr);
+  ASSERT_NE(copy, nullptr);
+  EXPECT_EQ(unscale->cost.BytesRead(), Bytes(4 + 2 * 160));
+  EXPECT_EQ(unscale->cost.BytesWritten(), Bytes(4 * 160 + 4));
+  EXPECT_EQ(copy->cost.BytesRead(), Bytes(4 * 160));
+  EXPECT_EQ(copy->cost.BytesWritten(), Bytes(2 * 160));
+}
+
+TEST(Precision, EveryReaderOfAnActivationCastsForItself) {
+  // Softmax runs in float32, and two products read it.
+  const InferredModel step = StepOf(SmallModel()
+                                        .Input("x", {4, 8})
+                                        .Weight("a", {8, 16})
+                                        .Weight("b", {8, 16})
+                                        .Node("Softmax", {"x"}, {"s"})
+                                        .Node("MatMul", {"s", "a"}, {"p"})
+                                        .Node("MatMul", {"s", "b"}, {"q"})
+                                        .Node("Add", {"p", "q"}, {"y"})
+                                        .Output("y")
+                                        .Infer(),
+                                    {.optimizer = "none", .loss = "none", .precision = "amp-bf16"});
+  int casts = 0;
+  for (const CountedNode& counted : step.nodes) {
+    casts += counted.node->op == "Cast" && counted.node->phase == Phase::kForward ? 1 : 0;
+  }
+  EXPECT_EQ(casts, 2);
+  EXPECT_EQ(TypeOf(*Find(step, "Softmax"), 0), DType::kFloat32);
+  EXPECT_EQ(TypeOf(*Find(step, "Add"), 0), DType::kBfloat16);
+}
+
+TEST(Precision, ProductsWithWeightsIn8Bits) {
+  const InferredModel step = StepOf(SmallModel()
+                                        .Input("x", {2, 16, 32})
+                                        .Weight("a", {32, 64})
+                                        .Node("MatMul", {"x", "a"}, {"h"})
+                                        .Node("Relu", {"h"}, {"y"})
+                                        .Output("y")
+                                        .Infer(),
+                                    {.optimizer = "sgd", .loss = "sum", .precision = "fp8"});
+  const std::int64_t product = std::int64_t{2} * 16 * 32 * 64;
+  std::map<std::pair<DType, Phase>, std::int64_t> macs;
+  for (const CountedNode& counted : step.nodes) {
+    if (counted.node->op != "GemmFloat8") continue;
+    macs[{TypeOf(counted, 0), counted.node->phase}] += counted.cost.work.macs().value();
+  }
+  EXPECT_THAT(macs, ::testing::ElementsAre(
+                        ::testing::Pair(std::pair(DType::kFloat8E4M3FN, Phase::kForward), product),
+                        ::testing::Pair(std::pair(DType::kFloat8E4M3FN, Phase::kBackwardWeights),
+                                        product)));
+  // x in 8 bits, the result of Relu in 16.
+  EXPECT_EQ(step.step->saved_bytes, Bytes(2 * 16 * 32 + 2 * 2 * 16 * 64));
+}
+
+// Operands of one operator have one type wherever its specification says so.
+TEST(Precision, TypesFitInWholeNetworks) {
+  const std::set<std::string> same = {"Add",    "Sub",  "Mul",          "Div",
+                                      "MatMul", "Gemm", "FusedMatMul",  "Concat",
+                                      "Sum",    "Conv", "ConvTranspose"};
+  const std::map<std::string, NetworkOptions> kNetworks = {{"resnet50", {{"norm", "kept"}}},
+                                                           {"mobilenet-v2", {}},
+                                                           {"bert-base", {}},
+                                                           {"gpt2", {}},
+                                                           {"lstm", {}}};
+  for (const auto& [name, settings] : kNetworks) {
+    Model model = ReadModelFromBytes(BuildNetwork(name, settings), name);
+    InferOptions options;
+    options.bindings.batch = 2;
+    if (name != "resnet50" && name != "mobilenet-v2") options.bindings.dims["sequence"] = 16;
+    const InferredModel forward = Infer(std::move(model), options);
+    for (const std::string& precision : PrecisionNames()) {
+      const InferredModel step = InferStep(
+          BuildStep(forward, {.optimizer = "adamw", .loss = "sum", .precision = precision}),
+          forward, options);
+      for (const CountedNode& counted : step.nodes) {
+        if (same.count(counted.node->op) == 0) continue;
+        for (std::size_t i = 1; i < counted.node->inputs.size(); ++i) {
+          if (counted.node->inputs[i] == kNoTensor) continue;
+          EXPECT_EQ(TypeOf(counted, i), TypeOf(counted, 0))
+              << name << ", " << precision << ": " << counted.name;
+        }
+      }
+      for (const Node& node : step.model->graph.nodes) EXPECT_NE(node.op, "Gradient") << node.name;
+    }
+  }
+}
+
+TEST(Precision, TellsTheNamesThatItKnows) {
+  EXPECT_THROW(FindPrecision("fp17"), Error);
+  EXPECT_EQ(FindPrecision("bf16").half, DType::kBfloat16);
+}
+
+}  // namespace
+}  // namespace dlcost
