@@ -119,7 +119,7 @@ void RequireFew(const Options& options, std::int64_t combinations, std::size_t e
 }
 
 int Run(Options options) {
-  RequireOneOf("--format", options.format, {"text", "csv", "json"});
+  RequireOneOf("--format", options.format, {"text", "csv", "json", "html"});
   if (!options.rank.empty())
     RequireOneOf("--rank", options.rank, {"price", "latency", "throughput"});
   Sweep sweep;
@@ -185,6 +185,8 @@ int Run(Options options) {
   if (options.format == "json") {
     WriteOutput(options.output,
                 [&](const TextSink& sink) { WriteSweepJson(sweep, render, points, sink); });
+  } else if (options.format == "html") {
+    WritePage(options.output, SweepHtml(sweep, render, points));
   } else {
     WriteOutput(options.output, SweepText(sweep, render, points));
   }
@@ -221,7 +223,7 @@ void AddSweepCommand(Commands& commands) {
   app->add_flag("--bounds", options->bounds,
                 "bounds alone, no expected times: a hundred times faster");
   app->add_flag("--plot", options->plot, "draw throughput over size");
-  app->add_option("--format", options->format, "text, csv (streamed) or json")
+  app->add_option("--format", options->format, "text, csv (streamed), json or html")
       ->type_name("FORMAT")
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");

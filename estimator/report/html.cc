@@ -105,6 +105,7 @@ class PageReport {
   // "Conv+Add+Relu"; a long chain is cut.
   std::string Operators(const KernelRow& kernel) const {
     constexpr std::size_t kMost = 4;
+    if (kernel.op == kAttentionRow) return kernel.op;
     std::string text;
     std::size_t count = 0;
     for (const std::string& name : kernel.nodes) {
@@ -117,14 +118,7 @@ class PageReport {
   }
 
   const NodeRow* MainNode(const KernelRow& kernel) const {
-    const NodeRow* first = nullptr;
-    for (const std::string& name : kernel.nodes) {
-      const auto found = nodes_.find(name);
-      if (found == nodes_.end()) continue;
-      if (found->second->op == kernel.op) return found->second;
-      if (first == nullptr) first = found->second;
-    }
-    return first;
+    return kernel.main < report_.nodes.size() ? &report_.nodes[kernel.main] : nullptr;
   }
 
   Json Measured(std::size_t kernel) const {

@@ -36,6 +36,10 @@ std::string SweepText(const Sweep& sweep, const SweepRenderOptions& options,
                       const std::vector<SweepPoint>& points);
 void WriteSweepJson(const Sweep& sweep, const SweepRenderOptions& options,
                     const std::vector<SweepPoint>& points, const TextSink& sink);
+// One self-contained page: curves over one size, a heat map over two, the points. Throws Error for
+// more points than a browser draws.
+std::string SweepHtml(const Sweep& sweep, const SweepRenderOptions& options,
+                      const std::vector<SweepPoint>& points);
 // Curves in characters: throughput over size, both logarithmic, a letter for each curve. "" without
 // times.
 std::string SweepPlot(const Sweep& sweep, const std::vector<SweepCurve>& curves, std::size_t width);

@@ -246,6 +246,24 @@ def look_without_device(browser, path):
     quiet(browser, "no device")
 
 
+def look_at_sweep(browser, path):
+    browser.open(path)
+    curves = "document.querySelectorAll('#curves .curve').length"
+    expect(browser.run(curves) == 6, f"a curve for each device and length: {browser.run(curves)}")
+    points = browser.run("document.querySelectorAll('#curves .point').length")
+    expect(points == 2 * 5 * 3, f"points: {points}")
+    expect(browser.run("document.querySelectorAll('#map .cell').length") == 15, "cells of one device")
+    browser.hover("#curves .point:last-of-type")
+    expect("items per second" in tip(browser), f"tooltip of a point: '{tip(browser)}'")
+    before = browser.run("document.querySelector('#curves .curve').getAttribute('points')")
+    browser.click("#curves .row:nth-of-type(2) button:nth-of-type(2)")
+    expect(browser.run(curves) == 10, "curves over the other size")
+    browser.click("#curves .row button:nth-of-type(3)")
+    expect(browser.run("document.querySelector('#curves .curve').getAttribute('points')") != before, "another metric")
+    expect(browser.run("document.querySelectorAll('#points tbody tr').length") == 30, "the points as a table")
+    quiet(browser, "sweep")
+
+
 # Scrolls the page and the table, one step per frame; the slowest and the median frame in ms.
 SCROLL = """(async () => {
   const box = document.querySelector('#kernels .scroll');
@@ -328,21 +346,25 @@ def main():
     one = page("one", resnet, "--gpu", "a100")
     several = page("several", resnet, network("mobilenet-v2"), "--gpu", "a100", "--gpu", "h100")
     bare = page("bare", resnet, network("mobilenet-v2"))
+    curves = os.path.join(FOLDER, "sweep.html")
+    subprocess.run([DLCOST, "sweep", network("bert-base", "layers=2"), "--batch", "1:256:x4", "--dim", "sequence=32,128,512",
+                    "--gpu", "t4,a100", "--format", "html", "-o", curves], check=True)
     large = page("large", network("bert-base", "layers=560"), "--gpu", "a100", "--dim", "sequence=128")
     measured = profile("measured")
     with Chromium() as browser:
         look_at_one(browser, one)
         look_at_themes(browser, one)
-        look_at_sizes(browser, [one, several, large, measured])
+        look_at_sizes(browser, [one, several, large, measured, curves])
         look_by_keyboard(browser, one)
         look_at_paper(browser, large)
         look_at_pictures(browser, one)
         look_at_several(browser, several, 4)
+        look_at_sweep(browser, curves)
         look_without_device(browser, bare)
         look_at_large(browser, large)
         look_at_profile(browser, measured)
         if "--pictures" in sys.argv:
-            take_pictures(browser, [one, several, large, measured])
+            take_pictures(browser, [one, several, large, measured, curves])
     print("failed" if failures else "passed")
     sys.exit(1 if failures else 0)
 

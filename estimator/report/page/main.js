@@ -3,6 +3,7 @@
 
 // Kernels travel as rows of numbers and indices into a table of strings.
 function unpack(report) {
+  if (report.sweep) return report;
   const {names, columns, rows} = report.kernel_table;
   const isText = new Set(['id', 'label', 'ops', 'scope', 'algorithm', 'tile', 'limiter', 'bound_limiter', 'certainty']);
   report.kernels = rows.map((row, index) => {
@@ -55,8 +56,9 @@ function start() {
     hideTip();
     tabs.forEach((tab, j) => tab.setAttribute('aria-pressed', String(i === j)));
     const report = reports[i];
-    if (report.profile) {
-      place.replaceChildren(...drawProfile(report).filter(part => part));
+    if (report.profile || report.sweep) {
+      const draw = report.profile ? drawProfile : drawSweep;
+      place.replaceChildren(...draw(report).filter(part => part));
       place.querySelectorAll('section').forEach(offerPictures);
       return;
     }
@@ -71,7 +73,8 @@ function start() {
   }}, 'light / dark');
   document.body.append(html('main', {}, html('header', {}, html('h1', {}, data.title), theme),
       reports.length > 1 && !reports[0].profile ? drawComparison(reports) : '',
-      reports.length > 1 ? html('div', {class: 'tabs'}, tabs) : '', place, html('footer', {}, reports[0].profile ? 'Written by dlcost from what a profiler measured.'
+      reports.length > 1 ? html('div', {class: 'tabs'}, tabs) : '', place, html('footer', {}, reports[0].sweep ? 'Written by dlcost. Times are those expected of good kernels.'
+          : reports[0].profile ? 'Written by dlcost from what a profiler measured.'
           : 'Written by dlcost. Bound: no kernel can be faster. Expected: what a good kernel takes.')), tip);
   show(0);
 }
