@@ -1,15 +1,14 @@
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
+#include "estimator/cli/read_profile.h"
 #include "estimator/compare/compare.h"
 #include "estimator/core/error.h"
 #include "estimator/profiles/number.h"
-#include "estimator/profiles/reader.h"
 
 namespace dlcost {
 namespace {
@@ -46,19 +45,10 @@ std::pair<double, double> ParseRatio(const std::string& text) {
   throw Error("--ratio '{}' is not LOW:HIGH, for example --ratio 0.8:1.25", Printable(text));
 }
 
-// A line on the terminal for files that take longer than a moment.
-std::function<void(std::uint64_t)> Progress(const std::string& path) {
-  if (isatty(STDERR_FILENO) == 0) return nullptr;
-  return [path](std::uint64_t bytes) {
-    std::fprintf(stderr, "%s: %.0f MB read\n", path.c_str(), static_cast<double>(bytes) / 1e6);
-  };
-}
-
 std::vector<Measurement> ReadAll(const std::vector<std::string>& paths, const std::string& format) {
   std::vector<Measurement> measurements;
   for (const std::string& path : paths) {
-    measurements.push_back(ReadMeasurementFile(
-        path, {.format = format, .progress = Progress(path), .ranges_alone = true}));
+    measurements.push_back(ReadProfile(path, {.format = format, .ranges_alone = true}));
   }
   return measurements;
 }

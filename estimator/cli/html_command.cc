@@ -5,9 +5,9 @@
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/load.h"
+#include "estimator/cli/read_profile.h"
 #include "estimator/compare/compare.h"
 #include "estimator/core/error.h"
-#include "estimator/profiles/reader.h"
 #include "estimator/regress/render_diff.h"
 #include "estimator/regress/wording.h"
 #include "estimator/report/html.h"
@@ -66,7 +66,8 @@ std::vector<std::optional<Seconds>> MeasuredTimes(const Options& options, const 
                                                   const std::optional<Device>& device) {
   const auto read = [](const std::vector<std::string>& paths) {
     std::vector<Measurement> measurements;
-    for (const std::string& path : paths) measurements.push_back(ReadMeasurementFile(path, {}));
+    for (const std::string& path : paths)
+      measurements.push_back(ReadProfile(path, {.ranges_alone = true}));
     return measurements;
   };
   const auto comparison = Compare(report, read(options.measured), read(options.traces), device);

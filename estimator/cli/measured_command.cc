@@ -1,16 +1,13 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <filesystem>
 #include <memory>
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
+#include "estimator/cli/read_profile.h"
 #include "estimator/core/error.h"
 #include "estimator/profile_report/render.h"
 #include "estimator/profiles/add_counters.h"
-#include "estimator/profiles/reader.h"
 
 namespace dlcost {
 namespace {
@@ -30,47 +27,10 @@ constexpr const char* kExamples =
     "  dlcost measured trace.json.gz --counters ncu.csv --gpu a100\n"
     "How to measure: docs/measuring.md.\n";
 
-// One line that a terminal rewrites, for files that take longer than a moment.
-class Progress {
- public:
-  explicit Progress(const std::string& path) : path_(Printable(path, 60)) {
-    std::error_code error;
-    const std::uintmax_t size = std::filesystem::file_size(path, error);
-    // What a compressed file unpacks to is not known.
-    if (!error && !path.ends_with(".gz")) size_ = size;
-  }
-  ~Progress() {
-    if (shown_) std::fprintf(stderr, "\r\x1b[K");
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void Show(std::uint64_t bytes) {
-    shown_ = true;
-    const double read = static_cast<double>(bytes);
-    std::fprintf(stderr, "\r%s: %.0f MB read", path_.c_str(), read / 1e6);
-    if (size_ > 0) std::fprintf(stderr, ", %.0f %%", 100 * read / static_cast<double>(size_));
-  }
-
- private:
-  std::string path_;
-  std::uintmax_t size_ = 0;
-  bool shown_ = false;
-};
-
-Measurement Read(const std::string& path, const std::string& format) {
-  Progress progress(path);
-  ReadOptions options{.format = format, .progress = nullptr};
-  if (isatty(STDERR_FILENO) != 0) {
-    options.progress = [&](std::uint64_t bytes) { progress.Show(bytes); };
-  }
-  return ReadMeasurementFile(path, options);
-}
-
 // Counters of the same launches, taken in other runs; notes say how many found their launch.
 void AddCountersOf(const std::vector<std::string>& paths, Measurement& trace) {
   for (const std::string& path : paths) {
-    const Measurement counters = Read(path, "");
+    const Measurement counters = ReadProfile(path);
     const AddedCounters added = AddCounters(trace, counters);
     if (added.launches == 0) {
       throw Error("{}: none of the {} launches in {} is one that it counts: files of one program?",
@@ -106,7 +66,7 @@ int Run(const Options& options) {
   }
   std::vector<ProfileReport> reports;
   for (const std::string& path : options.files) {
-    Measurement measurement = Read(path, options.read_as);
+    Measurement measurement = ReadProfile(path, {.format = options.read_as});
     AddCountersOf(options.counters, measurement);
     reports.push_back(BuildProfileReport(measurement, report_options));
   }
