@@ -134,6 +134,15 @@ std::size_t WidthFor(const Options& options) {
   return options.output.empty() ? TerminalWidth() : 0;
 }
 
+// Products that would run as one are found by their operands, which take as much memory as all the
+// rest: beyond this many nodes only JSON and the page tell them.
+constexpr std::size_t kMostForMerges = 20'000;
+
+bool ShowsMerges(const Options& options, const InferredModel& model) {
+  const bool text = options.format == "text" || options.format == "markdown";
+  return text && options.view == "table" && !options.plot && model.nodes.size() <= kMostForMerges;
+}
+
 std::string PlotOf(const Report& report) {
   PlotOptions plot;
   if (const std::size_t width = TerminalWidth(); width != 0)
@@ -197,6 +206,7 @@ int Run(Options options) {
   const std::vector<std::string> found = ResolveFit(options.model, device, report_options);
   static InferredModel& model = *new InferredModel(InferModel(options.model));
   model.notes.insert(model.notes.begin(), found.begin(), found.end());
+  if (device && ShowsMerges(options, model)) report_options.detail = ReportDetail::kOperands;
   static const Report& report = *new Report(BuildReport(model, device, report_options));
   std::string content;
   const int status = ExitCode(options, report.unknown, report.certainty);

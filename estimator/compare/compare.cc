@@ -100,7 +100,7 @@ class Comparer {
     out_.levels = MergeLevels(levels_);
     out_.run = RunOf(levels_);
     AddThroughput();
-    if (device_) out_.merges = FindMerges(report_, *device_);
+    out_.merges = report_.merges;
     return std::move(out_);
   }
 

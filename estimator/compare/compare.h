@@ -10,7 +10,6 @@
 #include "estimator/compare/join.h"
 #include "estimator/compare/levels.h"
 #include "estimator/compare/stages.h"
-#include "estimator/report/merges.h"
 #include "estimator/report/report.h"
 
 namespace dlcost {

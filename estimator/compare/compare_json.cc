@@ -165,6 +165,7 @@ Json MergesJson(const std::vector<Merge>& merges) {
   for (const Merge& merge : merges) {
     json.push_back({{"nodes", merge.nodes},
                     {"operand", merge.operand},
+                    {"batch", merge.batch.value()},
                     {"m", merge.m.value()},
                     {"n", merge.n.value()},
                     {"k", merge.k.value()},

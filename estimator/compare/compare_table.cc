@@ -9,6 +9,7 @@
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
 #include "estimator/report/format.h"
+#include "estimator/report/merges.h"
 
 namespace dlcost {
 namespace {
@@ -237,23 +238,7 @@ std::vector<std::pair<std::string, std::string>> SummaryLines(const Comparison& 
                                    RatioText(row.time_ratio ? row.time_ratio : row.flops_ratio),
                                    row.why.empty() ? "" : "; ", row.why));
   }
-  for (std::size_t i = 0; i < comparison.merges.size() && i < 3; ++i) {
-    const Merge& merge = comparison.merges[i];
-    const std::string more =
-        merge.nodes.size() > 4 ? fmt::format(" and {} more", merge.nodes.size() - 4) : "";
-    std::vector<std::string> nodes(
-        merge.nodes.begin(),
-        merge.nodes.begin() +
-            static_cast<std::ptrdiff_t>(std::min<std::size_t>(4, merge.nodes.size())));
-    lines.emplace_back("merge", Printable(fmt::format(
-                                    "{}{} as one product {}x{}x{}: {} instead of {}, {:.1f} times",
-                                    fmt::join(nodes, ", "), more, merge.m.value(), merge.n.value(),
-                                    merge.k.value(), TimeText(merge.merged), TimeText(merge.apart),
-                                    merge.apart / merge.merged)));
-  }
-  if (comparison.merges.size() > 3)
-    lines.emplace_back("merge",
-                       fmt::format("and {} more (--format json)", comparison.merges.size() - 3));
+  for (const std::string& merge : MergeTexts(comparison.merges)) lines.emplace_back("merge", merge);
   for (const std::string& note : comparison.notes) lines.emplace_back("note", note);
   return lines;
 }

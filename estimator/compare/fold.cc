@@ -54,8 +54,8 @@ double Median(std::vector<double> values) {
 }
 
 // The launch at `position` of every run, as one.
-MeasuredKernel Merge(const std::vector<MeasuredKernel>& kernels, std::size_t first,
-                     std::size_t period, std::size_t runs) {
+MeasuredKernel MedianOf(const std::vector<MeasuredKernel>& kernels, std::size_t first,
+                        std::size_t period, std::size_t runs) {
   MeasuredKernel merged = kernels[first + (runs - 1) * period];
   std::vector<double> durations, hosts;
   std::map<Metric, std::vector<double>> values;
@@ -296,7 +296,8 @@ Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, const ExpectedProduc
   folded.runs = static_cast<std::int64_t>(count);
   folded.before.assign(kernels.begin(), kernels.begin() + static_cast<std::ptrdiff_t>(begin));
   for (std::size_t i = 0; i < period.length; ++i) {
-    folded.kernels.push_back(Merge(kernels, begin + period.length + i, period.length, count - 1));
+    folded.kernels.push_back(
+        MedianOf(kernels, begin + period.length + i, period.length, count - 1));
   }
   folded.notes.push_back(
       fmt::format("{} runs of {} launches; the first is warm-up, the rest is folded "

@@ -10,6 +10,7 @@
 #include "estimator/plan/kernel_memory.h"
 #include "estimator/report/attribute_text.h"
 #include "estimator/report/format.h"
+#include "estimator/report/merges.h"
 #include "estimator/report/report.h"
 #include "estimator/report/run_options.h"
 #include "estimator/report/scope.h"
@@ -371,7 +372,9 @@ class Builder {
 
 Report BuildReport(const InferredModel& model, const std::optional<Device>& device,
                    const ReportOptions& options) {
-  return Builder(model, device, options).Run();
+  Report report = Builder(model, device, options).Run();
+  if (device) report.merges = FindMerges(report, *device);
+  return report;
 }
 
 }  // namespace dlcost

@@ -8,6 +8,7 @@
 
 #include "estimator/report/certainty_text.h"
 #include "estimator/report/kernel_views.h"
+#include "estimator/report/merges.h"
 #include "estimator/report/page_json.h"
 #include "estimator/report/runtime_text.h"
 #include "estimator/report/text_table.h"
@@ -27,7 +28,7 @@ class PageReport {
 
   Json Run() {
     return {{"title", Title()},          {"subtitle", Subtitle()},
-            {"notes", report_.notes},    {"certainty", CertaintyJson()},
+            {"notes", Notes()},          {"certainty", CertaintyJson()},
             {"totals", Totals()},        {"marks", Marks()},
             {"roofs", Roofs()},          {"device", DeviceFactsJson(page_.device)},
             {"kernel_table", Kernels()}, {"memory", Memory()},
@@ -38,6 +39,13 @@ class PageReport {
   std::string Title() const {
     const std::string name = FileName(report_.model.path);
     return report_.device ? name + " on " + report_.device->name : name;
+  }
+
+  std::vector<std::string> Notes() const {
+    std::vector<std::string> notes = report_.notes;
+    for (const std::string& merge : MergeTexts(report_.merges))
+      notes.push_back("These would run as one: " + merge);
+    return notes;
   }
 
   std::string Subtitle() const {

@@ -294,6 +294,23 @@ void WriteNode(JsonWriter& json, const NodeRow& node, bool timed, bool step) {
   json.EndObject();
 }
 
+void WriteMerges(JsonWriter& json, const std::vector<Merge>& merges) {
+  json.Key("merges").BeginArray();
+  for (const Merge& merge : merges) {
+    json.BeginObject();
+    json.Member("nodes", merge.nodes);
+    json.Member("operand", merge.operand);
+    json.Member("batch", merge.batch);
+    json.Member("m", merge.m);
+    json.Member("n", merge.n);
+    json.Member("k", merge.k);
+    json.Member("apart_s", merge.apart);
+    json.Member("merged_s", merge.merged);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 void WriteUnknown(JsonWriter& json, const std::vector<UnknownRow>& rows) {
   json.BeginArray();
   for (const UnknownRow& row : rows) {
@@ -350,6 +367,7 @@ void WriteJson(const Report& report, const TextSink& sink) {
   json.EndArray();
   json.Key("unknown");
   WriteUnknown(json, report.unknown);
+  if (report.device) WriteMerges(json, report.merges);
   json.Member("notes", report.notes);
   json.EndObject();
   json.Finish();

@@ -2,6 +2,7 @@
 
 #include "estimator/report/certainty_text.h"
 #include "estimator/report/format.h"
+#include "estimator/report/merges.h"
 #include "estimator/report/render.h"
 #include "estimator/report/rows.h"
 #include "estimator/report/runtime_text.h"
@@ -104,6 +105,7 @@ std::string RenderMarkdown(const Report& report, GroupBy by, std::size_t top) {
     text += fmt::format("\n- unknown: `{}` ({}): {}", Printable(row.node), Escaped(row.op),
                         Escaped(row.why));
   }
+  for (const std::string& merge : MergeTexts(report.merges)) text += "\n- merge: " + Escaped(merge);
   for (const std::string& note : report.notes) text += "\n- " + Escaped(note);
   return text + "\n";
 }

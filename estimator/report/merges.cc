@@ -1,9 +1,14 @@
 #include "estimator/report/merges.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <tuple>
 
+#include "estimator/core/error.h"
+#include "estimator/report/format.h"
 #include "estimator/roofline/run.h"
 
 namespace dlcost {
@@ -44,59 +49,171 @@ Kernel ProductOf(const GemmNest& nest, DType type, Count repeat) {
   return kernel;
 }
 
+// How many kernels each kernel has to wait for, one after the other: of two at the same depth, none
+// reads what the other makes. Views and constants pass on the depth of what they read.
+std::vector<std::size_t> Depths(const Report& report) {
+  std::map<std::string_view, std::size_t> kernels;  // by the nodes in them
+  for (std::size_t k = 0; k < report.kernels.size(); ++k) {
+    for (const std::string& node : report.kernels[k].nodes) kernels.emplace(node, k);
+  }
+  std::vector<std::size_t> depths(report.kernels.size(), 0);
+  std::map<std::string_view, std::size_t> made;  // depth at which a tensor is there
+  for (const NodeRow& node : report.nodes) {
+    std::size_t depth = 0;
+    for (const Operand& input : node.inputs) {
+      const auto at = made.find(input.name);
+      if (!input.name.empty() && at != made.end()) depth = std::max(depth, at->second);
+    }
+    const auto kernel = kernels.find(node.name);
+    if (kernel != kernels.end() && report.kernels[kernel->second].launches > Count(0)) {
+      std::size_t& own = depths[kernel->second];
+      own = std::max(own, depth);
+      depth = own + 1;
+    }
+    for (const Operand& output : node.outputs) made[output.name] = depth;
+  }
+  return depths;
+}
+
+class Finder {
+ public:
+  Finder(const Report& report, const Device& device)
+      : report_(report), runner_(&device, report.options.run), taken_(report.kernels.size()) {}
+
+  std::vector<Merge> Run() {
+    if (!runner_.timing()) return {};
+    Stack();
+    Batch();
+    std::stable_sort(merges_.begin(), merges_.end(), [](const Merge& x, const Merge& y) {
+      return x.saved().value() > y.saved().value();
+    });
+    return std::move(merges_);
+  }
+
+ private:
+  // The product of a kernel that is launched; null for others.
+  const GemmNest* NestOf(std::size_t k) const {
+    const KernelRow& kernel = report_.kernels[k];
+    const auto* nest = std::get_if<GemmNest>(&kernel.nest);
+    return nest && kernel.launches > Count(0) ? nest : nullptr;
+  }
+
+  void Stack() {
+    const Sources sources(report_);
+    // Shared operand, type, extents of that operand, and how often they run.
+    using Key = std::tuple<std::string, DType, std::int64_t, std::int64_t, std::int64_t>;
+    std::map<Key, std::vector<std::size_t>> groups;
+    for (std::size_t k = 0; k < report_.kernels.size(); ++k) {
+      const KernelRow& kernel = report_.kernels[k];
+      const GemmNest* const nest = NestOf(k);
+      if (!nest || nest->batch != Count(1)) continue;
+      const Operands& inputs = report_.nodes[kernel.main].inputs;
+      const auto a = static_cast<std::size_t>(nest->a_input);
+      const auto b = static_cast<std::size_t>(nest->b_input);
+      if (a >= inputs.size() || b >= inputs.size() || !inputs[b].weight || inputs[a].weight)
+        continue;
+      groups[{sources.Of(inputs[a].name), kernel.math, nest->m.value(), nest->k.value(),
+              kernel.repeat.value()}]
+          .push_back(k);
+    }
+    for (const auto& [key, kernels] : groups) {
+      GemmNest stacked = *NestOf(kernels.front());
+      for (std::size_t i = 1; i < kernels.size(); ++i)
+        stacked.n = stacked.n + NestOf(kernels[i])->n;
+      Add(kernels, stacked, std::get<0>(key));
+    }
+  }
+
+  void Batch() {
+    const std::vector<std::size_t> depths = Depths(report_);
+    using Key =
+        std::tuple<std::size_t, DType, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+    std::map<Key, std::vector<std::size_t>> groups;
+    for (std::size_t k = 0; k < report_.kernels.size(); ++k) {
+      const KernelRow& kernel = report_.kernels[k];
+      const GemmNest* const nest = NestOf(k);
+      if (!nest || taken_[k]) continue;
+      groups[{depths[k], kernel.math, nest->m.value(), nest->n.value(), nest->k.value(),
+              kernel.repeat.value()}]
+          .push_back(k);
+    }
+    for (const auto& [key, kernels] : groups) {
+      GemmNest batched = *NestOf(kernels.front());
+      for (std::size_t i = 1; i < kernels.size(); ++i)
+        batched.batch = batched.batch + NestOf(kernels[i])->batch;
+      batched.b_is_weight = false;  // each product has its own
+      Add(kernels, batched, "");
+    }
+  }
+
+  void Add(const std::vector<std::size_t>& kernels, const GemmNest& merged, std::string operand) {
+    if (kernels.size() < 2) return;
+    Merge merge{.nodes = {},
+                .operand = std::move(operand),
+                .batch = merged.batch,
+                .m = merged.m,
+                .n = merged.n,
+                .k = merged.k,
+                .apart = Seconds(0),
+                .merged = Seconds(0)};
+    for (const std::size_t k : kernels) {
+      const KernelRow& kernel = report_.kernels[k];
+      merge.nodes.push_back(report_.nodes[kernel.main].name);
+      const KernelRun run = runner_.Run(ProductOf(*NestOf(k), kernel.math, kernel.repeat));
+      if (!run.expected) return;
+      merge.apart += Seconds(run.expected->time.expected);
+    }
+    const KernelRow& first = report_.kernels[kernels.front()];
+    const KernelRun run = runner_.Run(ProductOf(merged, first.math, first.repeat));
+    if (!run.expected) return;
+    merge.merged = Seconds(run.expected->time.expected);
+    if (merge.saved().value() <= kWorthwhile * merge.apart.value()) return;
+    for (const std::size_t k : kernels) taken_[k] = true;
+    merges_.push_back(std::move(merge));
+  }
+
+  const Report& report_;
+  const Runner runner_;
+  std::vector<bool> taken_;  // kernels that are in a merge
+  std::vector<Merge> merges_;
+};
+
 }  // namespace
 
 std::vector<Merge> FindMerges(const Report& report, const Device& device) {
-  const Runner runner(&device, report.options.run);
-  if (!runner.timing()) return {};
-  const Sources sources(report);
-  // Shared operand, its side, type, extents of that side, and how often they run.
-  using Key = std::tuple<std::string, int, DType, std::int64_t, std::int64_t, std::int64_t>;
-  std::map<Key, std::vector<std::size_t>> groups;
-  for (std::size_t k = 0; k < report.kernels.size(); ++k) {
-    const KernelRow& kernel = report.kernels[k];
-    const auto* nest = std::get_if<GemmNest>(&kernel.nest);
-    if (!nest || kernel.launches == Count(0) || nest->batch != Count(1)) continue;
-    const Operands& inputs = report.nodes[kernel.main].inputs;
-    const auto a = static_cast<std::size_t>(nest->a_input);
-    const auto b = static_cast<std::size_t>(nest->b_input);
-    if (a >= inputs.size() || b >= inputs.size() || !inputs[b].weight || inputs[a].weight) continue;
-    groups[{sources.Of(inputs[a].name), 0, kernel.math, nest->m.value(), nest->k.value(),
-            kernel.repeat.value()}]
-        .push_back(k);
+  if (report.options.detail < ReportDetail::kOperands) return {};
+  return Finder(report, device).Run();
+}
+
+std::string MergeText(const Merge& merge) {
+  constexpr std::size_t kShown = 4;
+  std::vector<std::string> names(
+      merge.nodes.begin(),
+      merge.nodes.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, merge.nodes.size())));
+  for (std::string& name : names) name = Printable(name, 60);
+  const std::string more =
+      merge.nodes.size() > kShown ? fmt::format(" and {} more", merge.nodes.size() - kShown) : "";
+  const std::string batch = merge.batch > Count(1)
+                                ? fmt::format("batch of {} products ", merge.batch.value())
+                                : "product ";
+  return fmt::format("{}{} as one {}{}x{}x{}: {} instead of {}, {:.1f} times",
+                     fmt::join(names, ", "), more, batch, merge.m.value(), merge.n.value(),
+                     merge.k.value(), ReadableTime(merge.merged), ReadableTime(merge.apart),
+                     merge.apart / merge.merged);
+}
+
+std::vector<std::string> MergeTexts(const std::vector<Merge>& merges) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < std::min(kShown, merges.size()); ++i)
+    texts.push_back(MergeText(merges[i]));
+  if (merges.size() > kShown) {
+    Seconds saved(0);
+    for (std::size_t i = kShown; i < merges.size(); ++i) saved += merges[i].saved();
+    texts.push_back(fmt::format("and {} more, which save {} (--format json)",
+                                merges.size() - kShown, ReadableTime(saved)));
   }
-  std::vector<Merge> merges;
-  for (const auto& [key, kernels] : groups) {
-    if (kernels.size() < 2) continue;
-    Merge merge;
-    merge.operand = std::get<0>(key);
-    GemmNest stacked;
-    double apart = 0;
-    Count repeat = 1;
-    for (const std::size_t k : kernels) {
-      const KernelRow& kernel = report.kernels[k];
-      const auto& nest = std::get<GemmNest>(kernel.nest);
-      const Count n = stacked.n;
-      stacked = nest;
-      stacked.n = n + nest.n;
-      repeat = kernel.repeat;
-      merge.nodes.push_back(report.nodes[kernel.main].name);
-      const KernelRun run = runner.Run(ProductOf(nest, kernel.math, repeat));
-      if (run.expected) apart += run.expected->time.expected;
-    }
-    const KernelRun run = runner.Run(ProductOf(stacked, std::get<2>(key), repeat));
-    if (!run.expected || apart <= 0) continue;
-    merge.m = stacked.m;
-    merge.n = stacked.n;
-    merge.k = stacked.k;
-    merge.apart = Seconds(apart);
-    merge.merged = Seconds(run.expected->time.expected);
-    if (merge.saved().value() > kWorthwhile * apart) merges.push_back(std::move(merge));
-  }
-  std::stable_sort(merges.begin(), merges.end(), [](const Merge& x, const Merge& y) {
-    return x.saved().value() > y.saved().value();
-  });
-  return merges;
+  return texts;
 }
 
 }  // namespace dlcost

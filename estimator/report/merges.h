@@ -4,24 +4,20 @@
 #include <vector>
 
 #include "estimator/hardware/device.h"
+#include "estimator/report/merge.h"
 #include "estimator/report/report.h"
 
 namespace dlcost {
 
-// Matrix products that read the same operand and would run as one, their weights stacked: what that
-// saves by expected times. One kernel fills the device where several small ones leave it idle.
-struct Merge {
-  std::vector<std::string> nodes;  // in execution order
-  std::string operand;             // the tensor that all of them read
-  Count m, n, k;                   // of the stacked product
-  Seconds apart, merged;           // expected, of all runs
-
-  Seconds saved() const { return apart - merged; }
-};
-
-// Products of one shape of the shared operand whose other operand is a weight (nothing makes one
-// wait for another), largest saving first; those that save less than a twentieth left out. Empty
-// without expected times.
+// Largest saving first; those that save less than a twentieth left out. Products of one shape of a
+// shared operand whose other operand is a weight (nothing makes one wait for another) stack; others
+// of one shape that stand at the same depth of the graph run as a batch. Empty without expected
+// times, or where the report has no operands (ReportDetail).
 std::vector<Merge> FindMerges(const Report& report, const Device& device);
+
+// "q, k, v as one product 128x2304x768: 12 us instead of 30 us, 2.5 times"; names are cut.
+std::string MergeText(const Merge& merge);
+// Of all, for people: the three that save most, and how many more there are.
+std::vector<std::string> MergeTexts(const std::vector<Merge>& merges);
 
 }  // namespace dlcost

@@ -16,6 +16,7 @@
 #include "estimator/plan/attention_share.h"
 #include "estimator/plan/kernel.h"
 #include "estimator/report/certainty.h"
+#include "estimator/report/merge.h"
 #include "estimator/roofline/run.h"
 
 namespace dlcost {
@@ -229,6 +230,7 @@ struct Report {
   std::vector<KernelRow> kernels;
   std::vector<NodeRow> nodes;
   std::vector<UnknownRow> unknown;
+  std::vector<Merge> merges;  // largest saving first; with ReportDetail::kOperands and a device
   std::vector<std::string> notes;
 
   // Of a training step: multiply-accumulates of the backward passes over those of the forward pass;

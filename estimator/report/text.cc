@@ -4,6 +4,7 @@
 
 #include "estimator/report/certainty_text.h"
 #include "estimator/report/format.h"
+#include "estimator/report/merges.h"
 #include "estimator/report/render.h"
 #include "estimator/report/rows.h"
 #include "estimator/report/runtime_text.h"
@@ -210,6 +211,7 @@ class TextRenderer {
       Line("unknown", "... {} more; --format json lists all",
            report_.unknown.size() - kMostUnknown);
     }
+    for (const std::string& merge : MergeTexts(report_.merges)) Line("merge", "{}", merge);
     for (const std::string& note : report_.notes) Line("note", "{}", note);
   }
 

@@ -307,6 +307,27 @@ class Products(Case):
         self.assertEqual((merge["m"], merge["n"], merge["k"]), (64, 2048, 512))
         print("merged: %.3g us for %.3g us" % (merge["merged_s"] * 1e6, merge["apart_s"] * 1e6))
         self.assertGreater(merge["apart_s"], 1.25 * merge["merged_s"])
+        # The report of the model says the same without a measurement.
+        report = run(model, "--gpu", "m40-12gb", "--format", "json")
+        self.assertEqual(json.loads(report.stdout)["merges"], comparison["merges"])
+        for form in ("text", "markdown"):
+            report = run(model, "--gpu", "m40-12gb", "--format", form)
+            self.assertIn("gate0, gate1, gate2, gate3 as one product 64x2048x512", report.stdout.replace("\\", ""))
+
+    def test_products_at_the_same_depth(self):
+        # Nothing in common but their shape and that none waits for another: a batch. The fourth reads what the first made.
+        nodes = [("MatMul", ["x%d" % i, "w%d" % i], "y%d" % i, "head%d" % i) for i in range(3)]
+        nodes.append(("MatMul", ["y0", "w3"], "y3", "later"))
+        model = self.file("heads.onnx", small_model.model(nodes, [("x%d" % i, (64, 64)) for i in range(3)],
+                                                          [("y%d" % i, (64, 64)) for i in (1, 2, 3)],
+                                                          [("w%d" % i, (64, 64)) for i in range(4)]))
+        report = run(model, "--gpu", "v100-sxm2-16gb", "--format", "json")
+        self.assertEqual(report.returncode, 0, report.stderr)
+        self.assertEqual(json_schema.violations(report.stdout), [])
+        merge, = json.loads(report.stdout)["merges"]
+        self.assertEqual((merge["nodes"], merge["operand"]), (["head0", "head1", "head2"], ""))
+        self.assertEqual((merge["batch"], merge["m"], merge["n"], merge["k"]), (3, 64, 64, 64))
+        self.assertLess(merge["merged_s"], merge["apart_s"])
 
     def test_language_model(self):
         # SGEMMs of 17 batches of 128 x 32 steps; per step and sample 16 h² + 4 h a layer, and the vocabulary padded to
