@@ -26,6 +26,8 @@ void AddGpusCommand(Commands& commands);        // `dlcost gpus [NAME]`
 void AddRuntimesCommand(Commands& commands);    // `dlcost runtimes [NAME]`
 void AddSystemsCommand(Commands& commands);     // `dlcost systems [NAME]`
 void AddCollectiveCommand(Commands& commands);  // `dlcost collective all_reduce --system NAME`
+void AddScaleCommand(Commands& commands);       // `dlcost scale model.onnx --system NAME`
+void AddInputCommand(Commands& commands);       // `dlcost input --item 150528B ...`
 void AddNetworkCommand(Commands& commands);     // `dlcost network resnet50 -o resnet50.onnx`
 void AddDiffCommand(Commands& commands);        // `dlcost diff old.onnx new.onnx`
 void AddCompareCommand(Commands& commands);     // `dlcost compare model.onnx --measured FILE`

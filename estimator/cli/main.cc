@@ -109,6 +109,8 @@ int Main(int argc, char** argv) {
   AddFormulaCommand(commands);
   AddSweepCommand(commands);
   AddGpusCommand(commands);
+  AddScaleCommand(commands);
+  AddInputCommand(commands);
   AddSystemsCommand(commands);
   AddCollectiveCommand(commands);
   AddRuntimesCommand(commands);

@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "estimator/cli/commands.h"
+#include "estimator/cli/options.h"
+#include "estimator/core/error.h"
+#include "estimator/core/integer.h"
+#include "estimator/hardware/quantity_text.h"
+#include "estimator/parallel/scaling.h"
+#include "estimator/sweep/sizes.h"
+
+namespace dlcost {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  DeviceOptions device;
+  CountOptions count;
+  std::string system;
+  std::string devices = "1:64:x2";
+  bool strong = false;
+  int zero = 0;
+  std::string bucket = "25 MiB";
+  bool serial = false;
+  std::string gradients;
+  double samples = 0;
+  std::string price;
+  std::string trace;
+  std::string format = "text";
+  std::string output;
+};
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  dlcost scale resnet50.onnx --system dgx-a100 --devices 1:1024:x2 --train momentum --batch "
+    "256\n"
+    "  dlcost scale resnet50.onnx --system dgx-1 --devices 1:64:x2 --train sgd --batch 2048 "
+    "--strong\n"
+    "  dlcost scale gpt2.onnx --system dgx-h100 --devices 8,64 --train adamw --batch 8 --dim "
+    "seq=1024 --dtype bf16 --zero 3\n"
+    "  dlcost scale resnet50.onnx --system p4d --train sgd --batch 128 --samples 115.2e6 --price "
+    "4.1/h --trace step.json\n"
+    "--batch is that of one device; with --strong that of all devices together.\n";
+
+double ParsePrice(const std::string& text) {
+  char* end = nullptr;
+  const double price = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || !(price > 0) || price > 1e9 ||
+      (*end != '\0' && std::string(end) != "/h")) {
+    throw Error("--price '{}': of a device per hour, as in 2.5/h", Printable(text));
+  }
+  return price;
+}
+
+// The step of one device with this batch.
+StepProfile ProfileFor(const Options& options, const Device& device, std::int64_t batch) {
+  ModelOptions model_options = options.model;
+  model_options.batch = batch;
+  ReportOptions report_options = ReportOptionsOf(options.count, options.device);
+  report_options.dtype = options.model.dtype;
+  report_options.detail = ReportDetail::kRows;
+  const InferredModel model = InferModel(model_options);
+  std::optional<DType> send_as;
+  if (!options.gradients.empty()) {
+    send_as = ParseDType(options.gradients);
+    if (!send_as || !IsFloat(*send_as)) {
+      throw Error("--gradients '{}': fp32, fp16 or bf16", Printable(options.gradients));
+    }
+  }
+  return ProfileOf(model, BuildReport(model, device, report_options), batch, send_as);
+}
+
+int Run(const Options& options) {
+  RequireOneOf("--format", options.format, {"text", "json"});
+  if (options.model.train.empty()) throw Error("scale needs --train OPTIMIZER, such as sgd");
+  if (options.system.empty()) {
+    throw Error("on what? --system NAME (`dlcost systems` lists them)");
+  }
+  if (options.zero < 0 || options.zero > 3) throw Error("--zero {}: 0, 1, 2 or 3", options.zero);
+  const System system = OpenSystems().Find(options.system);
+  DeviceOptions device_options = options.device;
+  if (device_options.gpu.empty()) device_options.gpu = system.device;
+  const Device device = *FindDevice(device_options);
+  const std::int64_t batch = options.model.batch.value_or(1);
+  Scaling scaling;
+  scaling.model = options.model.path;
+  scaling.system = system.id;
+  scaling.device = device.id;
+  scaling.strong = options.strong;
+  scaling.plan.zero = options.zero;
+  scaling.plan.overlap = !options.serial;
+  scaling.plan.bucket = Bytes(RoundToInteger(ParseQuantity(options.bucket, Dimension::kByteSize)));
+  if (options.samples < 0) throw Error("--samples {}: 1 or more", options.samples);
+  if (options.samples > 0) scaling.question.samples = options.samples;
+  if (!options.price.empty()) scaling.question.price = ParsePrice(options.price);
+  if (scaling.question.price && !scaling.question.samples) throw Error("--price needs --samples");
+  scaling.question.memory = device.memory.size;
+  if (!options.model.batch) {
+    scaling.notes.emplace_back("no --batch given: a device trains one item a step");
+  }
+  const StepProfile whole = ProfileFor(options, device, batch);
+  ScalePoint alone{1, batch, RunDataParallel(whole, system, {1})};
+  for (const std::int64_t size : ParseSizeList("--devices", options.devices).Sizes()) {
+    if (size < 1 || size > system.MostDevices()) {
+      throw Error("--devices {}: {} joins 1 to {} devices", size, system.id, system.MostDevices());
+    }
+    if (options.strong && batch % size != 0) {
+      throw Error("--batch {} does not divide among {} devices; {} would", batch, size,
+                  batch / size * size > 0 ? batch / size * size : size);
+    }
+    ScalePoint point;
+    point.devices = static_cast<int>(size);
+    point.batch = options.strong ? batch / size : batch;
+    scaling.plan.devices = point.devices;
+    point.step =
+        options.strong && size > 1
+            ? RunDataParallel(ProfileFor(options, device, point.batch), system, scaling.plan)
+            : RunDataParallel(whole, system, scaling.plan);
+    scaling.points.push_back(std::move(point));
+  }
+  SetEfficiencies(scaling, alone);
+  const std::optional<int> pays = PaysUpTo(scaling, alone);
+  if (!options.trace.empty()) {
+    const ScalePoint& last = scaling.points.back();
+    WriteOutput(options.trace,
+                ChromeTrace(last.step.timeline, fmt::format("one of {} devices", last.devices)));
+  }
+  WriteOutput(options.output,
+              options.format == "json" ? ScalingJson(scaling, pays) : ScalingText(scaling, pays));
+  return 0;
+}
+
+}  // namespace
+
+void AddScaleCommand(Commands& commands) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = commands.app.add_subcommand(
+      "scale", "a training on 1, 2, 4, ... devices: step time, efficiency, memory, price");
+  app->footer(kExamples);
+  AddModelOptions(*app, options->model);
+  AddDeviceOptions(*app, options->device);
+  AddCountOptions(*app, options->count);
+  app->add_option("--system", options->system, "an id, an alias or a YAML file")->type_name("NAME");
+  app->add_option("--devices", options->devices, "how many: 8, 1,8,64 or 1:1024:x2")
+      ->type_name("N")
+      ->capture_default_str();
+  app->add_flag("--strong", options->strong, "share one batch out instead of one for each device");
+  app->add_option("--zero", options->zero,
+                  "share out: 1 states of the optimizer, 2 gradients too, 3 parameters too")
+      ->type_name("STAGE")
+      ->capture_default_str();
+  app->add_option("--bucket", options->bucket, "gradients that are sent together")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  app->add_flag("--no-overlap", options->serial, "send gradients after the backward pass");
+  app->add_option("--gradients", options->gradients, "type to send them in: fp32, fp16 or bf16")
+      ->type_name("TYPE");
+  app->add_option("--samples", options->samples, "to train on in all: time to train")
+      ->type_name("N");
+  app->add_option("--price", options->price, "of a device per hour")->type_name("P/h");
+  app->add_option("--trace", options->trace,
+                  "write the step on the most devices for Perfetto (chrome trace)")
+      ->type_name("FILE");
+  AddOutputOptions(*app, options->format, options->output);
+  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+}
+
+}  // namespace dlcost

@@ -1,0 +1,142 @@
+#include "estimator/parallel/data_parallel.h"
+
+#include <fmt/format.h>
+
+#include "estimator/collective/collective.h"
+#include "estimator/core/error.h"
+
+namespace dlcost {
+namespace {
+
+bool IsBackward(Phase phase) {
+  return phase == Phase::kBackwardData || phase == Phase::kBackwardWeights;
+}
+
+// Writes the tasks of a step, in order.
+class StepWriter {
+ public:
+  StepWriter(const StepProfile& profile, const System& system, const DataParallelPlan& plan)
+      : profile_(profile), system_(system), plan_(plan) {
+    compute_ = step_.timeline.AddResource("compute stream");
+    network_ = step_.timeline.AddResource("communication stream");
+  }
+
+  ParallelStep Run() {
+    for (const StepKernel& kernel : profile_.kernels) {
+      if (kernel.phase == Phase::kOptimizer) {
+        Update(kernel);
+      } else {
+        if (Shards()) GatherBefore(kernel);
+        Compute(kernel.name, kernel.time);
+        if (IsBackward(kernel.phase) || kernel.phase == Phase::kLoss) Complete(kernel.gradients);
+      }
+    }
+    SendBucket();  // of a step without an update
+    step_.timeline.Schedule();
+    step_.time = step_.timeline.Span();
+    step_.compute = UseOf(step_.timeline, compute_).busy;
+    step_.communication = UseOf(step_.timeline, network_).busy;
+    step_.exposed = Exposed(step_.timeline, network_, compute_);
+    step_.memory = MemoryOf(profile_, plan_);
+    return std::move(step_);
+  }
+
+ private:
+  bool Shards() const { return plan_.zero == 3 && plan_.devices > 1; }
+
+  void Compute(const std::string& name, Seconds time) {
+    Task task{name, TaskKind::kKernel, compute_, time, std::move(waits_)};
+    waits_.clear();
+    if (last_compute_) task.after.push_back(*last_compute_);
+    last_compute_ = step_.timeline.Add(std::move(task));
+  }
+
+  // Returns the task, none on a single device.
+  std::optional<std::size_t> Communicate(CollectiveOp op, const std::string& what, Bytes bytes,
+                                         std::vector<std::size_t> after) {
+    if (plan_.devices == 1 || bytes == Bytes()) return std::nullopt;
+    const CollectiveCall call{op, bytes, {plan_.devices, 1}};
+    const CollectiveRun run = BestCollective(system_, call);
+    ++step_.collectives;
+    step_.sent += RingBytes(call);
+    if (bytes > largest_) {
+      largest_ = bytes;
+      step_.algorithm = run.algorithm;
+      step_.link = run.link;
+    }
+    if (last_sent_) after.push_back(*last_sent_);
+    last_sent_ = step_.timeline.Add({fmt::format("{} {}", Name(op), what), TaskKind::kCommunication,
+                                     network_, run.time(), std::move(after)});
+    return last_sent_;
+  }
+
+  // Gathers the parameters of the next bucket, at most one ahead of the computation.
+  void GatherBefore(const StepKernel& kernel) {
+    const Bytes needs = kernel.phase == Phase::kForward ? kernel.weights : kernel.gradients;
+    if (needs == Bytes()) return;
+    std::vector<std::size_t> after;
+    if (before_gather_) after.push_back(*before_gather_);
+    before_gather_ = last_compute_;
+    if (const auto task = Communicate(CollectiveOp::kAllGather, "parameters of " + kernel.name,
+                                      needs, std::move(after))) {
+      waits_.push_back(*task);
+    }
+  }
+
+  void Complete(Bytes gradients) {
+    bucket_ += gradients;
+    if (bucket_ >= plan_.bucket && plan_.overlap) SendBucket();
+  }
+
+  void SendBucket() {
+    if (bucket_ == Bytes()) return;
+    const CollectiveOp op =
+        plan_.zero > 0 ? CollectiveOp::kReduceScatter : CollectiveOp::kAllReduce;
+    std::vector<std::size_t> after;
+    if (last_compute_) after.push_back(*last_compute_);
+    if (const auto task =
+            Communicate(op, fmt::format("gradients {}", ++buckets_), bucket_, std::move(after))) {
+      reduced_ = *task;
+    }
+    bucket_ = Bytes();
+  }
+
+  void Update(const StepKernel& kernel) {
+    SendBucket();
+    if (reduced_) waits_.push_back(*reduced_);
+    const double part = plan_.zero > 0 ? plan_.devices : 1;
+    Compute(kernel.name, kernel.time / part);
+    if (plan_.zero == 1 || plan_.zero == 2) {
+      Communicate(CollectiveOp::kAllGather, "parameters", profile_.weights, {*last_compute_});
+    }
+  }
+
+  const StepProfile& profile_;
+  const System& system_;
+  const DataParallelPlan& plan_;
+  ParallelStep step_;
+  std::size_t compute_ = 0, network_ = 0;
+  std::optional<std::size_t> last_compute_, last_sent_, reduced_, before_gather_;
+  std::vector<std::size_t> waits_;  // of the next computation, beside the one before
+  Bytes bucket_, largest_;
+  int buckets_ = 0;
+};
+
+}  // namespace
+
+Bytes MemoryOf(const StepProfile& profile, const DataParallelPlan& plan) {
+  const auto part = [&](Bytes bytes, int from) {
+    return plan.zero >= from ? Bytes(CeilDiv(bytes.count(), plan.devices)) : bytes;
+  };
+  return profile.activations + part(profile.states, 1) + part(profile.gradients, 2) +
+         part(profile.weights, 3);
+}
+
+ParallelStep RunDataParallel(const StepProfile& profile, const System& system,
+                             const DataParallelPlan& plan) {
+  if (plan.devices < 1) throw Error("{} devices: a plan has one or more", plan.devices);
+  if (plan.zero < 0 || plan.zero > 3) throw Error("zero={}: it is 0, 1, 2 or 3", plan.zero);
+  return StepWriter(profile, system, plan).Run();
+}
+
+}  // namespace dlcost

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "estimator/parallel/step_profile.h"
+#include "estimator/system/system.h"
+#include "estimator/timeline/timeline.h"
+
+namespace dlcost {
+
+// Every device trains its own items with the same parameters.
+struct DataParallelPlan {
+  int devices = 1;
+  // What devices share out instead of each holding all of it: 1 states of the optimizer, 2
+  // gradients too, 3 parameters too (Rajbhandari et al., ZeRO, 2020; FSDP is 3).
+  int zero = 0;
+  // Gradients are sent once so many are complete: 25 MiB as in PyTorch's DistributedDataParallel.
+  Bytes bucket = Bytes(25 << 20);
+  bool overlap = true;  // send while the backward pass goes on
+};
+
+// A step of one of the devices: all do the same.
+struct ParallelStep {
+  Timeline timeline;  // resources: compute stream, communication stream
+  Seconds time;
+  Seconds compute, communication;  // busy
+  Seconds exposed;                 // communication that no computation hides
+  int collectives = 0;
+  Bytes sent;             // by a device, as rings count
+  Bytes memory;           // weights, gradients, states and activations of a device
+  std::string algorithm;  // of the largest collective
+  std::string link;       // that limits it
+};
+
+// Buckets of gradients in the order in which the backward pass completes them are all-reduced
+// (ZeRO: reduce-scattered) on a stream of their own; the update waits for the last. With ZeRO 1 and
+// 2 each device updates its part and the parameters are gathered behind it. With ZeRO 3 the
+// parameters of the next bucket are gathered while one computes, before its forward and again
+// before its backward pass. Throws Error where the system does not join as many devices.
+ParallelStep RunDataParallel(const StepProfile& profile, const System& system,
+                             const DataParallelPlan& plan);
+
+// Memory of one device.
+Bytes MemoryOf(const StepProfile& profile, const DataParallelPlan& plan);
+
+}  // namespace dlcost

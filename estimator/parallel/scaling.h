@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimator/parallel/data_parallel.h"
+
+namespace dlcost {
+
+// A training on some number of devices.
+struct ScalePoint {
+  int devices = 1;
+  std::int64_t batch = 1;  // of a device
+  ParallelStep step;
+  double efficiency = 1;  // items/s per device, over those of one device with all it trains alone
+
+  double Throughput() const {
+    return static_cast<double>(batch) * devices / step.time.value();
+  }  // items/s
+};
+
+// What is asked for beside the step.
+struct ScaleQuestion {
+  std::optional<double> samples;  // to train on
+  std::optional<double> price;    // of a device, per hour
+  std::optional<Bytes> memory;    // of a device
+};
+
+struct Scaling {
+  std::string model, system, device;
+  bool strong = false;  // the batch of all devices is the same
+  DataParallelPlan plan;
+  ScaleQuestion question;
+  std::vector<ScalePoint> points;
+  std::vector<std::string> notes;
+};
+
+// Fills in efficiencies: against `alone`, the step of one device (weak: with the same batch;
+// strong: with the batch of all).
+void SetEfficiencies(Scaling& scaling, const ScalePoint& alone);
+
+// The most devices up to which scaling pays: from one point to the next, an added device brings at
+// least half of what the first one does. None where the first step does not pay.
+std::optional<int> PaysUpTo(const Scaling& scaling, const ScalePoint& alone);
+
+std::string ScalingText(const Scaling& scaling, std::optional<int> pays_up_to);
+std::string ScalingJson(const Scaling& scaling, std::optional<int> pays_up_to);
+
+}  // namespace dlcost

@@ -1,0 +1,90 @@
+#include "estimator/parallel/step_profile.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "estimator/core/error.h"
+#include "estimator/training/optimizer.h"
+
+namespace dlcost {
+namespace {
+
+Bytes SentSize(const Tensor& gradient, std::optional<DType> send_as) {
+  if (!gradient.type.shape) return Bytes();
+  return SizeOf(send_as.value_or(gradient.type.dtype), gradient.type.shape->Elements());
+}
+
+// The kernel of every node, by the node's name.
+std::unordered_map<std::string, std::size_t> KernelOfNode(const Report& report) {
+  std::unordered_map<std::string, std::size_t> kernel_of;
+  for (std::size_t k = 0; k < report.kernels.size(); ++k) {
+    for (const std::string& node : report.kernels[k].nodes) kernel_of.emplace(node, k);
+  }
+  return kernel_of;
+}
+
+}  // namespace
+
+Seconds StepProfile::Time(Phase phase) const {
+  Seconds sum;
+  for (const StepKernel& kernel : kernels) {
+    if (kernel.phase == phase) sum += kernel.time;
+  }
+  return sum;
+}
+
+Seconds StepProfile::Time() const {
+  Seconds sum;
+  for (const StepKernel& kernel : kernels) sum += kernel.time;
+  return sum;
+}
+
+StepProfile ProfileOf(const InferredModel& step, const Report& report, std::int64_t items,
+                      std::optional<DType> send_as) {
+  if (step.step == nullptr) throw Error("a plan for many devices needs a training step: --train");
+  if (!report.totals.expected) {
+    throw Error("{}: no expected times for this model on this device", report.model.path);
+  }
+  StepProfile profile;
+  profile.items = items;
+  profile.weights = report.model.weight_bytes;
+  profile.gradients = step.step->gradient_bytes;
+  profile.states = step.step->state_bytes;
+  const Bytes lasting = profile.gradients + profile.states;
+  if (report.peak_activation_bytes > lasting) {
+    profile.activations = report.peak_activation_bytes - lasting;
+  }
+  const std::unordered_map<std::string, std::size_t> kernel_of = KernelOfNode(report);
+  for (const KernelRow& row : report.kernels) {
+    const NodeRow& main = report.nodes[row.main];
+    profile.kernels.push_back(
+        {.name = main.name, .phase = main.phase, .time = row.sums.expected.value_or(Seconds())});
+  }
+  // Which kernel completes a tensor.
+  std::unordered_map<TensorId, std::size_t> completed_by;
+  for (const CountedNode& counted : step.nodes) {
+    if (counted.graph != &step.model->graph) continue;
+    const auto kernel = kernel_of.find(counted.name);
+    if (kernel == kernel_of.end()) continue;
+    profile.kernels[kernel->second].weights += counted.weight_bytes;
+    for (const TensorId output : counted.node->outputs) {
+      if (output != kNoTensor) completed_by[output] = kernel->second;
+    }
+  }
+  for (const CountedNode& counted : step.nodes) {
+    for (const TensorId gradient : OperandsOf(*counted.node).gradients) {
+      const Bytes sent =
+          SentSize(step.model->graph.tensors[static_cast<std::size_t>(gradient)], send_as);
+      profile.sent_gradients += sent;
+      const auto kernel = completed_by.find(gradient);
+      if (kernel != completed_by.end()) profile.kernels[kernel->second].gradients += sent;
+    }
+  }
+  if (profile.sent_gradients == Bytes()) {
+    throw Error("{}: the step has no gradients to send; --train needs an optimizer",
+                report.model.path);
+  }
+  return profile;
+}
+
+}  // namespace dlcost
