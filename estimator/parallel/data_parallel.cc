@@ -22,11 +22,12 @@ class StepWriter {
   }
 
   ParallelStep Run() {
-    for (const StepKernel& kernel : profile_.kernels) {
+    for (std::size_t k = 0; k < profile_.kernels.size(); ++k) {
+      const StepKernel& kernel = profile_.kernels[k];
       if (kernel.phase == Phase::kOptimizer) {
         Update(kernel);
       } else {
-        if (Shards()) GatherBefore(kernel);
+        if (Shards()) GatherBefore(k);
         Compute(kernel.name, kernel.time);
         if (IsBackward(kernel.phase) || kernel.phase == Phase::kLoss) Complete(kernel.gradients);
       }
@@ -70,15 +71,29 @@ class StepWriter {
     return last_sent_;
   }
 
-  // Gathers the parameters of the next bucket, at most one ahead of the computation.
-  void GatherBefore(const StepKernel& kernel) {
-    const Bytes needs = kernel.phase == Phase::kForward ? kernel.weights : kernel.gradients;
-    if (needs == Bytes()) return;
+  // What a kernel reads of the parameters: in the backward pass, those that it is the last to read.
+  static Bytes Needs(const StepKernel& kernel) {
+    return IsBackward(kernel.phase) ? kernel.trained : kernel.weights;
+  }
+
+  // Gathers a bucket of parameters before the first kernel that needs them, at most one bucket
+  // ahead of the computation.
+  void GatherBefore(std::size_t kernel) {
+    if (kernel < gathered_ || Needs(profile_.kernels[kernel]) == Bytes()) return;
+    const bool backward = IsBackward(profile_.kernels[kernel].phase);
+    Bytes bucket;
+    gathered_ = kernel;
+    for (; gathered_ < profile_.kernels.size() && bucket < plan_.bucket; ++gathered_) {
+      const StepKernel& next = profile_.kernels[gathered_];
+      if (next.phase == Phase::kOptimizer || IsBackward(next.phase) != backward) break;
+      bucket += Needs(next);
+    }
     std::vector<std::size_t> after;
     if (before_gather_) after.push_back(*before_gather_);
     before_gather_ = last_compute_;
-    if (const auto task = Communicate(CollectiveOp::kAllGather, "parameters of " + kernel.name,
-                                      needs, std::move(after))) {
+    if (const auto task =
+            Communicate(CollectiveOp::kAllGather, "parameters of " + profile_.kernels[kernel].name,
+                        bucket, std::move(after))) {
       waits_.push_back(*task);
     }
   }
@@ -120,6 +135,7 @@ class StepWriter {
   std::vector<std::size_t> waits_;  // of the next computation, beside the one before
   Bytes bucket_, largest_;
   int buckets_ = 0;
+  std::size_t gathered_ = 0;  // kernels whose parameters are there
 };
 
 }  // namespace

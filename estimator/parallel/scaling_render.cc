@@ -43,8 +43,8 @@ std::string ScalingText(const Scaling& scaling, std::optional<int> pays_up_to) {
       "{} on {} ({}), data parallel{}, {} scaling\n\n", scaling.model, scaling.system,
       scaling.device, scaling.plan.zero ? fmt::format(" with ZeRO {}", scaling.plan.zero) : "",
       scaling.strong ? "strong" : "weak");
-  std::vector<std::string> head = {"devices", "batch",     "step",    "items/s", "efficiency",
-                                   "compute", "exchanged", "exposed", "sent",    "runs as"};
+  std::vector<std::string> head = {"devices", "batch of all", "step",    "items/s", "efficiency",
+                                   "compute", "exchanged",    "exposed", "sent",    "runs as"};
   std::vector<bool> left(head.size(), false);
   left.back() = true;
   head.push_back("memory per device");
@@ -71,7 +71,9 @@ std::string ScalingText(const Scaling& scaling, std::optional<int> pays_up_to) {
     table.Add(std::move(row));
   }
   text += table.Render() + "\n";
-  if (pays_up_to) {
+  if (pays_up_to && *pays_up_to == scaling.points.back().devices) {
+    text += fmt::format("scaling pays up to {} devices, and perhaps beyond\n", *pays_up_to);
+  } else if (pays_up_to) {
     text += fmt::format(
         "scaling pays up to {} devices: beyond, an added one brings less than half of the first\n",
         *pays_up_to);

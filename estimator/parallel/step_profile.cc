@@ -1,6 +1,7 @@
 #include "estimator/parallel/step_profile.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "estimator/core/error.h"
@@ -9,9 +10,9 @@
 namespace dlcost {
 namespace {
 
-Bytes SentSize(const Tensor& gradient, std::optional<DType> send_as) {
-  if (!gradient.type.shape) return Bytes();
-  return SizeOf(send_as.value_or(gradient.type.dtype), gradient.type.shape->Elements());
+Bytes SizeAs(const Tensor& tensor, std::optional<DType> type) {
+  if (!tensor.type.shape) return Bytes();
+  return SizeOf(type.value_or(tensor.type.dtype), tensor.type.shape->Elements());
 }
 
 // The kernel of every node, by the node's name.
@@ -21,6 +22,35 @@ std::unordered_map<std::string, std::size_t> KernelOfNode(const Report& report) 
     for (const std::string& node : report.kernels[k].nodes) kernel_of.emplace(node, k);
   }
   return kernel_of;
+}
+
+// Bytes that cross from one forward kernel to a later one, behind each kernel between.
+void AddPassed(const InferredModel& step,
+               const std::unordered_map<std::string, std::size_t>& kernel_of,
+               const std::unordered_map<TensorId, std::size_t>& completed_by,
+               StepProfile& profile) {
+  std::map<TensorId, std::size_t> last_reader;  // ordered: sums are the same every time
+  for (const CountedNode& counted : step.nodes) {
+    const auto kernel = kernel_of.find(counted.name);
+    if (kernel == kernel_of.end() || counted.graph != &step.model->graph ||
+        counted.node->phase != Phase::kForward) {
+      continue;
+    }
+    for (const TensorId input : counted.node->inputs) {
+      if (input == kNoTensor) continue;
+      std::size_t& last = last_reader[input];
+      last = std::max(last, kernel->second);
+    }
+  }
+  for (const auto& [tensor, reader] : last_reader) {
+    const auto writer = completed_by.find(tensor);
+    if (writer == completed_by.end()) continue;
+    const Tensor& value = step.model->graph.tensors[static_cast<std::size_t>(tensor)];
+    if (value.foldable || value.constant) continue;
+    for (std::size_t k = writer->second; k < reader; ++k) {
+      profile.kernels[k].passed += SizeAs(value, std::nullopt);
+    }
+  }
 }
 
 }  // namespace
@@ -71,15 +101,19 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, std::int6
       if (output != kNoTensor) completed_by[output] = kernel->second;
     }
   }
+  const std::vector<Tensor>& tensors = step.model->graph.tensors;
   for (const CountedNode& counted : step.nodes) {
     for (const TensorId gradient : OperandsOf(*counted.node).gradients) {
-      const Bytes sent =
-          SentSize(step.model->graph.tensors[static_cast<std::size_t>(gradient)], send_as);
+      const Tensor& tensor = tensors[static_cast<std::size_t>(gradient)];
+      const Bytes sent = SizeAs(tensor, send_as);
       profile.sent_gradients += sent;
       const auto kernel = completed_by.find(gradient);
-      if (kernel != completed_by.end()) profile.kernels[kernel->second].gradients += sent;
+      if (kernel == completed_by.end()) continue;
+      profile.kernels[kernel->second].gradients += sent;
+      profile.kernels[kernel->second].trained += SizeAs(tensor, std::nullopt);
     }
   }
+  AddPassed(step, kernel_of, completed_by, profile);
   if (profile.sent_gradients == Bytes()) {
     throw Error("{}: the step has no gradients to send; --train needs an optimizer",
                 report.model.path);

@@ -15,7 +15,10 @@ struct StepKernel {
   Phase phase = Phase::kForward;
   Seconds time;     // expected
   Bytes gradients;  // of parameters, complete once it has run, as they are sent
+  Bytes trained;    // the parameters of these gradients, as they are stored
   Bytes weights;    // that no kernel before it reads
+  // Behind a forward kernel: results of kernels up to it that later forward kernels read.
+  Bytes passed;
 };
 
 // A training step of one device: what runs in which order, and what memory it holds.

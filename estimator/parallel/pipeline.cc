@@ -1,0 +1,242 @@
+#include "estimator/parallel/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
+
+namespace dlcost {
+namespace {
+
+// A pass of a micro-batch through a chunk.
+struct Pass {
+  bool backward = false;
+  int chunk = 0;  // of the device's own
+  int batch = 0;
+};
+
+// The k-th pass in one direction: with several chunks, as many micro-batches as there are devices
+// go through the first chunk, then the same through the next (Narayanan et al., 2021).
+Pass PassAt(int k, bool backward, int devices, int chunks) {
+  const int round = devices * chunks;
+  const int chunk = k % round / devices;
+  return {backward, backward ? chunks - 1 - chunk : chunk, k / round * devices + k % devices};
+}
+
+// What a device does, in order.
+std::vector<Pass> OrderOf(int device, int devices, int chunks, int batches,
+                          PipelineSchedule schedule) {
+  const int passes = chunks * batches;  // in each direction
+  int ahead = passes;                   // forward passes before the first backward pass
+  if (schedule == PipelineSchedule::kOneFOneB) ahead = devices - device;
+  if (schedule == PipelineSchedule::kInterleaved) {
+    ahead = 2 * (devices - device - 1) + (chunks - 1) * devices + 1;
+  }
+  ahead = std::min(ahead, passes);
+  const auto at = [&](int k, bool backward) {
+    return chunks == 1 ? Pass{backward, 0, k} : PassAt(k, backward, devices, chunks);
+  };
+  std::vector<Pass> order;
+  for (int k = 0; k < ahead; ++k) order.push_back(at(k, false));
+  for (int k = 0; k < passes; ++k) {
+    order.push_back(at(k, true));
+    if (k + ahead < passes) order.push_back(at(k + ahead, false));
+  }
+  return order;
+}
+
+}  // namespace
+
+std::string_view Name(PipelineSchedule schedule) {
+  switch (schedule) {
+    case PipelineSchedule::kGPipe:
+      return "gpipe";
+    case PipelineSchedule::kOneFOneB:
+      return "1f1b";
+    case PipelineSchedule::kInterleaved:
+      return "interleaved";
+  }
+  return "";
+}
+
+PipelineSchedule ParsePipelineSchedule(const std::string& name) {
+  std::vector<std::string> names;
+  for (const PipelineSchedule schedule :
+       {PipelineSchedule::kGPipe, PipelineSchedule::kOneFOneB, PipelineSchedule::kInterleaved}) {
+    if (Name(schedule) == name) return schedule;
+    names.emplace_back(Name(schedule));
+  }
+  throw Error("schedule '{}' is none of gpipe, 1f1b, interleaved{}", Printable(name),
+              DidYouMean(name, names));
+}
+
+Timeline PipelineTimeline(const std::vector<PipelineChunk>& chunks, int devices, int micro_batches,
+                          PipelineSchedule schedule) {
+  const int all = static_cast<int>(chunks.size());
+  if (devices < 1 || micro_batches < 1 || all % devices != 0) {
+    throw Error("{} chunks of a pipeline do not divide among {} devices", all, devices);
+  }
+  const int own = all / devices;
+  if (own > 1 && micro_batches % devices != 0) {
+    throw Error(
+        "an interleaved schedule of {} devices needs a multiple of {} micro-batches, not {}",
+        devices, devices, micro_batches);
+  }
+  Timeline timeline;
+  for (int d = 0; d < devices; ++d) timeline.AddResource(fmt::format("device {}", d));
+  // Sends take time and no device: one engine for each pair and direction.
+  const std::size_t engines = timeline.AddResource("links", 2 * all * micro_batches);
+  std::vector<std::vector<Pass>> orders;
+  for (int d = 0; d < devices; ++d) {
+    orders.push_back(OrderOf(d, devices, own, micro_batches, schedule));
+  }
+  // A task for every pass, numbered by chunk, batch and direction; tasks are added device by
+  // device, so that numbers are known beforehand.
+  std::vector<std::size_t> number(static_cast<std::size_t>(2 * all * micro_batches));
+  const auto slot = [&](int chunk, int batch, bool backward) -> std::size_t& {
+    return number[static_cast<std::size_t>((chunk * micro_batches + batch) * 2 + backward)];
+  };
+  std::size_t next = 0;
+  for (int d = 0; d < devices; ++d) {
+    for (const Pass& pass : orders[static_cast<std::size_t>(d)]) {
+      slot(pass.chunk * devices + d, pass.batch, pass.backward) = next++;
+    }
+  }
+  // Sends follow all passes: one forward and one backward for every boundary and micro-batch.
+  const std::size_t first_send = next;
+  const auto send = [&](int boundary, int batch, bool backward) {
+    return first_send + static_cast<std::size_t>((boundary * micro_batches + batch) * 2 + backward);
+  };
+  for (int d = 0; d < devices; ++d) {
+    std::optional<std::size_t> before;
+    for (const Pass& pass : orders[static_cast<std::size_t>(d)]) {
+      const int chunk = pass.chunk * devices + d;
+      const PipelineChunk& work = chunks[static_cast<std::size_t>(chunk)];
+      Task task{fmt::format("{} {} of chunk {}", pass.backward ? "backward" : "forward", pass.batch,
+                            chunk),
+                TaskKind::kKernel, static_cast<std::size_t>(d),
+                pass.backward ? work.backward : work.forward};
+      if (before) task.after.push_back(*before);
+      if (!pass.backward && chunk > 0) task.after.push_back(send(chunk - 1, pass.batch, false));
+      if (pass.backward) {
+        task.after.push_back(chunk + 1 < all ? send(chunk, pass.batch, true)
+                                             : slot(chunk, pass.batch, false));
+      }
+      before = timeline.Add(std::move(task));
+    }
+  }
+  for (int boundary = 0; boundary + 1 < all; ++boundary) {
+    for (int batch = 0; batch < micro_batches; ++batch) {
+      for (const bool backward : {false, true}) {
+        timeline.Add(
+            {fmt::format("send {} {} chunk {}", batch, backward ? "back to" : "on from", boundary),
+             TaskKind::kCommunication,
+             engines,
+             chunks[static_cast<std::size_t>(boundary)].send,
+             {slot(boundary + (backward ? 1 : 0), batch, backward)}});
+      }
+    }
+  }
+  timeline.Schedule();
+  return timeline;
+}
+
+double BubbleOf(const Timeline& timeline) {
+  Seconds busy;
+  int devices = 0;
+  for (std::size_t r = 0; r < timeline.resources().size(); ++r) {
+    if (timeline.resources()[r].lanes > 1) continue;
+    busy += UseOf(timeline, r).busy;
+    ++devices;
+  }
+  return 1 - busy / (timeline.Span() * devices);
+}
+
+std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages) {
+  constexpr std::string_view kGradient = "/grad/";
+  // Forward kernels by name; a backward kernel is named after the forward node that it is for.
+  std::vector<std::size_t> forward;
+  std::map<std::string, std::size_t, std::less<>> position;
+  for (std::size_t k = 0; k < profile.kernels.size(); ++k) {
+    const StepKernel& kernel = profile.kernels[k];
+    if (kernel.phase != Phase::kForward) continue;
+    position[kernel.name] = forward.size();
+    forward.push_back(k);
+  }
+  if (stages < 1 || static_cast<std::size_t>(stages) > forward.size()) {
+    throw Error("{} stages: the model has {} kernels to cut between", stages, forward.size());
+  }
+  std::vector<Seconds> front(forward.size()), back(forward.size());
+  std::vector<Bytes> gradients(forward.size());
+  Seconds update;
+  for (std::size_t i = 0; i < forward.size(); ++i) front[i] = profile.kernels[forward[i]].time;
+  std::size_t at = forward.size() - 1;
+  for (const StepKernel& kernel : profile.kernels) {
+    if (kernel.phase == Phase::kForward) continue;
+    if (kernel.phase == Phase::kOptimizer) {
+      update += kernel.time;
+      continue;
+    }
+    const std::size_t end = kernel.name.find(kGradient);
+    const auto known = position.find(std::string_view(kernel.name).substr(0, end));
+    if (end != std::string::npos && known != position.end()) at = known->second;
+    back[at] += kernel.time;
+    gradients[at] += kernel.gradients;
+  }
+  // How many stages a limit on their time needs.
+  const auto cuts = [&](double limit) {
+    std::vector<std::size_t> ends;
+    double sum = 0;
+    for (std::size_t i = 0; i < forward.size(); ++i) {
+      const double time = (front[i] + back[i]).value();
+      if (i > 0 && sum > 0 && sum + time > limit) {
+        ends.push_back(i - 1);
+        sum = 0;
+      }
+      sum += time;
+    }
+    ends.push_back(forward.size() - 1);
+    return ends;
+  };
+  double low = 0, high = profile.Time().value();
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (low + high) / 2;
+    const bool enough = cuts(middle).size() <= static_cast<std::size_t>(stages);
+    // A single kernel may exceed the limit: then its stage holds it alone.
+    (enough ? high : low) = middle;
+  }
+  std::vector<std::size_t> ends = cuts(high);
+  // Fewer than wanted: the longest runs of kernels are cut on, before their last kernel.
+  for (std::size_t i = ends.size(); static_cast<int>(ends.size()) < stages && i-- > 0;) {
+    const std::size_t begin = i == 0 ? 0 : ends[i - 1] + 1;
+    for (std::size_t cut = ends[i]; cut-- > begin && static_cast<int>(ends.size()) < stages;) {
+      ends.insert(ends.begin() + static_cast<std::ptrdiff_t>(i), cut);
+    }
+  }
+  std::vector<PipelineStage> result;
+  std::size_t begin = 0;
+  for (const std::size_t end : ends) {
+    PipelineStage stage;
+    stage.first = forward[begin];
+    stage.last = forward[end];
+    for (std::size_t i = begin; i <= end; ++i) {
+      stage.forward += front[i];
+      stage.backward += back[i];
+      stage.gradients += gradients[i];
+      stage.weights += profile.kernels[forward[i]].weights;
+    }
+    stage.passed = profile.kernels[forward[end]].passed;
+    stage.update =
+        update * (stage.gradients.AsDouble() / std::max(1.0, profile.sent_gradients.AsDouble()));
+    result.push_back(stage);
+    begin = end + 1;
+  }
+  result.back().passed = Bytes();
+  return result;
+}
+
+}  // namespace dlcost

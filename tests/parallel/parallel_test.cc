@@ -1,0 +1,170 @@
+// Data parallel steps, ZeRO, scaling as published, pipelines against their closed forms.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "estimator/core/error.h"
+#include "estimator/parallel/pipeline.h"
+#include "estimator/parallel/scaling.h"
+#include "estimator/system/system_database.h"
+
+namespace dlcost {
+namespace {
+
+System Find(const std::string& name) {
+  return SystemDatabase({std::string(DLCOST_SOURCE_DIR) + "/hw_specs"}).Find(name);
+}
+
+// `layers` equal layers: a third of the time forward, two thirds backward.
+StepProfile Layers(int layers, double seconds, std::int64_t gradient_bytes) {
+  StepProfile profile;
+  profile.weights = profile.gradients = profile.sent_gradients = Bytes(gradient_bytes);
+  profile.states = Bytes(2 * gradient_bytes);
+  profile.activations = Bytes(1000);
+  const Bytes part(gradient_bytes / layers);
+  for (int i = 0; i < layers; ++i) {
+    profile.kernels.push_back({.name = "layer" + std::to_string(i),
+                               .time = Seconds(seconds / 3 / layers),
+                               .weights = part,
+                               .passed = Bytes(1 << 20)});
+  }
+  for (int i = layers; i-- > 0;) {
+    profile.kernels.push_back({.name = "layer" + std::to_string(i) + "/grad/Product",
+                               .phase = Phase::kBackwardData,
+                               .time = Seconds(seconds * 2 / 3 / layers),
+                               .gradients = part,
+                               .trained = part});
+  }
+  profile.kernels.push_back({.name = "update", .phase = Phase::kOptimizer, .time = Seconds()});
+  return profile;
+}
+
+constexpr std::int64_t kFaceNet = 23482624 * 4;  // bytes of gradients
+
+TEST(DataParallel, OnOneDeviceIsTheStepAlone) {
+  const ParallelStep step = RunDataParallel(Layers(10, 0.46, kFaceNet), Find("dgx-1"), {});
+  EXPECT_NEAR(step.time.value(), 0.46, 1e-12);
+  EXPECT_EQ(step.collectives, 0);
+  EXPECT_EQ(step.exposed, Seconds());
+}
+
+TEST(DataParallel, ExposesTheLastBucketOnly) {
+  const StepProfile profile = Layers(8, 0.4, 8 * (64 << 20));
+  const System dgx = Find("dgx-a100");
+  const ParallelStep overlapped = RunDataParallel(profile, dgx, {.devices = 8});
+  DataParallelPlan serial{.devices = 8};
+  serial.overlap = false;
+  const ParallelStep after = RunDataParallel(profile, dgx, serial);
+  EXPECT_EQ(overlapped.collectives, 8);
+  EXPECT_EQ(after.collectives, 1);
+  EXPECT_NEAR(after.exposed.value(), after.communication.value(), 1e-12);
+  EXPECT_NEAR(overlapped.exposed.value(), overlapped.communication.value() / 8, 1e-9);
+  EXPECT_NEAR((overlapped.time - overlapped.exposed).value(), 0.4, 1e-9);
+  // A ring's 2 (N - 1) / N of 512 MiB, however it is cut.
+  EXPECT_EQ(after.sent.value(), 8LL * (64 << 20) * 7 / 4);
+  EXPECT_EQ(overlapped.sent, after.sent);
+}
+
+TEST(DataParallel, SharesOutWhatZeroSays) {
+  const StepProfile profile = Layers(4, 0.1, 4000);
+  const std::int64_t bytes[] = {1000 + 4000 * 4, 1000 + 4000 * 2 + 2000, 1000 + 4000 + 1000 + 2000,
+                                1000 + 1000 + 1000 + 2000};
+  for (int zero = 0; zero <= 3; ++zero) {
+    EXPECT_EQ(MemoryOf(profile, {.devices = 4, .zero = zero}).value(), bytes[zero]) << zero;
+  }
+  const System dgx = Find("dgx-a100");
+  const StepProfile large = Layers(4, 0.1, 400 << 20);
+  const auto sent = [&](int zero) {
+    return RunDataParallel(large, dgx, {.devices = 4, .zero = zero}).sent.value();
+  };
+  // ZeRO 1 and 2 send as much as an all-reduce, ZeRO 3 half as much again (Rajbhandari 2020).
+  EXPECT_EQ(sent(1), sent(0));
+  EXPECT_EQ(sent(2), sent(0));
+  EXPECT_EQ(sent(3) * 2, sent(0) * 3);
+}
+
+// FaceNet on P100: 32,000 iterations in 14,720 s on 1, 19,000 in 9,327.878 s on 2, 8,250 in
+// 3,753.75 s on 4 devices.
+TEST(Scaling, OfFaceNetIsAsPublished) {
+  const double seconds[] = {14720.0 / 32000, 9327.878 / 19000, 3753.75 / 8250};
+  EXPECT_NEAR(seconds[0], 0.460, 5e-4);
+  EXPECT_NEAR(seconds[1], 0.4909, 5e-5);
+  EXPECT_NEAR(seconds[2], 0.455, 5e-4);
+  Scaling measured;
+  Scaling expected;
+  const System dgx = Find("dgx-1-p100");
+  const StepProfile profile = Layers(20, seconds[0], kFaceNet);
+  for (int i = 0; i < 3; ++i) {
+    ScalePoint point{1 << i, 64};
+    point.step.time = Seconds(seconds[i]);
+    measured.points.push_back(point);
+    point.step = RunDataParallel(profile, dgx, {.devices = 1 << i});
+    expected.points.push_back(point);
+    EXPECT_NEAR(point.step.time.value() / seconds[i], 1, 0.07) << point.devices;
+  }
+  SetEfficiencies(measured, measured.points[0]);
+  SetEfficiencies(expected, expected.points[0]);
+  EXPECT_NEAR(measured.points[1].efficiency, 0.937, 1e-3);
+  EXPECT_NEAR(measured.points[2].efficiency, 1.011, 1e-3);
+  EXPECT_GT(expected.points[2].efficiency, 0.95);
+  EXPECT_EQ(PaysUpTo(expected, expected.points[0]), 4);
+}
+
+TEST(Scaling, StopsPayingWhereAnAddedDeviceBringsLessThanHalf) {
+  Scaling scaling;
+  for (const auto& [devices, seconds] : {std::pair{1, 1.0}, {2, 1.05}, {4, 1.3}, {8, 2.9}}) {
+    ScalePoint point{devices, 10};
+    point.step.time = Seconds(seconds);
+    scaling.points.push_back(point);
+  }
+  EXPECT_EQ(PaysUpTo(scaling, scaling.points[0]), 4);
+}
+
+TEST(Pipeline, HasTheBubbleOfTheClosedForm) {
+  for (const int p : {1, 2, 4, 8}) {
+    for (const int m : {1, 2, 8, 32}) {
+      const std::vector<PipelineChunk> chunks(static_cast<std::size_t>(p),
+                                              {Seconds(1), Seconds(2), Seconds()});
+      for (const auto schedule : {PipelineSchedule::kGPipe, PipelineSchedule::kOneFOneB}) {
+        const Timeline timeline = PipelineTimeline(chunks, p, m, schedule);
+        EXPECT_EQ(timeline.Span(), Seconds(3.0 * (m + p - 1))) << p << " " << m;
+        EXPECT_NEAR(BubbleOf(timeline), (p - 1.0) / (m + p - 1), 1e-15) << p << " " << m;
+      }
+    }
+  }
+}
+
+TEST(Pipeline, InterleavedDividesTheBubble) {
+  for (const int p : {2, 4}) {
+    for (const int v : {2, 3}) {
+      const int m = 4 * p;
+      const std::vector<PipelineChunk> chunks(static_cast<std::size_t>(p * v),
+                                              {Seconds(1), Seconds(2), Seconds()});
+      const Timeline timeline = PipelineTimeline(chunks, p, m, PipelineSchedule::kInterleaved);
+      EXPECT_NEAR(BubbleOf(timeline), (p - 1.0) / (v * m + p - 1), 1e-15) << p << " " << v;
+    }
+  }
+  const std::vector<PipelineChunk> four(4, {Seconds(1), Seconds(2), Seconds()});
+  EXPECT_THAT([&] { PipelineTimeline(four, 2, 3, PipelineSchedule::kInterleaved); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("multiple of 2 micro-batches")));
+}
+
+TEST(Pipeline, CutsEqualLayersEvenly) {
+  const StepProfile profile = Layers(12, 1.2, 1200);
+  const std::vector<PipelineStage> stages = BalancedStages(profile, 4);
+  ASSERT_EQ(stages.size(), 4u);
+  Bytes weights;
+  for (const PipelineStage& stage : stages) {
+    EXPECT_NEAR((stage.forward + stage.backward).value(), 0.3, 1e-9);
+    EXPECT_EQ(stage.gradients.value(), 300);
+    weights += stage.weights;
+  }
+  EXPECT_EQ(weights, profile.weights);
+  EXPECT_EQ(stages[0].passed.value(), 1 << 20);
+  EXPECT_EQ(stages[3].passed, Bytes());
+  EXPECT_THAT(
+      [&] { BalancedStages(profile, 13); },
+      ::testing::ThrowsMessage<Error>("13 stages: the model has 12 kernels to cut between"));
+}
+
+}  // namespace
+}  // namespace dlcost
