@@ -28,6 +28,7 @@ void AddSystemsCommand(Commands& commands);     // `dlcost systems [NAME]`
 void AddCollectiveCommand(Commands& commands);  // `dlcost collective all_reduce --system NAME`
 void AddScaleCommand(Commands& commands);       // `dlcost scale model.onnx --system NAME`
 void AddInputCommand(Commands& commands);       // `dlcost input --item 150528B ...`
+void AddParallelCommand(Commands& commands);    // `dlcost parallel model.onnx --parallel dp=4,pp=2`
 void AddNetworkCommand(Commands& commands);     // `dlcost network resnet50 -o resnet50.onnx`
 void AddDiffCommand(Commands& commands);        // `dlcost diff old.onnx new.onnx`
 void AddCompareCommand(Commands& commands);     // `dlcost compare model.onnx --measured FILE`

@@ -110,6 +110,7 @@ int Main(int argc, char** argv) {
   AddSweepCommand(commands);
   AddGpusCommand(commands);
   AddScaleCommand(commands);
+  AddParallelCommand(commands);
   AddInputCommand(commands);
   AddSystemsCommand(commands);
   AddCollectiveCommand(commands);

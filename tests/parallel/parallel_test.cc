@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "estimator/collective/collective.h"
 #include "estimator/core/error.h"
+#include "estimator/parallel/hybrid.h"
 #include "estimator/parallel/pipeline.h"
 #include "estimator/parallel/scaling.h"
 #include "estimator/system/system_database.h"
@@ -164,6 +166,70 @@ TEST(Pipeline, CutsEqualLayersEvenly) {
   EXPECT_THAT(
       [&] { BalancedStages(profile, 13); },
       ::testing::ThrowsMessage<Error>("13 stages: the model has 12 kernels to cut between"));
+}
+
+TEST(Hybrid, OfOneStageIsDataParallel) {
+  const StepProfile profile = Layers(8, 0.1, 64 << 20);
+  const System dgx = Find("dgx-a100");
+  HybridPlan plan;
+  plan.data = 8;
+  plan.micro_batch = 2;
+  plan.global_batch = 16;
+  EXPECT_EQ(RunHybrid(profile, dgx, plan).time, RunDataParallel(profile, dgx, {.devices = 8}).time);
+  // Further micro-batches send nothing.
+  plan.global_batch = 64;
+  EXPECT_NEAR(RunHybrid(profile, dgx, plan).time.value(),
+              RunDataParallel(profile, dgx, {.devices = 8}).time.value() + 3 * 0.1, 1e-9);
+}
+
+TEST(Hybrid, ExtrapolatesALongPipelineExactly) {
+  const StepProfile profile = Layers(8, 0.8, 8 << 20);
+  const System dgx = Find("dgx-a100");
+  HybridPlan plan;
+  plan.stages = 2;
+  plan.global_batch = 100;  // 100 micro-batches, 8 of them placed one by one
+  const HybridStep step = RunHybrid(profile, dgx, plan);
+  const Timeline all = PipelineTimeline(
+      {{step.stages[0].forward, step.stages[0].backward,
+        BestCollective(dgx, {CollectiveOp::kSend, step.stages[0].passed, {2, 1}}).time()},
+       {step.stages[1].forward, step.stages[1].backward, Seconds()}},
+      2, 100, PipelineSchedule::kOneFOneB);
+  EXPECT_NEAR(step.time / all.Span(), 1, 0.01);
+  EXPECT_LT(step.memory, MemoryOf(profile, {}));
+}
+
+TEST(Hybrid, SaysWhatDoesNotFitAndWhatWould) {
+  const auto error = [](const std::string& text, std::int64_t micro, std::int64_t global) {
+    try {
+      HybridPlan plan = ParsePlan(text);
+      plan.micro_batch = micro;
+      plan.global_batch = global;
+      CheckPlan(plan);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(error("dp=4,pp=2,zero=1", 2, 64), "");
+  EXPECT_EQ(error("dp=3", 2, 64),
+            "--global-batch 64 does not divide among 3 replicas with micro-batches of 2; 60 would");
+  EXPECT_EQ(error("pp=2,zero=3", 1, 8),
+            "zero=3 with pp=2: gradients last over the micro-batches; zero=1 would do");
+  EXPECT_EQ(error("pp=4,chunks=2", 1, 6),
+            "an interleaved schedule of 4 stages needs a multiple of 4 micro-batches, not 6");
+  EXPECT_EQ(error("zer=1", 1, 1),
+            "--parallel 'zer=1': write it as in dp=4,pp=2,zero=1 (did you mean 'zero'?)");
+  EXPECT_EQ(error("dp=0", 1, 1), "--parallel 'dp=0': dp is 1 to 1048576");
+  EXPECT_EQ(error("dp=2,dp=2", 1, 4), "--parallel: dp is given twice");
+}
+
+TEST(Hybrid, TriesEveryPlanThatDivides) {
+  const StepProfile profile = Layers(16, 0.2, 64 << 20);
+  const std::vector<HybridStep> steps = AllPlans(
+      [&](std::int64_t) -> const StepProfile& { return profile; }, Find("dgx-a100"), 64, 1024);
+  EXPECT_GT(steps.size(), 40u);
+  for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_LE(steps[i - 1].time, steps[i].time);
+  for (const HybridStep& step : steps) EXPECT_EQ(step.plan.devices(), 64);
 }
 
 }  // namespace

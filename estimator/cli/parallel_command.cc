@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+
+#include "estimator/cli/commands.h"
+#include "estimator/cli/options.h"
+#include "estimator/core/error.h"
+#include "estimator/parallel/hybrid_render.h"
+
+namespace dlcost {
+namespace {
+
+struct Options {
+  ModelOptions model;
+  DeviceOptions device;
+  CountOptions count;
+  std::string system;
+  std::string plan = "auto";
+  std::int64_t micro_batch = 1;
+  std::int64_t global_batch = 0;
+  std::string schedule = "1f1b";
+  int devices = 0;
+  std::size_t top = 10;
+  std::string format = "text";
+  std::string output;
+};
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  dlcost parallel gpt2.onnx --system dgx-a100 --train adamw --dim seq=1024 --dtype bf16 "
+    "--parallel dp=4,pp=2,zero=1 --micro-batch 4 --global-batch 128\n"
+    "  dlcost parallel resnet50.onnx --system dgx-1 --train sgd --parallel auto --devices 16 "
+    "--global-batch 1024\n"
+    "  dlcost parallel bert.onnx --system dgx-h100 --train lamb --dim seq=512 --parallel "
+    "pp=4,chunks=2 --global-batch 64\n";
+
+int Run(const Options& options) {
+  RequireOneOf("--format", options.format, {"text", "json"});
+  if (options.model.train.empty()) throw Error("parallel needs --train OPTIMIZER, such as adamw");
+  if (options.model.batch) throw Error("--batch: say --micro-batch and --global-batch instead");
+  if (options.system.empty()) {
+    throw Error("on what? --system NAME (`dlcost systems` lists them)");
+  }
+  const System system = OpenSystems().Find(options.system);
+  DeviceOptions device_options = options.device;
+  if (device_options.gpu.empty()) device_options.gpu = system.device;
+  const Device device = *FindDevice(device_options);
+  ReportOptions report_options = ReportOptionsOf(options.count, options.device);
+  report_options.dtype = options.model.dtype;
+  report_options.detail = ReportDetail::kRows;
+  std::map<std::int64_t, StepProfile> profiles;
+  const auto profile_of = [&](std::int64_t micro) -> const StepProfile& {
+    const auto known = profiles.find(micro);
+    if (known != profiles.end()) return known->second;
+    ModelOptions model_options = options.model;
+    model_options.batch = micro;
+    const InferredModel model = InferModel(model_options);
+    const Report report = BuildReport(model, device, report_options);
+    return profiles.emplace(micro, ProfileOf(model, report, micro)).first->second;
+  };
+  PlanReport report{options.model.path, system.id, device.id, {}, device.memory.size, {}};
+  const auto check_size = [&](int devices) {
+    if (devices < 1 || devices > system.MostDevices()) {
+      throw Error("{} devices: {} joins 1 to {}", devices, system.id, system.MostDevices());
+    }
+  };
+  if (options.plan == "auto") {
+    const int devices = options.devices > 0 ? options.devices : system.node_devices;
+    check_size(devices);
+    if (options.global_batch < 1) throw Error("--parallel auto needs --global-batch");
+    report.steps = AllPlans(profile_of, system, devices, options.global_batch);
+    if (report.steps.empty()) {
+      throw Error("--global-batch {} divides by no plan of {} devices; {} would",
+                  options.global_batch, devices, devices);
+    }
+  } else {
+    HybridPlan plan = ParsePlan(options.plan);
+    check_size(plan.devices());
+    if (options.devices > 0 && options.devices != plan.devices()) {
+      throw Error("--devices {}: --parallel {} is for {}", options.devices, options.plan,
+                  plan.devices());
+    }
+    plan.schedule = ParsePipelineSchedule(options.schedule);
+    plan.micro_batch = options.micro_batch;
+    plan.global_batch =
+        options.global_batch > 0 ? options.global_batch : plan.micro_batch * plan.devices();
+    CheckPlan(plan);
+    report.steps = {RunHybrid(profile_of(plan.micro_batch), system, plan)};
+    report.profile = profile_of(plan.micro_batch);
+  }
+  WriteOutput(options.output, options.format == "json" ? PlanJson(report, options.top)
+                                                       : PlanText(report, options.top));
+  return 0;
+}
+
+}  // namespace
+
+void AddParallelCommand(Commands& commands) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = commands.app.add_subcommand(
+      "parallel", "a training laid out on devices: replicas, pipeline stages, ZeRO; or the best");
+  app->footer(kExamples);
+  AddModelOptions(*app, options->model);
+  AddDeviceOptions(*app, options->device);
+  AddCountOptions(*app, options->count);
+  app->add_option("--system", options->system, "an id, an alias or a YAML file")->type_name("NAME");
+  app->add_option("--parallel", options->plan,
+                  "dp=N,pp=N,zero=N,chunks=N, or auto: all plans of --devices, the best first")
+      ->type_name("PLAN")
+      ->capture_default_str();
+  app->add_option("--micro-batch", options->micro_batch, "items that pass a stage at a time")
+      ->type_name("N")
+      ->capture_default_str();
+  app->add_option("--global-batch", options->global_batch, "items of a step on all devices")
+      ->type_name("N");
+  app->add_option("--schedule", options->schedule, "gpipe or 1f1b; interleaved with chunks=N")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app->add_option("--devices", options->devices, "for auto; else a node's")->type_name("N");
+  app->add_option("--top", options->top, "plans to show")->type_name("N")->capture_default_str();
+  AddOutputOptions(*app, options->format, options->output);
+  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+}
+
+}  // namespace dlcost

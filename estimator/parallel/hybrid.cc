@@ -1,0 +1,213 @@
+#include "estimator/parallel/hybrid.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "estimator/collective/collective.h"
+#include "estimator/core/error.h"
+#include "estimator/core/integer.h"
+#include "estimator/core/spelling.h"
+
+namespace dlcost {
+namespace {
+
+constexpr int kMostDevices = 1 << 20;
+
+// The micro-batch whose activations are in memory at once on the first stage.
+double InFlight(const HybridPlan& plan, int stage) {
+  const auto batches = static_cast<double>(plan.micro_batches());
+  if (plan.schedule == PipelineSchedule::kGPipe) return batches;
+  const double ahead = plan.chunks == 1
+                           ? plan.stages - stage
+                           : (2.0 * (plan.stages - stage - 1) + 1) / plan.chunks + plan.stages;
+  return std::min(batches, ahead);
+}
+
+// Exchange of a stage's gradients among replicas, and what its update gathers.
+Seconds Exchange(const PipelineStage& stage, const System& system, const HybridPlan& plan) {
+  if (plan.data == 1) return Seconds();
+  const DeviceGroup replicas{plan.data, 1};
+  const auto time = [&](CollectiveOp op, Bytes bytes) {
+    return BestCollective(system, {op, bytes, replicas}).time();
+  };
+  if (plan.zero == 0) return time(CollectiveOp::kAllReduce, stage.gradients);
+  return time(CollectiveOp::kReduceScatter, stage.gradients) +
+         time(CollectiveOp::kAllGather, stage.weights);
+}
+
+HybridStep RunPipeline(const StepProfile& profile, const System& system, const HybridPlan& plan) {
+  HybridStep step;
+  step.plan = plan;
+  const int chunks = plan.stages * plan.chunks;
+  step.stages = BalancedStages(profile, chunks);
+  std::vector<PipelineChunk> work;
+  Seconds forward;
+  for (const PipelineStage& stage : step.stages) forward += stage.forward;
+  for (const PipelineStage& stage : step.stages) {
+    Seconds send;
+    if (stage.passed > Bytes()) {
+      const CollectiveCall call{CollectiveOp::kSend, stage.passed, {2, plan.data}};
+      send = BestCollective(system, call).time();
+    }
+    work.push_back({stage.forward, stage.backward, send});
+  }
+  // What a device does for one micro-batch, and the slowest of them.
+  std::vector<PipelineStage> devices(static_cast<std::size_t>(plan.stages));
+  for (std::size_t c = 0; c < step.stages.size(); ++c) {
+    PipelineStage& device = devices[c % devices.size()];
+    device.forward += step.stages[c].forward;
+    device.backward += step.stages[c].backward;
+    device.update += step.stages[c].update;
+    device.weights += step.stages[c].weights;
+    device.gradients += step.stages[c].gradients;
+  }
+  Seconds slowest, tail;
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    const PipelineStage& device = devices[d];
+    slowest = std::max(slowest, device.forward + device.backward);
+    const double part = plan.zero > 0 ? plan.data : 1;
+    const Seconds exchange = Exchange(device, system, plan);
+    tail = std::max(tail, exchange + device.update / part);
+    step.exposed = std::max(step.exposed, exchange);
+    const double share = device.weights.AsDouble() / std::max(1.0, profile.weights.AsDouble());
+    const double activations = profile.activations.AsDouble() * (device.forward / forward) *
+                               InFlight(plan, static_cast<int>(d));
+    const double states = profile.states.AsDouble() * share / part;
+    const double lasting = device.weights.AsDouble() + profile.gradients.AsDouble() * share;
+    step.memory = std::max(step.memory, Bytes(RoundToInteger(activations + states + lasting)));
+  }
+  const std::int64_t batches = plan.micro_batches();
+  const std::int64_t simulated = std::min<std::int64_t>(batches, 4LL * plan.stages);
+  const Timeline timeline =
+      PipelineTimeline(work, plan.stages, static_cast<int>(simulated), plan.schedule);
+  const Seconds passes = timeline.Span() + slowest * static_cast<double>(batches - simulated);
+  Seconds busy;
+  for (const PipelineStage& device : devices) busy += device.forward + device.backward;
+  step.bubble = 1 - busy * static_cast<double>(batches) / (passes * plan.stages);
+  step.time = passes + tail;
+  return step;
+}
+
+// Without a pipeline the micro-batches follow each other, and the last one's backward pass hides
+// the exchange.
+HybridStep RunReplicas(const StepProfile& profile, const System& system, const HybridPlan& plan) {
+  HybridStep step;
+  step.plan = plan;
+  const DataParallelPlan replicas{.devices = plan.data, .zero = plan.zero};
+  const ParallelStep last = RunDataParallel(profile, system, replicas);
+  const Seconds pass = profile.Time() - profile.Time(Phase::kOptimizer);
+  // With ZeRO 3 every micro-batch gathers its parameters.
+  const Seconds early = plan.zero == 3 ? pass + last.exposed : pass;
+  const auto before = static_cast<double>(plan.micro_batches() - 1);
+  step.time = last.time + early * before;
+  step.exposed = last.exposed * (plan.zero == 3 ? before + 1 : 1);
+  step.memory = last.memory;
+  return step;
+}
+
+}  // namespace
+
+HybridPlan ParsePlan(const std::string& text) {
+  static const std::vector<std::string> kKeys = {"dp", "pp", "tp", "zero", "chunks"};
+  HybridPlan plan;
+  std::set<std::string> seen;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t equals = part.find('=');
+    const std::string key = part.substr(0, equals);
+    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end() || equals == std::string::npos) {
+      throw Error("--parallel '{}': write it as in dp=4,pp=2,zero=1{}", Printable(part),
+                  DidYouMean(key, kKeys));
+    }
+    int value = -1;
+    const char* last = part.data() + part.size();
+    const auto [stop, error] = std::from_chars(part.data() + equals + 1, last, value);
+    const int least = key == "zero" ? 0 : 1;
+    const int most = key == "zero" ? 3 : kMostDevices;
+    if (error != std::errc() || stop != last || value < least || value > most) {
+      throw Error("--parallel '{}': {} is {} to {}", Printable(part), key, least, most);
+    }
+    if (!seen.insert(key).second) throw Error("--parallel: {} is given twice", key);
+    if (key == "tp" && value > 1) {
+      throw Error("--parallel {}: operators are not split among devices yet; dp, pp and zero are",
+                  part);
+    }
+    if (key == "dp") plan.data = value;
+    if (key == "pp") plan.stages = value;
+    if (key == "zero") plan.zero = value;
+    if (key == "chunks") plan.chunks = value;
+  }
+  if (std::int64_t{plan.data} * plan.stages > kMostDevices) {
+    throw Error("--parallel {}: more than {} devices", Printable(text), kMostDevices);
+  }
+  return plan;
+}
+
+std::string ToString(const HybridPlan& plan) {
+  std::string text = fmt::format("dp={},pp={},zero={}", plan.data, plan.stages, plan.zero);
+  if (plan.chunks > 1) text += fmt::format(",chunks={}", plan.chunks);
+  return text;
+}
+
+void CheckPlan(const HybridPlan& plan) {
+  const std::int64_t each = plan.micro_batch * plan.data;
+  if (plan.micro_batch < 1) throw Error("--micro-batch {}: 1 or more", plan.micro_batch);
+  if (plan.global_batch < each || plan.global_batch % each != 0) {
+    throw Error(
+        "--global-batch {} does not divide among {} replicas with micro-batches of {}; {} would",
+        plan.global_batch, plan.data, plan.micro_batch,
+        std::max<std::int64_t>(1, plan.global_batch / each) * each);
+  }
+  if (plan.zero > 1 && plan.stages > 1) {
+    throw Error("zero={} with pp={}: gradients last over the micro-batches; zero=1 would do",
+                plan.zero, plan.stages);
+  }
+  if (plan.chunks > 1 && plan.stages == 1) throw Error("chunks={} needs pp=2 or more", plan.chunks);
+  if (plan.chunks > 1 && plan.micro_batches() % plan.stages != 0) {
+    throw Error("an interleaved schedule of {} stages needs a multiple of {} micro-batches, not {}",
+                plan.stages, plan.stages, plan.micro_batches());
+  }
+}
+
+HybridStep RunHybrid(const StepProfile& profile, const System& system, const HybridPlan& plan) {
+  CheckPlan(plan);
+  HybridPlan fixed = plan;
+  if (plan.chunks > 1) fixed.schedule = PipelineSchedule::kInterleaved;
+  return plan.stages == 1 ? RunReplicas(profile, system, fixed)
+                          : RunPipeline(profile, system, fixed);
+}
+
+std::vector<HybridStep> AllPlans(const std::function<const StepProfile&(std::int64_t)>& profile_of,
+                                 const System& system, int devices, std::int64_t global_batch) {
+  constexpr std::int64_t kMostMicroBatch = 64;
+  std::vector<HybridStep> steps;
+  for (std::int64_t micro = 1; micro <= kMostMicroBatch; micro *= 2) {
+    for (int stages = 1; stages <= devices; ++stages) {
+      if (devices % stages != 0) continue;
+      HybridPlan plan;
+      plan.data = devices / stages;
+      plan.stages = stages;
+      plan.micro_batch = micro;
+      plan.global_batch = global_batch;
+      if (global_batch % (micro * plan.data) != 0) continue;
+      const StepProfile& profile = profile_of(micro);
+      const auto kernels =
+          std::count_if(profile.kernels.begin(), profile.kernels.end(),
+                        [](const StepKernel& kernel) { return kernel.phase == Phase::kForward; });
+      if (stages > kernels) continue;
+      for (plan.zero = 0; plan.zero <= (plan.data == 1 ? 0 : stages == 1 ? 3 : 1); ++plan.zero) {
+        steps.push_back(RunHybrid(profile, system, plan));
+      }
+    }
+  }
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const HybridStep& a, const HybridStep& b) { return a.time < b.time; });
+  return steps;
+}
+
+}  // namespace dlcost

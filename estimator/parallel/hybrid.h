@@ -1,0 +1,60 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimator/parallel/data_parallel.h"
+#include "estimator/parallel/pipeline.h"
+
+namespace dlcost {
+
+// How a training is laid out on devices: replicas, and stages of a pipeline in each. Devices of a
+// stage are in a row, so that replicas exchange gradients over near links and stages pass
+// activations over far ones (as Megatron-LM places them).
+struct HybridPlan {
+  int data = 1;    // dp
+  int stages = 1;  // pp
+  int zero = 0;    // sharded among the replicas
+  int chunks = 1;  // of the model per device, for an interleaved schedule
+  std::int64_t micro_batch = 1;
+  std::int64_t global_batch = 1;
+  PipelineSchedule schedule = PipelineSchedule::kOneFOneB;
+
+  int devices() const { return data * stages; }
+  // Micro-batches that a replica passes through its pipeline in a step.
+  std::int64_t micro_batches() const { return global_batch / (micro_batch * data); }
+};
+
+// "dp=4,pp=2,zero=1", in any order, each at most once. Throws Error for anything else, with the
+// nearest spelling, and for tp, which is not laid out yet.
+HybridPlan ParsePlan(const std::string& text);
+// "dp=4,pp=2,zero=1"
+std::string ToString(const HybridPlan& plan);
+
+// Throws Error where the batch does not divide, a schedule does not fit, or ZeRO 2 and 3 meet a
+// pipeline (its gradients last over micro-batches); says what would do.
+void CheckPlan(const HybridPlan& plan);
+
+struct HybridStep {
+  HybridPlan plan;
+  Seconds time;
+  Seconds exposed;                    // communication between replicas that nothing hides
+  double bubble = 0;                  // share of the pipeline's time in which its devices wait
+  Bytes memory;                       // of the device that needs the most
+  std::vector<PipelineStage> stages;  // of one micro-batch, chunk by chunk
+
+  double Throughput() const { return static_cast<double>(plan.global_batch) / time.value(); }
+};
+
+// A step by the plan. `profile` is that of one micro-batch. Beyond four micro-batches per stage,
+// each further one adds the time of the slowest stage.
+HybridStep RunHybrid(const StepProfile& profile, const System& system, const HybridPlan& plan);
+
+// Every plan of so many devices that divides the global batch: replicas and stages, ZeRO 0 to 3,
+// micro-batches of powers of two up to 64. `profile_of` gives the profile of a micro-batch.
+std::vector<HybridStep> AllPlans(const std::function<const StepProfile&(std::int64_t)>& profile_of,
+                                 const System& system, int devices, std::int64_t global_batch);
+
+}  // namespace dlcost
