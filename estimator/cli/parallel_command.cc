@@ -28,11 +28,11 @@ struct Options {
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  dlcost parallel gpt2.onnx --system dgx-a100 --train adamw --dim seq=1024 --dtype bf16 "
+    "  dlcost parallel gpt2.onnx --system dgx-a100 --train adamw --dim sequence=1024 --dtype bf16 "
     "--parallel dp=4,pp=2,zero=1 --micro-batch 4 --global-batch 128\n"
     "  dlcost parallel resnet50.onnx --system dgx-1 --train sgd --parallel auto --devices 16 "
     "--global-batch 1024\n"
-    "  dlcost parallel bert.onnx --system dgx-h100 --train lamb --dim seq=512 --parallel "
+    "  dlcost parallel bert.onnx --system dgx-h100 --train lamb --dim sequence=512 --parallel "
     "pp=4,chunks=2 --global-batch 64\n";
 
 int Run(const Options& options) {

@@ -39,7 +39,7 @@ constexpr const char* kExamples =
     "  dlcost scale resnet50.onnx --system dgx-1 --devices 1:64:x2 --train sgd --batch 2048 "
     "--strong\n"
     "  dlcost scale gpt2.onnx --system dgx-h100 --devices 8,64 --train adamw --batch 8 --dim "
-    "seq=1024 --dtype bf16 --zero 3\n"
+    "sequence=1024 --dtype bf16 --zero 3\n"
     "  dlcost scale resnet50.onnx --system p4d --train sgd --batch 128 --samples 115.2e6 --price "
     "4.1/h --trace step.json\n"
     "--batch is that of one device; with --strong that of all devices together.\n";

@@ -17,8 +17,8 @@ using Waiters = std::vector<std::vector<std::size_t>>;
 struct Queue {
   using Ready = std::pair<int, std::size_t>;  // priority, task
   std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
-  std::vector<int> free;          // lanes, the lowest number last
-  std::vector<std::size_t> last;  // task that ran last, by lane
+  std::priority_queue<int, std::vector<int>, std::greater<>> free;  // lanes, the lowest first
+  std::vector<std::size_t> last;                                    // task that ran last, by lane
 };
 
 constexpr std::size_t kNoTask = static_cast<std::size_t>(-1);
@@ -40,7 +40,7 @@ void Timeline::Schedule() {
   placed_.assign(tasks_.size(), {});
   std::vector<Queue> queues(resources_.size());
   for (std::size_t r = 0; r < resources_.size(); ++r) {
-    for (int lane = resources_[r].lanes; lane-- > 0;) queues[r].free.push_back(lane);
+    for (int lane = 0; lane < resources_[r].lanes; ++lane) queues[r].free.push(lane);
     queues[r].last.assign(static_cast<std::size_t>(resources_[r].lanes), kNoTask);
   }
   Waiters waiters(tasks_.size());
@@ -62,8 +62,8 @@ void Timeline::Schedule() {
     while (!queue.ready.empty() && !queue.free.empty()) {
       const std::size_t task = queue.ready.top().second;
       queue.ready.pop();
-      const int lane = queue.free.back();
-      queue.free.pop_back();
+      const int lane = queue.free.top();
+      queue.free.pop();
       std::size_t& last = queue.last[static_cast<std::size_t>(lane)];
       PlacedTask& placed = placed_[task];
       placed.lane = lane;
@@ -88,9 +88,7 @@ void Timeline::Schedule() {
       const std::size_t task = std::get<1>(running.top());
       running.pop();
       ++done;
-      std::vector<int>& free = queues[tasks_[task].resource].free;
-      free.push_back(placed_[task].lane);
-      std::sort(free.rbegin(), free.rend());
+      queues[tasks_[task].resource].free.push(placed_[task].lane);
       for (const std::size_t waiter : waiters[task]) {
         released_by[waiter] = task;
         if (--open[waiter] == 0) {

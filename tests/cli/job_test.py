@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""A training on many devices, from the command line: job_test.py PROGRAM SOURCE."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, SOURCE = sys.argv[1], sys.argv[2]
+RESNET = os.path.join(SOURCE, "models/networks/resnet50.onnx")
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120)
+
+
+def load(*arguments):
+    result = run(*arguments, "--format", "json")
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+class Job(unittest.TestCase):
+    def fails(self, *arguments, says):
+        result = run(*arguments)
+        self.assertEqual(result.returncode, 2, arguments)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        self.assertTrue(result.stderr.startswith("dlcost: "), result.stderr)
+        self.assertIn(says, result.stderr)
+        self.assertEqual(result.stdout, "")
+
+    def test_ring_of_facenet(self):
+        for bandwidth, seconds in (("100GB/s", 140895744 / 100e9), ("25Gbit/s", 140895744 / 3.125e9)):
+            row = load("collective", "all_reduce", "--bandwidth", bandwidth, "--devices", "4",
+                       "--bytes", "93930496")["rows"][0]
+            self.assertEqual(row["ring_bytes"], 140895744)
+            self.assertAlmostEqual(row["time_s"], seconds, 12)
+
+    def test_sizes_of_a_collective(self):
+        rows = load("collective", "all_gather", "--system", "dgx-a100", "--devices", "2,8", "--bytes",
+                    "1KiB:1MiB:x32,3MB")["rows"]
+        self.assertEqual([(r["devices"], r["bytes"]) for r in rows],
+                         [(n, b) for n in (2, 8) for b in (1024, 32768, 1048576, 3000000)])
+
+    def test_input_chain_as_published(self):
+        arguments = ("input", "--item", "150528B", "--storage", "10GB/s", "--host-link", "32GB/s")
+        raw = load(*arguments, "--compute", "1050")
+        self.assertEqual([int(s["items_per_s"]) for s in raw["stages"]], [66432, 212585, 1050])
+        self.assertEqual(round(raw["stages"][0]["items_per_s"]), 66433)
+        self.assertEqual(raw["bound_by"], "compute")
+        # 140 GB of JPEG for 1.2 million images; 20 GFLOP an image.
+        stored = str(140_000_000_000 / 1_200_000) + "B"
+        jpeg = load(*arguments, "--stored", stored, "--compute", "151TFLOP/s", "--work", "20e9")
+        self.assertEqual(round(jpeg["stages"][0]["items_per_s"]), 85714)
+        self.assertAlmostEqual(jpeg["items_per_s"], 7550)
+
+    def test_a_slow_stage_bounds(self):
+        chain = load("input", "--item", "150528B", "--decode", "250", "--cores", "8", "--compute", "7550")
+        self.assertEqual((chain["bound_by"], chain["items_per_s"]), ("decode", 2000))
+
+    def test_trace_adds_up_to_the_report(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "step.json")
+            point = load("scale", RESNET, "--system", "dgx-a100", "--devices", "8", "--train", "sgd",
+                         "--batch", "32", "--trace", trace)["points"][0]
+            with open(trace, encoding="utf-8") as file:
+                events = [e for e in json.load(file)["traceEvents"] if e["ph"] == "X"]
+            busy = {}
+            for event in events:
+                busy[event["tid"]] = busy.get(event["tid"], 0) + event["dur"] * 1e-6
+            self.assertAlmostEqual(busy[1], point["compute_s"], 9)
+            self.assertAlmostEqual(busy[2], point["communication_s"], 9)
+            self.assertAlmostEqual(max(e["ts"] + e["dur"] for e in events) * 1e-6, point["step_s"], 9)
+            # Our own reader reads it back: the time from the first start to the last end.
+            back = load("measured", trace, "--gpu", "a100")
+            self.assertIn("schema", back)
+
+    def test_weak_and_strong(self):
+        arguments = ("scale", RESNET, "--system", "dgx-1", "--devices", "1,4", "--train", "sgd", "--batch")
+        weak = load(*arguments, "64", "--samples", "1e6", "--price", "3/h")["points"]
+        strong = load(*arguments, "64", "--strong")["points"]
+        self.assertEqual([p["batch_per_device"] for p in weak], [64, 64])
+        self.assertEqual([p["batch_per_device"] for p in strong], [64, 16])
+        self.assertEqual(weak[0]["efficiency"], 1)
+        self.assertLess(strong[1]["efficiency"], weak[1]["efficiency"])
+        self.assertAlmostEqual(weak[1]["hours"], 1e6 / weak[1]["items_per_s"] / 3600)
+        self.assertAlmostEqual(weak[1]["price"], weak[1]["hours"] * 4 * 3)
+
+    def test_plans(self):
+        common = ("parallel", RESNET, "--system", "dgx-1", "--train", "sgd", "--global-batch", "64")
+        best = load(*common, "--parallel", "auto", "--devices", "8")
+        times = [p["step_s"] for p in best["plans"]]
+        self.assertEqual(times, sorted(times))
+        one = load(*common, "--parallel", "dp=2,pp=4", "--micro-batch", "4")["plans"][0]
+        self.assertEqual((one["devices"], one["micro_batches"]), (8, 8))
+        self.assertGreater(one["bubble"], 3 / 11 - 1e-9)  # equal stages would wait so long
+
+    def test_same_input_same_bytes(self):
+        arguments = ("scale", RESNET, "--system", "dgx-h100", "--devices", "1:64:x4", "--train", "adamw",
+                     "--batch", "8", "--zero", "3")
+        self.assertEqual(run(*arguments).stdout, run(*arguments).stdout)
+
+    def test_errors(self):
+        scale = ("scale", RESNET, "--train", "sgd", "--system")
+        self.fails(*scale, "dgx-h10", says="did you mean 'dgx-h100'?")
+        self.fails(*scale, "l40s-server", "--devices", "16", says="joins 1 to 8 devices")
+        self.fails(*scale, "dgx-1", "--devices", "3", "--batch", "64", "--strong", says="63 would")
+        self.fails("scale", RESNET, "--system", "dgx-1", says="--train")
+        self.fails(*scale, "dgx-1", "--price", "cheap", says="--price 'cheap'")
+        self.fails("collective", "all_reduc", "--system", "dgx-1", says="did you mean 'all_reduce'?")
+        self.fails("collective", "all_reduce", says="--system")
+        self.fails("collective", "all_reduce", "--system", "dgx-1", "--bytes", "4GB:1MB", says="backwards")
+        self.fails("collective", "all_reduce", "--system", "dgx-1", "--algorithm", "rings", says="did you mean 'ring'?")
+        parallel = ("parallel", RESNET, "--system", "dgx-1", "--train", "sgd", "--parallel")
+        self.fails(*parallel, "tp=4", says="not split among devices yet")
+        self.fails(*parallel, "pp=400", says="56 kernels to cut between")
+        self.fails(*parallel, "dp=3", "--global-batch", "64", says="63 would")
+        self.fails("input", "--item", "1MB", says="no stage given")
+        self.fails("input", "--item", "1MB", "--decode", "100", says="--cores")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
