@@ -15,6 +15,9 @@ namespace dlcost {
 namespace {
 
 constexpr int kMostDevices = 1 << 20;
+constexpr int kMostChunks = 512;  // of a pipeline: what is placed one by one stays small
+// Micro-batches per stage that are placed one by one.
+constexpr std::int64_t kPlaced = 2;
 
 // The micro-batch whose activations are in memory at once on the first stage.
 double InFlight(const HybridPlan& plan, int stage) {
@@ -80,7 +83,7 @@ HybridStep RunPipeline(const StepProfile& profile, const System& system, const H
     step.memory = std::max(step.memory, Bytes(RoundToInteger(activations + states + lasting)));
   }
   const std::int64_t batches = plan.micro_batches();
-  const std::int64_t simulated = std::min<std::int64_t>(batches, 4LL * plan.stages);
+  const std::int64_t simulated = std::min<std::int64_t>(batches, kPlaced * plan.stages);
   const Timeline timeline =
       PipelineTimeline(work, plan.stages, static_cast<int>(simulated), plan.schedule);
   const Seconds passes = timeline.Span() + slowest * static_cast<double>(batches - simulated);
@@ -145,6 +148,9 @@ HybridPlan ParsePlan(const std::string& text) {
   if (std::int64_t{plan.data} * plan.stages > kMostDevices) {
     throw Error("--parallel {}: more than {} devices", Printable(text), kMostDevices);
   }
+  if (std::int64_t{plan.stages} * plan.chunks > kMostChunks) {
+    throw Error("--parallel {}: a pipeline has at most {} chunks", Printable(text), kMostChunks);
+  }
   return plan;
 }
 
@@ -187,7 +193,7 @@ std::vector<HybridStep> AllPlans(const std::function<const StepProfile&(std::int
   constexpr std::int64_t kMostMicroBatch = 64;
   std::vector<HybridStep> steps;
   for (std::int64_t micro = 1; micro <= kMostMicroBatch; micro *= 2) {
-    for (int stages = 1; stages <= devices; ++stages) {
+    for (int stages = 1; stages <= std::min(devices, kMostChunks); ++stages) {
       if (devices % stages != 0) continue;
       HybridPlan plan;
       plan.data = devices / stages;

@@ -48,7 +48,7 @@ struct HybridStep {
   double Throughput() const { return static_cast<double>(plan.global_batch) / time.value(); }
 };
 
-// A step by the plan. `profile` is that of one micro-batch. Beyond four micro-batches per stage,
+// A step by the plan. `profile` is that of one micro-batch. Beyond two micro-batches per stage,
 // each further one adds the time of the slowest stage.
 HybridStep RunHybrid(const StepProfile& profile, const System& system, const HybridPlan& plan);
 

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -47,6 +50,61 @@ std::vector<Pass> OrderOf(int device, int devices, int chunks, int batches,
     if (k + ahead < passes) order.push_back(at(k + ahead, false));
   }
   return order;
+}
+
+// A stage may take so much more than it must where less is passed on for it.
+constexpr double kSlack = 1.05;
+
+// The least time that the slowest of `stages` runs of kernels takes; `until`: time before each
+// kernel, and of all.
+double LeastLimit(const std::vector<double>& until, int stages) {
+  const auto fits = [&](double limit) {
+    int used = 0;
+    for (std::size_t i = 0; i + 1 < until.size(); ++used) {
+      // The first kernel is in the stage whatever it takes.
+      std::size_t next = i + 1;
+      while (next + 1 < until.size() && until[next + 1] - until[i] <= limit) ++next;
+      if (until[next] - until[i] > limit) return false;
+      i = next;
+    }
+    return used <= stages;
+  };
+  double low = 0, high = until.back();
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (low + high) / 2;
+    (fits(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+// The last kernels of `stages` runs, none above the limit, between which the fewest bytes pass.
+std::vector<std::size_t> CheapestCuts(const std::vector<double>& until, int stages, double limit,
+                                      const std::function<double(std::size_t)>& passed) {
+  const std::size_t kernels = until.size() - 1;
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  // Bytes passed by the first s + 1 runs when they end before kernel i, and where the last begins.
+  std::vector<std::vector<std::size_t>> begin(static_cast<std::size_t>(stages));
+  std::vector<double> before(kernels + 1, kNever);
+  before[0] = 0;
+  for (auto& begins : begin) {
+    begins.assign(kernels + 1, 0);
+    std::vector<double> now(kernels + 1, kNever);
+    // Beginnings that the limit allows, the cheapest first (minimum of a sliding window).
+    std::deque<std::size_t> window;
+    for (std::size_t i = 1; i <= kernels; ++i) {
+      while (!window.empty() && before[window.back()] >= before[i - 1]) window.pop_back();
+      window.push_back(i - 1);
+      while (!window.empty() && until[i] - until[window.front()] > limit) window.pop_front();
+      if (window.empty()) continue;
+      now[i] = before[window.front()] + (i < kernels ? passed(i - 1) : 0);
+      begins[i] = window.front();
+    }
+    before = std::move(now);
+  }
+  std::vector<std::size_t> ends;
+  for (std::size_t s = begin.size(), i = kernels; s-- > 0; i = begin[s][i]) ends.push_back(i - 1);
+  std::reverse(ends.begin(), ends.end());
+  return ends;
 }
 
 }  // namespace
@@ -187,36 +245,13 @@ std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages
     back[at] += kernel.time;
     gradients[at] += kernel.gradients;
   }
-  // How many stages a limit on their time needs.
-  const auto cuts = [&](double limit) {
-    std::vector<std::size_t> ends;
-    double sum = 0;
-    for (std::size_t i = 0; i < forward.size(); ++i) {
-      const double time = (front[i] + back[i]).value();
-      if (i > 0 && sum > 0 && sum + time > limit) {
-        ends.push_back(i - 1);
-        sum = 0;
-      }
-      sum += time;
-    }
-    ends.push_back(forward.size() - 1);
-    return ends;
-  };
-  double low = 0, high = profile.Time().value();
-  for (int step = 0; step < 60; ++step) {
-    const double middle = (low + high) / 2;
-    const bool enough = cuts(middle).size() <= static_cast<std::size_t>(stages);
-    // A single kernel may exceed the limit: then its stage holds it alone.
-    (enough ? high : low) = middle;
+  std::vector<double> until(forward.size() + 1);  // time of the kernels before
+  for (std::size_t i = 0; i < forward.size(); ++i) {
+    until[i + 1] = until[i] + (front[i] + back[i]).value();
   }
-  std::vector<std::size_t> ends = cuts(high);
-  // Fewer than wanted: the longest runs of kernels are cut on, before their last kernel.
-  for (std::size_t i = ends.size(); static_cast<int>(ends.size()) < stages && i-- > 0;) {
-    const std::size_t begin = i == 0 ? 0 : ends[i - 1] + 1;
-    for (std::size_t cut = ends[i]; cut-- > begin && static_cast<int>(ends.size()) < stages;) {
-      ends.insert(ends.begin() + static_cast<std::ptrdiff_t>(i), cut);
-    }
-  }
+  const std::vector<std::size_t> ends =
+      CheapestCuts(until, stages, LeastLimit(until, stages) * kSlack,
+                   [&](std::size_t i) { return profile.kernels[forward[i]].passed.AsDouble(); });
   std::vector<PipelineStage> result;
   std::size_t begin = 0;
   for (const std::size_t end : ends) {

@@ -168,6 +168,15 @@ TEST(Pipeline, CutsEqualLayersEvenly) {
       ::testing::ThrowsMessage<Error>("13 stages: the model has 12 kernels to cut between"));
 }
 
+TEST(Pipeline, CutsWhereLittlePasses) {
+  StepProfile profile = Layers(40, 4, 4000);
+  for (StepKernel& kernel : profile.kernels) kernel.passed = Bytes(1 << 20);
+  profile.kernels[20].passed = Bytes(1 << 10);  // one layer behind the middle
+  const std::vector<PipelineStage> stages = BalancedStages(profile, 2);
+  EXPECT_EQ(stages[0].last, 20u);
+  EXPECT_EQ(stages[0].passed.value(), 1 << 10);
+}
+
 TEST(Hybrid, OfOneStageIsDataParallel) {
   const StepProfile profile = Layers(8, 0.1, 64 << 20);
   const System dgx = Find("dgx-a100");
@@ -187,7 +196,7 @@ TEST(Hybrid, ExtrapolatesALongPipelineExactly) {
   const System dgx = Find("dgx-a100");
   HybridPlan plan;
   plan.stages = 2;
-  plan.global_batch = 100;  // 100 micro-batches, 8 of them placed one by one
+  plan.global_batch = 100;  // 100 micro-batches, 4 of them placed one by one
   const HybridStep step = RunHybrid(profile, dgx, plan);
   const Timeline all = PipelineTimeline(
       {{step.stages[0].forward, step.stages[0].backward,
