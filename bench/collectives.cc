@@ -130,7 +130,7 @@ int Main(int argc, char** argv) {
     // The family of the farthest link that the rows use.
     const bool across = measured.front().call.group.size > system.node_devices;
     const std::string family = (across ? system.links.back() : system.links.front()).timing.id;
-    std::vector<FittedConstant> constants;
+    std::vector<FittedLinkConstant> constants;
     if (fit) {
       const bool bandwidths = !across && system.links.size() > 1 && !system.links[1].network;
       constants = FitLinks(system, family, bandwidths, measured);
@@ -150,7 +150,7 @@ int Main(int argc, char** argv) {
                    PercentOrDash(MedianError(system, part, true)));
       }
     }
-    for (const FittedConstant& constant : constants) {
+    for (const FittedLinkConstant& constant : constants) {
       fmt::print("    {} = {:.4g}\n", constant.name, constant.value);
     }
   }

@@ -63,6 +63,7 @@ class Chain {
     item_ = ParseWith("--item", options.item, Dimension::kByteSize);
     stored_ = options.stored.empty() ? item_
                                      : ParseWith("--stored", options.stored, Dimension::kByteSize);
+    if (item_ < 1 || stored_ < 1) throw Error("--item, --stored: an item has 1 byte or more");
     Storage();
     Cores("decode", "--decode", options.decode);
     Cores("augment", "--augment", options.augment);

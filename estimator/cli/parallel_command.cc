@@ -35,6 +35,8 @@ constexpr const char* kExamples =
     "  dlcost parallel bert.onnx --system dgx-h100 --train lamb --dim sequence=512 --parallel "
     "pp=4,chunks=2 --global-batch 64\n";
 
+constexpr std::int64_t kMostItems = std::int64_t{1} << 32;  // so that products stay far from 2^63
+
 int Run(const Options& options) {
   RequireOneOf("--format", options.format, {"text", "json"});
   if (options.model.train.empty()) throw Error("parallel needs --train OPTIMIZER, such as adamw");
@@ -83,6 +85,9 @@ int Run(const Options& options) {
     }
     plan.schedule = ParsePipelineSchedule(options.schedule);
     plan.micro_batch = options.micro_batch;
+    if (plan.micro_batch < 1 || plan.micro_batch > kMostItems) {
+      throw Error("--micro-batch {}: 1 to {}", plan.micro_batch, kMostItems);
+    }
     plan.global_batch =
         options.global_batch > 0 ? options.global_batch : plan.micro_batch * plan.devices();
     CheckPlan(plan);

@@ -92,7 +92,8 @@ int Run(const Options& options) {
   scaling.plan.zero = options.zero;
   scaling.plan.overlap = !options.serial;
   scaling.plan.bucket = Bytes(RoundToInteger(ParseQuantity(options.bucket, Dimension::kByteSize)));
-  if (options.samples < 0) throw Error("--samples {}: 1 or more", options.samples);
+  if (!(options.samples >= 0) || options.samples > 1e18)
+    throw Error("--samples {}: 1 or more", options.samples);
   if (options.samples > 0) scaling.question.samples = options.samples;
   if (!options.price.empty()) scaling.question.price = ParsePrice(options.price);
   if (scaling.question.price && !scaling.question.samples) throw Error("--price needs --samples");

@@ -79,8 +79,8 @@ std::optional<double> MedianError(const System& system, const std::vector<Measur
   return errors.size() % 2 == 1 ? errors[middle] : (errors[middle - 1] + errors[middle]) / 2;
 }
 
-std::vector<FittedConstant> FitLinks(System& system, const std::string& timing, bool bandwidths,
-                                     const std::vector<MeasuredCollective>& rows) {
+std::vector<FittedLinkConstant> FitLinks(System& system, const std::string& timing, bool bandwidths,
+                                         const std::vector<MeasuredCollective>& rows) {
   std::vector<Knob> knobs = KnobsOf(system, timing);
   std::vector<double> rates;
   for (const SystemLink& link : system.links) rates.push_back(link.bandwidth.value());
@@ -112,7 +112,7 @@ std::vector<FittedConstant> FitLinks(System& system, const std::string& timing, 
     if (!better) step /= kShrink;
   }
   loss();
-  std::vector<FittedConstant> fitted;
+  std::vector<FittedLinkConstant> fitted;
   for (const Knob& knob : knobs) fitted.push_back({knob.name, knob.Get()});
   return fitted;
 }

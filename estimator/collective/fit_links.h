@@ -23,7 +23,7 @@ std::optional<double> MedianError(const System& system, const std::vector<Measur
                                   bool held_out);
 
 // A constant of a family of links that a fit may move.
-struct FittedConstant {
+struct FittedLinkConstant {
   std::string name;  // "LL128.hop"
   double value = 0;
 };
@@ -33,7 +33,7 @@ struct FittedConstant {
 // says), that make the mean of the errors (as logarithms, none counted as more than a factor of 2)
 // of the rows that are not held out smallest: a pattern search from the system's own values, in
 // steps that shrink from 30 % to 1 %. Deterministic. The system keeps them.
-std::vector<FittedConstant> FitLinks(System& system, const std::string& timing, bool bandwidths,
-                                     const std::vector<MeasuredCollective>& rows);
+std::vector<FittedLinkConstant> FitLinks(System& system, const std::string& timing, bool bandwidths,
+                                         const std::vector<MeasuredCollective>& rows);
 
 }  // namespace dlcost
