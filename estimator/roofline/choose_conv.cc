@@ -105,7 +105,7 @@ std::optional<Execution> ConvChooser::FastestProduct(
     return ImplicitGemmConv(nest_, options, target_.library);
   };
   const auto tiles = tensor ? target_.library.conv_tensor : target_.library.gemm_vector;
-  const TimedTile best = FastestTile(AsGemm(nest_), tiles, tensor ? Bits(type_) / 8.0 : 2,
+  const TimedTile best = FastestTile(ImplicitGemmOf(nest_), tiles, tensor ? Bits(type_) / 8.0 : 2,
                                      nest_.groups == Count(1), [&](const TileGrid& grid, double) {
                                        const bool whole = grid.split_k == Count(1);
                                        const bool idle = grid.Blocks() / grid.split_k <
@@ -115,7 +115,7 @@ std::optional<Execution> ConvChooser::FastestProduct(
                                        return seconds(with(grid));
                                      });
   if (std::isinf(best.seconds)) return std::nullopt;
-  return with(GridOf(AsGemm(nest_), best.tile, best.split_k));
+  return with(GridOf(ImplicitGemmOf(nest_), best.tile, best.split_k));
 }
 
 Algorithm ConvChooser::Automatic(std::string& runner_up) const {
@@ -187,7 +187,7 @@ ConvOptions ConvChooser::Options(Pipe pipe) const {
   ConvOptions options{.pipe = pipe, .type = type_};
   const bool tensor = pipe == Pipe::kTensor;
   const auto tiles = tensor ? target_.library.conv_tensor : target_.library.conv_vector;
-  options.tile = ChooseTile(AsGemm(nest_), tiles, target_.device);
+  options.tile = ChooseTile(ImplicitGemmOf(nest_), tiles, target_.device);
   if (tensor) options.tile = ForBytes(options.tile, Bits(type_) / 8.0);
   options.convert_layout = tensor && target_.library.tensor_conv_nhwc && type_ == DType::kFloat32;
   return options;

@@ -61,9 +61,9 @@ ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
   const double group_channels = p.channels / p.groups;
   const double channels = p.tensor ? RoundUp(group_channels, kChannelStep) : group_channels;
   GemmProblem gemm{.batch = p.groups,
-                   .m = p.batch * p.out_height * p.out_width,
+                   .m = p.batch * p.out_height * p.out_width * p.reached,
                    .n = p.filters / p.groups,
-                   .k = channels * p.kernel_height * p.kernel_width,
+                   .k = std::ceil(channels * p.kernel_height * p.kernel_width * p.met),
                    .input_bytes = p.element_bytes,
                    .output_bytes = p.element_bytes,
                    .tensor = p.tensor,

@@ -12,6 +12,9 @@ struct ConvProblem {
   double filters = 1, kernel_height = 1, kernel_width = 1;
   double out_height = 1, out_width = 1;
   double groups = 1;
+  // Of a transposed one: the shares of output positions that the filter reaches, and of the filter
+  // that each of them meets.
+  double reached = 1, met = 1;
   double element_bytes = 4;
   bool tensor = false;     // runs on matrix units, else on vector units
   double peak = 0;         // dense, FLOP/s of the whole device, for this type

@@ -34,6 +34,11 @@ ConvProblem ProblemOf(const Part& part, const ConvNest& nest, const ComputeUnit&
                 .element_bytes = unit.bytes,
                 .tensor = unit.tensor,
                 .peak = unit.peak};
+  if (nest.transposed) {
+    const double positions = p.batch * p.out_height * p.out_width;
+    p.met = 1 / PhasesOf(nest).AsDouble();
+    p.reached = positions > 0 ? ImplicitGemmOf(nest).m.AsDouble() / positions : 1;
+  }
   const double outputs = p.batch * p.filters * p.out_height * p.out_width;
   const double own = (p.batch * p.channels * p.height * p.width + outputs) * p.element_bytes +
                      WeightElements(nest).AsDouble() * p.element_bytes;

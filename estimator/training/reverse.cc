@@ -46,7 +46,8 @@ class Reverser {
     for (const TensorId id : node.outputs) {
       if (id == kNoTensor) continue;
       const DType type = w_.TypeOf(id);
-      if (IsFloat(type) || type == DType::kUndefined) active_[Index(id)] = true;
+      const bool passes = def != nullptr && def->through_integers;
+      if (IsFloat(type) || type == DType::kUndefined || passes) active_[Index(id)] = true;
     }
   }
 

@@ -61,6 +61,25 @@ GemmNest AsGemm(const ConvNest& nest) {
   return gemm;
 }
 
+Count PhasesOf(const ConvNest& nest) {
+  Count phases = 1;
+  for (const ConvAxis& axis : nest.axes) phases *= std::min(axis.stride, axis.kernel);
+  return phases;
+}
+
+GemmNest ImplicitGemmOf(const ConvNest& nest) {
+  GemmNest gemm = AsGemm(nest);
+  if (!nest.transposed) return gemm;
+  gemm.m = nest.batch;
+  for (const ConvAxis& axis : nest.axes) {
+    gemm.m *= CeilDiv(Count(axis.out), axis.stride) * std::min(axis.stride, axis.kernel);
+  }
+  gemm.n = nest.out_channels / nest.groups;
+  gemm.k =
+      CeilDiv(nest.in_channels / nest.groups * nest.Product(&ConvAxis::kernel), PhasesOf(nest));
+  return gemm;
+}
+
 std::optional<std::string> WhyNot(Algorithm algorithm, const ConvNest& nest, DType type) {
   switch (algorithm) {
     case Algorithm::kDirect:
@@ -79,7 +98,6 @@ std::optional<std::string> WhyNot(Algorithm algorithm, const ConvNest& nest, DTy
     default:
       throw Error("{} does not execute convolutions", Name(algorithm));
   }
-  if (nest.transposed) return "transposed";
   if (!All(nest, &ConvAxis::stride, 1)) return "stride " + Joined(nest, &ConvAxis::stride);
   if (!All(nest, &ConvAxis::dilation, 1)) return "dilation " + Joined(nest, &ConvAxis::dilation);
   if (nest.groups != Count(1)) return fmt::format("{} groups", nest.groups);
@@ -126,7 +144,7 @@ Execution DepthwiseConv(const ConvNest& nest, const ConvOptions& options) {
 
 Execution ImplicitGemmConv(const ConvNest& nest, const ConvOptions& options,
                            const Library& library) {
-  const TileGrid grid = GridOf(AsGemm(nest), options.tile, options.split_k);
+  const TileGrid grid = GridOf(ImplicitGemmOf(nest), options.tile, options.split_k);
   Stage stage{.name = "implicit product", .grid = grid};
   stage.terms =
       ProductTerms(grid, {.pipe = options.pipe, .type = options.type, .tile = options.tile},

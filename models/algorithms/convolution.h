@@ -24,6 +24,15 @@ struct ConvOptions {
 // m = N prod(in), n = Cout/g prod(kernel), k = Cin/g.
 GemmNest AsGemm(const ConvNest& nest);
 
+// What an implicit product computes: AsGemm, but for a transposed convolution the product that
+// gathers (the gradient of a convolution's input, as libraries compute it). Of its output
+// positions, only those count that the filter reaches (all where it is as long as the stride), and
+// every one of them meets one of prod(min(stride, kernel)) parts of the filter: m = N prod(ceil(out
+// / stride) min(stride, kernel)), n = Cout/g, k = Cin/g prod(kernel) / prod(min(stride, kernel)).
+GemmNest ImplicitGemmOf(const ConvNest& nest);
+// Into how many parts a transposed convolution's filter falls, one per phase of the stride.
+Count PhasesOf(const ConvNest& nest);
+
 // Why the algorithm cannot run this convolution ("stride 2"), or nullopt when it can. Every
 // algorithm but kDirect, kImplicitGemm and kIm2colGemm has such rules; an Algorithm that is not for
 // convolutions is an Error.

@@ -34,9 +34,10 @@ void GradientContext::Set(std::size_t i, TensorId gradient) {
 
 std::span<const std::span<const GradientDef>> GradientFamilies() {
   static const std::array kFamilies = {
-      ConvolutionGradients(),   ProductGradients(),   ElementwiseGradients(), ActivationGradients(),
-      NormalizationGradients(), PoolingGradients(),   ReductionGradients(),   MovementGradients(),
-      LossGradients(),          RecurrentGradients(), AttentionGradients()};
+      ConvolutionGradients(), ProductGradients(),       ElementwiseGradients(),
+      ActivationGradients(),  NormalizationGradients(), PoolingGradients(),
+      ReductionGradients(),   MovementGradients(),      LossGradients(),
+      RecurrentGradients(),   AttentionGradients(),     QuantizationGradients()};
   return kFamilies;
 }
 

@@ -70,6 +70,8 @@ struct GradientDef {
   // Whether the rule takes gradients of outputs other than the first, and may do without that of
   // the first.
   bool any_output = false;
+  // Whether integers that the operator writes stand for numbers that have a gradient.
+  bool through_integers = false;
 };
 
 // The rule of an operator, or null: an operator whose derivative nobody wrote.
@@ -89,5 +91,6 @@ std::span<const GradientDef> MovementGradients();
 std::span<const GradientDef> LossGradients();
 std::span<const GradientDef> RecurrentGradients();
 std::span<const GradientDef> AttentionGradients();
+std::span<const GradientDef> QuantizationGradients();
 
 }  // namespace dlcost

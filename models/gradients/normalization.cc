@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "models/gradients/gradient.h"
 
 namespace dlcost {
@@ -100,6 +102,35 @@ void SkipLayerNormGradient(GradientContext& g) {
   if (shifts) g.Set(3, gradients[2]);
 }
 
+// Over channels, the mean of x around each of them, zeros beyond the first and the last; `mirrored`
+// looks as far back as the other forward.
+TensorId MeanOverNeighbours(NodeWriter& w, TensorId x, std::int64_t size, bool mirrored) {
+  const Shape shape = w.ShapeOf(x);
+  const Count rest = shape.Product(2, shape.rank());
+  std::int64_t before = (size - 1) / 2, behind = size - 1 - before;
+  if (mirrored) std::swap(before, behind);
+  const TensorId channels = w.Reshape(x, {shape[0], 1, shape[1], rest.value()});
+  return w.Reshape(w.Node1("AveragePool", {channels},
+                           {IntsAttribute("kernel_shape", {size, 1}),
+                            IntsAttribute("pads", {before, 0, behind, 0}),
+                            IntAttribute("count_include_pad", 1)}),
+                   shape);
+}
+
+// y = x s^-b with s = bias + alpha mean(x^2) over neighbours: dx = dy s^-b - 2 alpha b x mean(dy y
+// / s).
+void LrnGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const OpContext forward = g.forward();
+  const std::int64_t size = forward.RequiredInt("size");
+  const double alpha = forward.Float("alpha", 1e-4), beta = forward.Float("beta", 0.75);
+  const TensorId squares = MeanOverNeighbours(w, w.Mul(g.X(), g.X()), size, false);
+  const TensorId s = w.Add(w.Scale(squares, alpha), w.Scalar(forward.Float("bias", 1), g.Type()));
+  const TensorId power = w.Node1("Pow", {s, w.Scalar(-beta, g.Type())});
+  const TensorId around = MeanOverNeighbours(w, w.Div(w.Mul(g.dY(), g.Y()), s), size, true);
+  g.Set(0, w.Sub(w.Mul(g.dY(), power), w.Scale(w.Mul(g.X(), around), 2 * alpha * beta)));
+}
+
 constexpr std::string_view kMicrosoft = "com.microsoft";
 
 constexpr GradientDef kRules[] = {
@@ -108,6 +139,7 @@ constexpr GradientDef kRules[] = {
     {"BatchNormInternal", BatchNormGradient, kMicrosoft},
     {"InstanceNormalization", InstanceNormGradient},
     {"GroupNormalization", GroupNormGradient},
+    {"LRN", LrnGradient},
     {"SkipLayerNormalization", SkipLayerNormGradient, kMicrosoft, true},
 };
 

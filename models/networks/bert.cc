@@ -30,11 +30,13 @@ Value EncoderLayer(Builder& b, const Value& x, const Value& mask, const Attentio
   {
     const Builder::Scope scope = b.In("attention");
     y = MultiHeadAttention(b, x, x, mask, spec);
+    if (spec.dropout) y = Dropout(b, y);
     y = LayerNorm(b, "norm", b.Node("Add", {y, x}), spec.width);
   }
   const Builder::Scope scope = b.In("feed_forward");
   Value z = b.Node("Gelu", {Linear(b, "inner", y, spec.width, inner)});
   z = Linear(b, "outer", z, inner, spec.width);
+  if (spec.dropout) z = Dropout(b, z);
   return LayerNorm(b, "norm", b.Node("Add", {z, y}), spec.width);
 }
 
@@ -43,7 +45,9 @@ Value EncoderLayer(Builder& b, const Value& x, const Value& mask, const Attentio
 // The encoder and pooler of Devlin et al., "BERT: pre-training of deep bidirectional transformers
 // for language understanding", arXiv 1810.04805.
 std::string BuildBert(const std::string& name, const Options& options) {
-  const AttentionSpec spec = {options.Size("width"), options.Size("heads")};
+  const AttentionSpec spec = {.width = options.Size("width"),
+                              .heads = options.Size("heads"),
+                              .dropout = options.Choice("dropout", {"none", "kept"}) == "kept"};
   const std::int64_t inner = options.Size("inner");
   const std::int64_t layers = options.Size("layers");
   const std::int64_t vocabulary = options.Size("vocabulary");
@@ -60,6 +64,7 @@ std::string BuildBert(const std::string& name, const Options& options) {
                        Lookup(b, "token_type", types, 2, spec.width)});
     x = b.Node("Add", {x, Positions(b, ids, 512, spec.width)});
     x = LayerNorm(b, "norm", x, spec.width);
+    if (spec.dropout) x = Dropout(b, x);
   }
   {
     const Builder::Scope scope = b.In("encoder");

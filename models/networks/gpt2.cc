@@ -8,10 +8,9 @@ struct Config {
   AttentionSpec attention;
   std::int64_t layers;
   std::int64_t vocabulary;
+  std::int64_t positions;
   bool decode;
 };
-
-constexpr std::int64_t kPositions = 1024;
 
 // The keys or values so far and the new token's, which also leave the network.
 Value Extend(Builder& b, const std::string& cache, const Value& fresh, const Config& config) {
@@ -38,18 +37,22 @@ Value SelfAttention(Builder& b, const Value& x, const Value& mask, std::int64_t 
     k = Extend(b, prefix + ".key", k, config);
     v = Extend(b, prefix + ".value", v, config);
   }
-  return Linear(b, "c_proj", AttendHeads(b, q, k, v, mask, spec), spec.width, spec.width);
+  const Value y = Linear(b, "c_proj", AttendHeads(b, q, k, v, mask, spec), spec.width, spec.width);
+  return spec.dropout ? Dropout(b, y) : y;
 }
 
-Value FeedForward(Builder& b, const Value& x, std::int64_t width) {
+Value FeedForward(Builder& b, const Value& x, const AttentionSpec& spec) {
+  const std::int64_t width = spec.width;
   const Builder::Scope scope = b.In("mlp");
   const Value inner = Linear(b, "c_fc", x, width, 4 * width);
-  return Linear(b, "c_proj", b.Node("Gelu", {inner}, {{"approximate", "tanh"}}), 4 * width, width);
+  const Value active = b.Node("Gelu", {inner}, {{"approximate", "tanh"}});
+  const Value y = Linear(b, "c_proj", active, 4 * width, width);
+  return spec.dropout ? Dropout(b, y) : y;
 }
 
 // The rows of the position table: from 0 in prefill, the one after the cache in decode.
 Value Positions(Builder& b, const Value& ids, const Config& config) {
-  const Value table = b.Weight("wpe.weight", {kPositions, config.attention.width});
+  const Value table = b.Weight("wpe.weight", {config.positions, config.attention.width});
   if (!config.decode) return FirstPositions(b, table, ids);
   const Value past = b.Node("Shape", {"past.0.key"}, {{"start", 2}, {"end", 3}});
   return b.Node("Gather", {table, past}, {{"axis", 0}});
@@ -61,10 +64,13 @@ Value Positions(Builder& b, const Value& ids, const Config& config) {
 // output projection tied to the embedding. phase=prefill reads a prompt; phase=decode makes one
 // token with a key-value cache of "past" tokens as inputs and outputs.
 std::string BuildGpt2(const std::string& name, const Options& options) {
-  const Config config = {{options.Size("width"), options.Size("heads")},
-                         options.Size("layers"),
-                         options.Size("vocabulary"),
-                         options.Choice("phase", {"prefill", "decode"}) == "decode"};
+  const bool dropout = options.Choice("dropout", {"none", "kept"}) == "kept";
+  const Config config = {
+      {.width = options.Size("width"), .heads = options.Size("heads"), .dropout = dropout},
+      options.Size("layers"),
+      options.Size("vocabulary"),
+      options.Size("positions"),
+      options.Choice("phase", {"prefill", "decode"}) == "decode"};
   const std::int64_t width = config.attention.width;
   const Dim sequence = config.decode ? Dim(std::int64_t{1}) : Dim("sequence");
 
@@ -73,12 +79,13 @@ std::string BuildGpt2(const std::string& name, const Options& options) {
   const Value table = b.Weight("wte.weight", {config.vocabulary, width});
   Value x = b.Node("Gather", {table, ids}, {{"axis", 0}});
   x = b.Node("Add", {x, Positions(b, ids, config)});
+  if (dropout) x = Dropout(b, x);
   const Value mask = config.decode ? "" : CausalMask(b, ids);
   for (std::int64_t i = 0; i < config.layers; ++i) {
     const Builder::Scope blocks = b.In("h");
     const Builder::Scope block = b.In(std::to_string(i));
     x = b.Node("Add", {x, SelfAttention(b, LayerNorm(b, "ln_1", x, width), mask, i, config)});
-    x = b.Node("Add", {x, FeedForward(b, LayerNorm(b, "ln_2", x, width), width)});
+    x = b.Node("Add", {x, FeedForward(b, LayerNorm(b, "ln_2", x, width), config.attention)});
   }
   x = LayerNorm(b, "ln_f", x, width);
   {

@@ -78,6 +78,11 @@ Value SplitHeads(Builder& b, const Value& x, const AttentionSpec& spec) {
   return b.Node("Transpose", {split}, {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
 }
 
+Value Dropout(Builder& b, const Value& x) {
+  constexpr float kRatio = 0.1f;
+  return b.Node("Dropout", {x, b.Scalar(kRatio)});
+}
+
 Value AttendHeads(Builder& b, const Value& q, const Value& k, const Value& v, const Value& mask,
                   const AttentionSpec& spec) {
   using Ints = std::vector<std::int64_t>;
@@ -86,7 +91,8 @@ Value AttendHeads(Builder& b, const Value& q, const Value& k, const Value& v, co
   const auto head_width = static_cast<float>(spec.width) / static_cast<float>(spec.heads);
   scores = b.Node("Mul", {scores, b.Scalar(1.0f / std::sqrt(head_width))});
   if (!mask.empty()) scores = b.Node("Add", {scores, mask});
-  const Value weights = b.Node("Softmax", {scores}, {{"axis", -1}});
+  Value weights = b.Node("Softmax", {scores}, {{"axis", -1}});
+  if (spec.dropout) weights = Dropout(b, weights);
   const Value context = b.Node("MatMul", {weights, v});
   const Value merged = b.Node("Transpose", {context}, {{"perm", Ints{0, 2, 1, 3}}});
   return b.Node("Reshape", {merged, b.Ints({0, 0, spec.width})});

@@ -38,7 +38,11 @@ struct AttentionSpec {
   std::int64_t width;
   std::int64_t heads;
   bool bias = true;
+  bool dropout = false;  // of the weights, in training
 };
+
+// Dropout as an export in training mode has it: nothing at inference.
+Value Dropout(Builder& b, const Value& x);
 
 // x: [batch, sequence, width] to [batch, heads, sequence, width / heads].
 Value SplitHeads(Builder& b, const Value& x, const AttentionSpec& spec);

@@ -19,6 +19,13 @@ NetworkOption Type(const std::string& standard = "f32") {
 NetworkOption Norm() {
   return {"norm", "folded", "batch normalization: folded (into the convolutions) or kept"};
 }
+NetworkOption DropoutOption() {
+  return {"dropout", "none", "dropout: none, or kept as an export in training mode has it"};
+}
+std::vector<NetworkOption> With(std::vector<NetworkOption> options, NetworkOption further) {
+  options.push_back(std::move(further));
+  return options;
+}
 NetworkOption Phase() {
   return {"phase", "prefill", "prefill (a prompt) or decode (one token, key-value cache)"};
 }
@@ -64,14 +71,14 @@ std::vector<Entry> MakeEntries() {
       TransformerOptions(6, 512, 2048, 8, 37000), BuildTransformer);
   add("transformer-big", "encoder-decoder Transformer for translation",
       TransformerOptions(6, 1024, 4096, 16, 37000), BuildTransformer);
-  add("bert-base", "BERT encoder with pooler", TransformerOptions(12, 768, 3072, 12, 30522),
-      BuildBert);
-  add("bert-large", "BERT encoder with pooler", TransformerOptions(24, 1024, 4096, 16, 30522),
-      BuildBert);
+  add("bert-base", "BERT encoder with pooler",
+      With(TransformerOptions(12, 768, 3072, 12, 30522), DropoutOption()), BuildBert);
+  add("bert-large", "BERT encoder with pooler",
+      With(TransformerOptions(24, 1024, 4096, 16, 30522), DropoutOption()), BuildBert);
   add("gpt2", "GPT-2 decoder, 124 million parameters",
       {Phase(), Size("layers", 12, "layers"), Size("width", 768, "width of the model"),
        Size("heads", 12, "attention heads"), Size("vocabulary", 50257, "rows of the embedding"),
-       Type()},
+       Size("positions", 1024, "longest sequence"), DropoutOption(), Type()},
       BuildGpt2);
   add("llama3-8b", "decoder with grouped-query attention, SwiGLU, RMSNorm, rotary positions",
       {Phase(), Size("layers", 32, "layers"), Size("width", 4096, "width of the model"),

@@ -38,8 +38,9 @@ Case FormulaOf(Model model, const TiedDims& tied = {}, const Point& around = {})
   ModelVariables variables = ModelVariables::Of(model, {}, tied);
   if (!around.empty()) variables.base() = around;
   Case made{std::move(model), variables, {}};
-  made.formula = FindFormula([&](const Point& point) { return made.At(point); },
-                             made.variables.names(), made.variables.base(), {.may_move = true});
+  made.formula =
+      FindFormula([&](const Point& point) { return made.At(point); }, made.variables.names(),
+                  made.variables.base(), {.plan = {.fusion = Fusion::kDefault}, .may_move = true});
   return made;
 }
 
