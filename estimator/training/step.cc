@@ -148,6 +148,8 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   Graph& graph = step.model.graph;
   JoinActivations(graph);
   const std::vector<TensorId> parameters = TakeParameters(graph, options.frozen);
+  // What the file stores in them is not what a step finds there.
+  for (const TensorId id : parameters) graph.tensors[static_cast<std::size_t>(id)].value = nullptr;
   NodeWriter writer(graph, OpsetOf(step.model));
   ApplyPrecision(writer, precision, parameters);
   step.notes = EnterTraining(writer);

@@ -323,6 +323,54 @@ class TrainingTest(unittest.TestCase):
         self.assertIn("backward is 1.97 x forward in MACs: /conv1/Conv needs no data gradient",
                       text)
 
+    def step(self, *arguments):
+        result = run(self.RESNET, "--train", "adamw", "--format", "json", *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def test_precision_and_recomputation_are_phases(self):
+        report = self.step("--batch", "2", "--precision", "amp-fp16", "--recompute", "scopes")
+        phases = {p["phase"]: p for p in report["step"]["phases"]}
+        self.assertEqual(list(phases), ["forward", "weight casts", "loss", "recompute", "backward for data",
+                                        "backward for weights", "optimizer"])
+        # Every weight and bias of a product in half: 25,530,472 numbers.
+        self.assertEqual(phases["weight casts"]["bytes"], 25530472 * (4 + 2))
+        self.assertEqual(report["totals"]["macs"], 24299077632 + phases["recompute"]["macs"])
+        self.assertEqual((report["step"]["precision"], report["step"]["recompute"]), ("amp-fp16", "scopes"))
+
+    def test_micro_batches_are_passes(self):
+        once, twice = (self.step("--batch", "2", "--accumulate", n) for n in ("1", "2"))
+        self.assertEqual(twice["totals"]["macs"], 2 * once["totals"]["macs"])
+        optimizer = [next(p["bytes"] for p in r["step"]["phases"] if p["phase"] == "optimizer") for r in (once, twice)]
+        self.assertEqual(*optimizer)
+
+    def test_the_largest_batch_fits_and_the_next_does_not(self):
+        device = ("--gpu", "t4", "--set", "memory.size=2GiB")
+        report = self.step("--batch", "max", *device)
+        batch = report["model"]["dims"]["batch"]
+        self.assertIn(f"--batch max: {batch} fits", report["notes"][0])
+        self.assertEqual(self.step("--batch", str(batch), *device)["totals"]["fits"], True)
+        self.assertEqual(self.step("--batch", str(batch + 1), *device)["totals"]["fits"], False)
+        fitted = self.step("--batch", str(batch + 1), "--fit", *device)
+        self.assertNotEqual(fitted["step"]["recompute"], "none")
+        self.assertEqual(fitted["totals"]["fits"], True)
+
+    def test_a_sweep_takes_a_step(self):
+        swept = json.loads(run("sweep", self.RESNET, "--batch", "2,4", "--train", "adamw", "--precision", "amp-bf16",
+                               "--format", "json").stdout)
+        reports = [self.step("--batch", n, "--precision", "amp-bf16") for n in ("2", "4")]
+        self.assertEqual([p["bytes"] for p in swept["points"]], [r["totals"]["bytes"] for r in reports])
+
+    def test_options_of_a_step_that_do_not_fit(self):
+        for arguments in (["--precision", "fp61"], ["--precision", "bf16", "--dtype", "f16"], ["--recompute", "half"],
+                          ["--accumulate", "0"], ["--clip-norm", "-1"], ["--batch", "max"], ["--fit"],
+                          ["--fit", "--recompute", "full", "--gpu", "t4"]):
+            result = run(self.RESNET, *(["--batch", "2"] if "max" not in arguments else []), "--train", "sgd", *arguments)
+            self.assertEqual(result.returncode, 2, arguments)
+            self.assertEqual(result.stderr.count(b"\n"), 1, result.stderr)
+        for arguments in (["--recompute", "full"], ["--accumulate", "2"], ["--clip-norm", "1"]):
+            self.assertEqual(run(self.RESNET, "--batch", "2", *arguments).returncode, 2, arguments)
+
     def test_file_of_a_step_costs_the_same(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "step.onnx")

@@ -97,6 +97,44 @@ TEST(Step, KeepsTheInputOfAnActivationInSeveralNodes) {
   EXPECT_EQ(step.step->saved_bytes, Bytes(4 * (4 * 8 + 4 * 16)));
 }
 
+// The first pass's gradients become the sums, the second's are added.
+TEST(Step, AddsGradientsOfMicroBatches) {
+  const TrainOptions once = {.optimizer = "adam", .loss = "none"};
+  TrainOptions twice = once;
+  twice.micro_batches = 2;
+  const InferredModel one = StepOf(TwoLayers().Infer(), once);
+  const InferredModel two = StepOf(TwoLayers().Infer(), twice);
+  std::map<std::string, std::int64_t> macs = MacsByPhase(one), doubled = MacsByPhase(two);
+  for (const auto& [phase, count] : macs) EXPECT_EQ(doubled[phase], 2 * count) << phase;
+  Count additions;
+  Bytes moved;
+  for (const CountedNode& counted : two.nodes) {
+    if (counted.node->op != "Accumulate") continue;
+    EXPECT_EQ(counted.repeat, Count(1));
+    additions += counted.cost.work.Of(OpClass::kAdd);
+    moved += counted.cost.BytesRead() + counted.cost.BytesWritten();
+  }
+  EXPECT_EQ(additions, Count(160));
+  EXPECT_EQ(moved, Bytes(3 * 4 * 160));
+  EXPECT_EQ(Find(two, "Adam")->cost.BytesRead(), Find(one, "Adam")->cost.BytesRead());
+}
+
+TEST(Step, ClipsGradientsByTheNormOfAll) {
+  const InferredModel step =
+      StepOf(TwoLayers().Infer(), {.optimizer = "sgd", .loss = "none", .clips = true});
+  const CountedNode* clip = Find(step, "ClipByNorm");
+  ASSERT_NE(clip, nullptr);
+  // Over all gradients for the norm, then to scale.
+  EXPECT_EQ(clip->cost.BytesRead(), Bytes(4 + 2 * 4 * 160));
+  EXPECT_EQ(clip->cost.BytesWritten(), Bytes(4 * 160));
+}
+
+TEST(Step, AdafactorKeepsRowsAndColumns) {
+  const InferredModel step =
+      StepOf(TwoLayers().Infer(), {.optimizer = "adafactor", .loss = "none"});
+  EXPECT_EQ(step.step->state_bytes, Bytes(4 * (8 + 16 + 16 + 2)));
+}
+
 TEST(Step, TrainsNothingThatIsFrozen) {
   const InferredModel step =
       StepOf(TwoLayers().Infer(), {.optimizer = "sgd", .loss = "none", .frozen = {"a"}});
