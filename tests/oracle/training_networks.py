@@ -1,5 +1,6 @@
 """Small networks, each of which trains by way of some derivatives."""
 
+import numpy as np
 import onnx
 import torch
 from onnx import TensorProto, helper
@@ -219,6 +220,22 @@ def fused():
     model.graph.initializer.append(sizes)
     yield "shared_keys", model, weights, shared
     weights = {"w": torch.rand(8, 8) - 0.5}
+    response = _model([helper.make_node("MatMul", ["x", "w"], ["m"]),
+                       helper.make_node("Unsqueeze", ["m", "axis"], ["u"]),
+                       helper.make_node("LRN", ["u"], ["y"], size=3, alpha=0.4, beta=0.7,
+                                        bias=0.9)], weights)
+    response.graph.initializer.append(onnx.numpy_helper.from_array(np.array([3]), "axis"))
+    yield "local_response", response, weights, (
+        lambda x, w: nn.functional.local_response_norm(x @ w, 3, 0.4, 0.7, 0.9))
+    quantized = _model([helper.make_node("MatMul", ["x", "w"], ["m"]),
+                        helper.make_node("QuantizeLinear", ["m", "scale", "zero"], ["q"]),
+                        helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["d"]),
+                        helper.make_node("Mul", ["d", "m"], ["y"])], weights)
+    quantized.graph.initializer.extend([
+        onnx.numpy_helper.from_array(np.array(0.05, np.float32), "scale"),
+        onnx.numpy_helper.from_array(np.array(3, np.int8), "zero")])
+    yield "quantized", quantized, weights, (
+        lambda x, w: torch.fake_quantize_per_tensor_affine(x @ w, 0.05, 3, -128, 127) * (x @ w))
     angles = torch.rand(5, 2)
     tables = {"cosine": torch.cos(angles), "sine": torch.sin(angles)}
 

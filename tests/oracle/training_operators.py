@@ -55,6 +55,18 @@ class ConvTranspose(_Contrib):
         return (torch.nn.functional.pad(y, [-p for p in _pads(pads or 2 * zeros, rank)]).numpy(),)
 
 
+class LRN(_Contrib):
+    """onnx's own normalizes as many channels as there are images."""
+    op_domain = ""
+
+    def compute(self, x, size, alpha=1e-4, beta=0.75, bias=1.0):
+        squares = np.zeros_like(x)
+        for c in range(x.shape[1]):
+            near = x[:, max(0, c - (size - 1) // 2):c + size // 2 + 1]
+            squares[:, c] = (near ** 2).sum(1)
+        return (x / (bias + alpha / size * squares) ** beta,)
+
+
 class MaxPoolGrad(_Contrib):
     def compute(self, dy, indices, x_shape=None, **_):
         shape = tuple(x_shape)
@@ -363,7 +375,7 @@ def prepare(model):
     return model
 
 
-OPERATORS = [ConvGrad, ConvTranspose, ResizeGrad, MaxPoolGrad, AveragePoolGrad, ReluGrad, SigmoidGrad, TanhGrad, LeakyReluGrad,
+OPERATORS = [ConvGrad, ConvTranspose, LRN, ResizeGrad, MaxPoolGrad, AveragePoolGrad, ReluGrad, SigmoidGrad, TanhGrad, LeakyReluGrad,
              Gelu, QuickGelu, GeluGrad, FastGeluGrad, QuickGeluGrad, SoftmaxGrad_13, LogSoftmaxGrad_13,
              LayerNormalizationGrad, BatchNormInternal, BatchNormalizationGrad, GatherGrad,
              GatherElementsGrad, SliceGrad, SoftmaxCrossEntropyLossGrad, FusedMatMul, LSTMTraining, GRUTraining, RecurrentGrad,
