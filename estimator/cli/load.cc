@@ -126,7 +126,8 @@ Report LoadReport(const Source& source, const Report* like) {
       take(options.plan.fuses, standard.plan.fuses, from.plan.fuses);
       options.plan.attention_by_default = from.plan.attention_by_default;
       take(options.run.eager, standard.run.eager, from.run.eager);
-      options.run.selects = from.run.selects;
+      options.run.selection = from.run.selection;
+      options.run.converts = from.run.converts;
       options.runtime = from.runtime;
       options.runtime_given = from.runtime_given;
     }

@@ -39,12 +39,13 @@ std::string Fused(const Runtime& runtime) {
 }
 
 std::string ListText(const std::vector<Runtime>& runtimes) {
-  Table table({"runtime", "devices", "fuses", "attention", "math", "launch", "selection"},
-              {true, true, true, true, true, true, true});
+  Table table({"runtime", "devices", "fuses", "attention", "math", "launch", "selection", "layout"},
+              {true, true, true, true, true, true, true, true});
   for (const Runtime& runtime : runtimes) {
     table.Add({Printable(runtime.id), Printable(OrAll(runtime.vendors)), Fused(runtime),
                std::string(Name(runtime.attention)), std::string(Name(runtime.math)),
-               runtime.eager ? "eager" : "graph", runtime.selects ? "call" : "build"});
+               runtime.eager ? "eager" : "graph", std::string(Name(runtime.selection)),
+               runtime.converts ? "file" : "kernels"});
   }
   return table.Render() +
          fmt::format(
@@ -52,6 +53,8 @@ std::string ListText(const std::vector<Runtime>& runtimes) {
              "each entry.\n",
              kDefaultRuntime);
 }
+
+constexpr std::size_t kLongest = 400;  // characters of what a file says
 
 std::string DetailText(const Runtime& runtime) {
   std::string text = fmt::format("{}: {}\n", Printable(runtime.id), Printable(runtime.name));
@@ -62,8 +65,8 @@ std::string DetailText(const Runtime& runtime) {
   text += fmt::format("devices   {}\n\n", Printable(OrAll(runtime.vendors)));
   for (const RuntimePart& part : runtime.parts) {
     text += fmt::format("{:<10}{}{}\n", part.name, part.value,
-                        part.meaning.empty() ? "" : ": " + Printable(part.meaning));
-    text += fmt::format("{:<10}  source: {}\n", "", Printable(part.source));
+                        part.meaning.empty() ? "" : ": " + Printable(part.meaning, kLongest));
+    text += fmt::format("{:<10}  source: {}\n", "", Printable(part.source, kLongest));
   }
   return text;
 }

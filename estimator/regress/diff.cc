@@ -60,9 +60,10 @@ std::vector<std::string> DiffConditions(const Report& before, const Report& afte
   };
   using Text = std::string;
   compare("device", [](const Report& r) -> Text { return r.device ? r.device->id : "none"; });
-  compare("runtime", [](const Report& r) -> Text {
-    return r.options.runtime.empty() ? "not told" : r.options.runtime;
-  });
+  // Reports of older versions do not tell.
+  if (!before.options.runtime.empty() && !after.options.runtime.empty()) {
+    compare("runtime", [](const Report& r) -> Text { return r.options.runtime; });
+  }
   compare("math", [](const Report& r) { return Name(r.options.run.math); });
   compare("cache", [](const Report& r) { return Name(r.options.run.cache); });
   compare("launch",

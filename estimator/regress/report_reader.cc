@@ -224,7 +224,9 @@ ReportOptions OptionsOf(const Json& json) {
       ParseAttentionForm(json.value("attention", "flash")).value_or(AttentionForm::kFlash);
   options.run.conv = ParseAlgorithm(json.value("conv", "auto"));  // none for auto
   options.run.eager = json.value("launch", "graph") == "eager";
-  options.run.selects = json.value("selection", "call") == "call";
+  options.run.selection =
+      ParseSelection(json.value("selection", "call")).value_or(Selection::kCall);
+  options.run.converts = json.value("layout", "file") == "file";
   options.runtime = json.value("runtime", "");  // older reports name none
   options.runtime_given = json.value("runtime_given", false);
   return options;

@@ -78,7 +78,7 @@ std::string RenderCsv(const Report& report, GroupBy by, std::size_t top) {
       for (const ReportRow& row : rows) {
         const KernelRow& kernel = report.kernels[row.index];
         out += fmt::format("{},{},{},{},{},{},{},{},{}\n", kernel.id, CsvField(kernel.op),
-                           kernel.algorithm, kernel.limiter, kernel.launches,
+                           CsvField(kernel.algorithm), kernel.limiter, kernel.launches,
                            CsvField(fmt::format("{}", fmt::join(kernel.nodes, " "))),
                            kernel.executed.value(),
                            SumColumns(kernel.sums, kernel.sums.intensity(), kernel.doubt, timed),

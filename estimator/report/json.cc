@@ -116,7 +116,8 @@ void WriteOptions(JsonWriter& json, const ReportOptions& options) {
   json.Member("conv", options.run.conv ? Name(*options.run.conv) : "auto");
   json.Member("cache", Name(options.run.cache));
   json.Member("launch", options.run.eager ? "eager" : "graph");
-  json.Member("selection", options.run.selects ? "call" : "build");
+  json.Member("selection", Name(options.run.selection));
+  json.Member("layout", options.run.converts ? "file" : "kernels");
   json.Member("clock", options.run.rested ? "rested" : "sustained");
   json.EndObject();
 }

@@ -189,7 +189,8 @@ ConvOptions ConvChooser::Options(Pipe pipe) const {
   const auto tiles = tensor ? target_.library.conv_tensor : target_.library.conv_vector;
   options.tile = ChooseTile(ImplicitGemmOf(nest_), tiles, target_.device);
   if (tensor) options.tile = ForBytes(options.tile, Bits(type_) / 8.0);
-  options.convert_layout = tensor && target_.library.tensor_conv_nhwc && type_ == DType::kFloat32;
+  options.convert_layout = tensor && target_.library.tensor_conv_nhwc && type_ == DType::kFloat32 &&
+                           target_.options.converts;
   return options;
 }
 

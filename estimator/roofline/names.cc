@@ -1,4 +1,5 @@
 #include "estimator/roofline/bound.h"
+#include "estimator/roofline/run.h"
 
 namespace dlcost {
 
@@ -7,6 +8,25 @@ std::string_view Name(CacheState state) { return state == CacheState::kCold ? "c
 std::optional<CacheState> ParseCacheState(std::string_view name) {
   if (name == "cold") return CacheState::kCold;
   if (name == "warm") return CacheState::kWarm;
+  return std::nullopt;
+}
+
+std::string_view Name(Selection selection) {
+  switch (selection) {
+    case Selection::kCall:
+      return "call";
+    case Selection::kConvolution:
+      return "convolution";
+    case Selection::kBuild:
+      return "build";
+  }
+  return "";
+}
+
+std::optional<Selection> ParseSelection(std::string_view name) {
+  for (const Selection selection : {Selection::kCall, Selection::kConvolution, Selection::kBuild}) {
+    if (Name(selection) == name) return selection;
+  }
   return std::nullopt;
 }
 

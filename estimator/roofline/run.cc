@@ -246,7 +246,7 @@ class KernelRunner {
     if (target_.options.eager) {
       const TimingDevice& d = *target_.timing;
       expected.host = d[Constant::kLaunchHost];
-      expected.prepared = target_.options.selects ? sum.call * times : 0;
+      expected.prepared = IsChosenPerCall() ? sum.call * times : 0;
       expected.calls = d[Constant::kLaunchCall] * times;
       sum.launch +=
           (expected.host + expected.prepared + std::max(expected.calls - expected.device, 0.0)) /
@@ -261,6 +261,19 @@ class KernelRunner {
     expected.limiter = seconds < bound ? "bound" : LimiterOf(sum);
     if (target_.options.explain) Explain(sum, expected);
     run_.expected = std::move(expected);
+  }
+
+  // Whether the library is asked before each run of the kernel.
+  bool IsChosenPerCall() const {
+    switch (target_.options.selection) {
+      case Selection::kCall:
+        return true;
+      case Selection::kConvolution:
+        return !std::holds_alternative<GemmNest>(kernel_.nest);
+      case Selection::kBuild:
+        break;
+    }
+    return false;
   }
 
   void Explain(const PartTime& sum, Expected& expected) {

@@ -13,14 +13,24 @@ namespace dlcost {
 
 struct TimingDevice;
 
+// When an eager call's library settles which kernel runs.
+enum class Selection {
+  kCall,         // at every call, as where a stopwatch calls it once
+  kConvolution,  // the same for convolutions; choices for matrix products are kept from run to run
+  kBuild,        // once, when the model was built
+};
+std::string_view Name(Selection selection);  // "call", "convolution", "build"
+std::optional<Selection> ParseSelection(std::string_view name);
+
 // How kernels run: what the user says about it.
 struct RunOptions {
   MathMode math = MathMode::kDefault;
   CacheState cache = CacheState::kCold;
   bool eager = false;  // every kernel is a framework call; else they follow each other
-  // A framework call asks its library anew which kernel to run; else that was settled when the
-  // model was built.
-  bool selects = true;
+  Selection selection = Selection::kCall;
+  // Kernels that want channels last convert what the file has channels first, each on its own; else
+  // data lie as their kernels want them throughout the model.
+  bool converts = true;
   // A board pauses before each kernel, as where a stopwatch waits for it: it starts at full clock
   // and comes down within burst.time. Else it has been at work for long, at the clock that its
   // power sustains.

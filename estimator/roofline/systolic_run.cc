@@ -26,8 +26,7 @@ struct OnArrays {
     return SystolicGemm(AsGemm(nest), type, machine());
   }
   Execution operator()(const AttentionNest& nest) const {
-    return SystolicAttention(nest, type, machine(),
-                             Materializes(target.options.attention, type));
+    return SystolicAttention(nest, type, machine(), Materializes(target.options.attention, type));
   }
   Execution operator()(const RecurrentNest& nest) const {
     return SystolicRecurrent(nest, type, machine());

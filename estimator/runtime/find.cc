@@ -73,7 +73,8 @@ void Assume(const Runtime& runtime, bool given, ReportOptions& options) {
   options.plan.attention_by_default = runtime.attention;
   options.run.math = runtime.math;
   options.run.eager = runtime.eager;
-  options.run.selects = runtime.selects;
+  options.run.selection = runtime.selection;
+  options.run.converts = runtime.converts;
 }
 
 }  // namespace dlcost

@@ -28,7 +28,8 @@ struct Runtime {
   AttentionForm attention = AttentionForm::kFlash;
   MathMode math = MathMode::kDefault;
   bool eager = false;   // RunOptions::eager
-  bool selects = true;  // RunOptions::selects
+  Selection selection = Selection::kCall;
+  bool converts = true;  // RunOptions::converts
 
   std::vector<RuntimePart> parts;  // in the file's order
   std::string file;

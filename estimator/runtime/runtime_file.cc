@@ -49,7 +49,8 @@ class RuntimeReader {
         {"attention", [this](const Entry& e) { Attention(e); }},
         {"math", [this](const Entry& e) { Math(e); }},
         {"launch", [this](const Entry& e) { Launch(e); }},
-        {"selection", [this](const Entry& e) { Selection(e); }},
+        {"selection", [this](const Entry& e) { Selects(e); }},
+        {"layout", [this](const Entry& e) { Layout(e); }},
         {"sources", [](const Entry&) {}},
     };
     std::vector<std::string> names;
@@ -62,7 +63,8 @@ class RuntimeReader {
       }
       keys[static_cast<std::size_t>(key - names.begin())].second(entry);
     }
-    for (const char* needed : {"name", "fuses", "attention", "math", "launch", "selection"}) {
+    for (const char* needed :
+         {"name", "fuses", "attention", "math", "launch", "selection", "layout"}) {
       if (root_.Find(needed) == nullptr) throw Error("{}: '{}' is missing", root_.Where(), needed);
     }
     return std::move(runtime_);
@@ -134,9 +136,16 @@ class RuntimeReader {
     AddPart("launch", entry.value, entry.note, entry);
   }
 
-  void Selection(const Entry& entry) {
-    runtime_.selects = OneOf<bool>(entry, {{"call", true}, {"build", false}});
+  void Selects(const Entry& entry) {
+    runtime_.selection = OneOf<Selection>(entry, {{"call", Selection::kCall},
+                                                  {"convolution", Selection::kConvolution},
+                                                  {"build", Selection::kBuild}});
     AddPart("selection", entry.value, entry.note, entry);
+  }
+
+  void Layout(const Entry& entry) {
+    runtime_.converts = OneOf<bool>(entry, {{"file", true}, {"kernels", false}});
+    AddPart("layout", entry.value, entry.note, entry);
   }
 
   const Entry& root_;

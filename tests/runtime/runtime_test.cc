@@ -3,14 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
+#include "estimator/infer/retype.h"
 #include "tests/plan/plan_model.h"
 
 namespace dlcost {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Not;
 
 const std::vector<std::string>& Directories() {
   static const std::vector<std::string> directories = {std::string(DLCOST_SOURCE_DIR) +
@@ -83,7 +88,7 @@ TEST(Runtimes, AnUnknownNameHasANearestSpelling) {
 TEST(Runtimes, FilesAreReadStrictly) {
   const std::string rest =
       "fuses: {value: none, source: s}\nattention: flash [s]\nmath: default [s]\n"
-      "launch: graph [s]\nselection: build [s]\nsources: {s: a document}\n";
+      "launch: graph [s]\nselection: build [s]\nlayout: file [s]\nsources: {s: a document}\n";
   EXPECT_EQ(ErrorOf("name: x\n" + rest), "");
   EXPECT_THAT(ErrorOf(rest), HasSubstr("'name' is missing"));
   EXPECT_THAT(ErrorOf("name: x\nfuzes: 1\n" + rest), HasSubstr("did you mean 'fuses'?"));
@@ -104,30 +109,67 @@ TEST(Runtimes, RunOnDevicesOfTheirVendor) {
   EXPECT_NO_THROW(RequireRunsOn(FindRuntime("pytorch", Directories()), DeviceOf("mi300x")));
 }
 
-// Kernels of a network under a runtime.
-struct Launches {
-  std::string runtime;
-  std::ptrdiff_t resnet50;     // of 53 convolutions, 49 activations, 16 additions, 3 others
-  std::ptrdiff_t bert_layer;   // of one layer of BERT
-  bool flash_half, flash_single;
-};
-
-class Networks : public testing::TestWithParam<Launches> {};
-
-TEST_P(Networks, HaveTheKernelsThatTheFileSays) {
-  const Launches& c = GetParam();
-  const ReportOptions options = With(c.runtime);
-  EXPECT_EQ(static_cast<std::ptrdiff_t>(Labels(MakePlan(Network("resnet50"), options.plan)).size()),
-            c.resnet50);
-  const auto kernels = [&](const std::string& type) {
-    InferredModel bert = Export("bert_torchscript", {{"sequence", 16}});
-    if (!type.empty()) Retype(bert, *ParseDType(type));
-    return MakePlan(bert, options.plan);
+// BERT's layer under each kind of runtime, as an engineer would list it.
+TEST(Runtimes, BertLayerRunsAsTheFileSays) {
+  const auto layer = [](const std::string& runtime) {
+    const Plan plan = MakePlan(Export("bert_torchscript", {{"sequence", 16}}), With(runtime).plan);
+    const std::vector<std::string> labels = Labels(plan);
+    const auto first = std::find_if(labels.begin(), labels.end(), [](const std::string& label) {
+      return label.rfind("mat_mul", 0) == 0;
+    });
+    return std::vector<std::string>(first, labels.end());
   };
-  const Plan single = kernels(""), half = kernels("f16");
-  EXPECT_EQ(CountLabels(single, "attention"), c.flash_single ? 2 : 0);
-  EXPECT_EQ(CountLabels(half, "attention"), c.flash_half ? 2 : 0);
-  EXPECT_EQ(CountLabels(half, "softmax"), c.flash_half ? 0 : 2);
+  EXPECT_THAT(layer("tensorrt"),
+              IsSupersetOf({"mat_mul x3 + add x3", "attention", "mat_mul + add x2",
+                            "layer_normalization", "mat_mul + add + gelu"}));
+  EXPECT_THAT(layer("fastertransformer"),
+              IsSupersetOf({"mat_mul x3", "add + gelu", "add x2 + layer_normalization"}));
+  EXPECT_THAT(layer("pytorch-eager"),
+              IsSupersetOf({"mat_mul + add", "add", "gelu", "layer_normalization", "softmax"}));
+  EXPECT_THAT(layer("pytorch-eager"), Not(Contains(HasSubstr("add + "))));
+  EXPECT_THAT(layer("onnxruntime"),
+              IsSupersetOf({"mat_mul + add", "attention", "gelu", "add + layer_normalization"}));
+}
+
+TEST(Runtimes, FusedAttentionForHalfTypesAlone) {
+  const PlanOptions plan = With("fastertransformer").plan;
+  InferredModel bert = Export("bert_torchscript", {{"sequence", 16}});
+  EXPECT_EQ(CountLabels(MakePlan(bert, plan), "attention"), 0);
+  EXPECT_EQ(CountLabels(MakePlan(bert, plan), "softmax"), 2);
+  Retype(bert, DType::kFloat16);
+  EXPECT_EQ(CountLabels(MakePlan(bert, plan), "attention"), 2);
+}
+
+// Query, key and value as one product: three times as wide, its operand read once.
+TEST(Runtimes, ParallelProductsAreStacked) {
+  const InferredModel bert = Export("bert_torchscript", {{"sequence", 16}});
+  const PlanOptions apart = With("generic").plan, stacked = With("tensorrt").plan;
+  const Plan before = MakePlan(bert, apart), after = MakePlan(bert, stacked);
+  EXPECT_EQ(Labels(before).size(), Labels(after).size() + 4);  // two layers
+  Count macs_before, macs_after;
+  for (const Kernel& kernel : before.kernels) macs_before += kernel.work.Of(OpClass::kMac);
+  for (const Kernel& kernel : after.kernels) {
+    macs_after += kernel.work.Of(OpClass::kMac);
+    if (kernel.label != "mat_mul x3 + add x3") continue;
+    const auto& nest = std::get<GemmNest>(kernel.nest);
+    EXPECT_EQ(nest.n, Count(3) * nest.k);
+    EXPECT_EQ(kernel.work.Of(OpClass::kMac), nest.batch * nest.m * nest.n * nest.k);
+    EXPECT_EQ(kernel.bytes_read, Bytes(4 * (nest.m * nest.k + nest.k * nest.n + nest.n)));
+    EXPECT_EQ(kernel.bytes_written, Bytes(4 * nest.m * nest.n));
+  }
+  EXPECT_EQ(macs_before, macs_after);
+}
+
+TEST(Runtimes, Resnet50RunsAsTheFileSays) {
+  const InferredModel resnet = Network("resnet50");
+  const auto kernels = [&](const std::string& runtime) {
+    return Labels(MakePlan(resnet, With(runtime).plan)).size();
+  };
+  // 53 convolutions, 2 poolings, a product; 49 activations and 16 additions on their own.
+  EXPECT_EQ(kernels("tensorrt"), 56U);
+  EXPECT_EQ(kernels("onnxruntime"), 56U);
+  EXPECT_EQ(kernels("pytorch-eager"), 121U);
+  EXPECT_EQ(kernels("torchscript"), 105U);  // each addition with its activation
 }
 
 }  // namespace
