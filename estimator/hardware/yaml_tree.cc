@@ -116,7 +116,7 @@ Entry ParseYamlTree(const std::string& text, const std::string& name) {
                 Printable(error.msg));
   }
   if (!builder.root || builder.root->kind != Entry::Kind::kMap) {
-    throw Error("{}:1: expected a device, as 'key: value' lines", name);
+    throw Error("{}:1: expected 'key: value' lines", name);
   }
   return std::move(*builder.root);
 }

@@ -24,7 +24,7 @@ std::string FusionText(const PlanOptions& plan) {
 
 std::string RuntimeName(const ReportOptions& options) {
   if (options.runtime.empty()) return "not told";
-  return Printable(options.runtime) + (options.runtime_given ? "" : ", by default");
+  return Printable(options.runtime) + (options.runtime_given ? "" : " by default");
 }
 
 std::string RuntimeText(const ReportOptions& options) {

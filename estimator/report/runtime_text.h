@@ -6,7 +6,7 @@
 
 namespace dlcost {
 
-// "tensorrt", "generic, by default", "not told" (reports of older versions).
+// "tensorrt", "generic by default", "not told" (reports of older versions).
 std::string RuntimeName(const ReportOptions& options);
 
 // The same with what holds for this report, whatever an option changed:

@@ -91,7 +91,7 @@ TEST(Certainty, EveryFormatSaysSo) {
   }
   for (const GroupBy by : {GroupBy::kOp, GroupBy::kScope, GroupBy::kNode, GroupBy::kKernel}) {
     const std::string csv = RenderCsv(report, by);
-    EXPECT_THAT(csv, HasSubstr(",certainty\n"));
+    EXPECT_THAT(csv, HasSubstr(",certainty,runtime\n"));
     EXPECT_THAT(csv, HasSubstr(",at most\n"));
   }
   EXPECT_THAT(RenderCsv(report, GroupBy::kNode), HasSubstr(",exact\n"));

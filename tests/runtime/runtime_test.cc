@@ -96,10 +96,10 @@ TEST(Runtimes, FilesAreReadStrictly) {
               HasSubstr("mine.yaml:2: 'eagre' is not one of graph, eager (did you mean 'eager'?)"));
   EXPECT_THAT(ErrorOf("name: x\nattention: flush [s]\nsources: {s: d}\n"),
               HasSubstr("did you mean 'flash'?"));
-  EXPECT_THAT(ErrorOf("name: x\nfuses: {pointwize: chains [s]}\nsources: {s: d}\n"),
+  EXPECT_THAT(ErrorOf("name: x\nfuses:\n  pointwize: chains [s]\nsources: {s: d}\n"),
               HasSubstr("unknown fusion 'pointwize' (did you mean 'pointwise'?)"));
   EXPECT_THAT(ErrorOf("name: x\nmath: tf32\n"), HasSubstr("'math' names no source"));
-  EXPECT_THAT(ErrorOf("- a\n"), HasSubstr("expected a runtime"));
+  EXPECT_THAT(ErrorOf("- a\n"), HasSubstr("expected 'key: value' lines"));
 }
 
 TEST(Runtimes, RunOnDevicesOfTheirVendor) {
