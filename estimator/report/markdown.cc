@@ -56,7 +56,7 @@ std::string RenderMarkdown(const Report& report, GroupBy by, std::size_t top) {
                         *report.fits() ? "fits" : "**does not fit**",
                         report.device->memory->AsDouble() / (1 << 30));
   }
-  text += fmt::format("\n- runtime {}", Escaped(RuntimeText(report.options)));
+  text += fmt::format("\n\n- runtime {}", Escaped(RuntimeText(report.options)));
   constexpr std::size_t kMost = 5;
   for (const CertaintyLine& line : CertaintyLines(report.certainty, totals, kMost)) {
     text += line.label.empty() ? "\n  - " : fmt::format("\n- **{}**: ", line.label);
