@@ -2,7 +2,7 @@
 """Expected times of whole networks against published runs: one line per network, framework and device.
 
 Each row of the table (a run on one device, with its batch, length and type) becomes the command line that a user
-would write: the framework says which operators run as one kernel and how kernels start, and nothing else is told.
+would write: its framework is --runtime, its type --dtype or --math, and nothing else is told.
 No constant of dlcost was fitted to these rows.
 
 usage: networks.py DLCOST serving.csv [--rows]
@@ -24,15 +24,25 @@ NETWORKS = (
     (r"^BERT base;|^BERT Base;|^bert: BERT performance|LanguageModeling/BERT;.*Model=base", "bert-base"),
     (r"^BERT [Ll]arge;|LanguageModeling/BERT;.*Model=large|^LanguageModeling/BERT/triton/large;", "bert-large"),
     (r"ConvNets/(triton/)?resnet50|/RN50v1.5|^resnet50;", "resnet50"),
+    (r"^llama-3-8B;", "llama3-8b"),
 )
+# Tokens per second of a decoder: (settings of the network, its dimension, tokens per pass) by the row's metric. The mean
+# length while 1024 tokens are generated is 512.
+DECODERS = {
+    "decode_throughput": ("phase=decode", "past=512", 1),
+    "prefill_throughput": ("phase=prefill", "sequence=1024", 1024),
+}
 DEVICES = {
     "A100 (40GB)": "a100-sxm4-40gb", "A100-SXM4-40GB": "a100-sxm4-40gb", "A100-SXM4-80GB": "a100-sxm4-80gb",
     "A100": "a100-sxm4-40gb", "A30": "a30", "A10": "a10", "A40": "a40", "T4": "t4", "L4": "l4", "L40S": "l40s",
     "V100": "v100-sxm2-16gb", "V100-SXM2-16GB": "v100-sxm2-16gb", "V100-SXM2-32GB": "v100-sxm2-32gb",
+    "A100 PCIe 80GB": "a100-pcie-80gb", "A100 SXM 80GB": "a100-sxm4-80gb", "H100 PCIe 80GB": "h100-pcie",
+    "A40 48GB": "a40", "L40S 48GB": "l40s", "RTX A6000 48GB": "rtx-a6000", "RTX 6000 Ada 48GB": "rtx-6000-ada",
+    "3090 24GB": "rtx-3090", "4090 24GB": "rtx-4090",
 }  # fmt: skip
 TYPES = {
-    "fp32": ["--math", "default"], "tf32": ["--math", "tf32"], "fp16": ["--dtype", "f16"], "amp_fp16": ["--dtype", "f16"],
-    "int8": ["--dtype", "int8"],
+    "fp32": ["--math", "default"], "tf32": ["--math", "tf32"], "fp16": ["--dtype", "f16"], "F16": ["--dtype", "f16"],
+    "amp_fp16": ["--dtype", "f16"], "int8": ["--dtype", "int8"],
 }  # fmt: skip
 # The row's framework as --runtime. Frameworks whose figures hold an input pipeline are left out.
 FRAMEWORKS = {
@@ -41,6 +51,7 @@ FRAMEWORKS = {
     "Paddle-TRT": "paddle-trt",
     "PyTorch": "pytorch-eager",
     "TorchScript": "torchscript",
+    "llama.cpp": "llama.cpp",
 }
 
 
@@ -63,6 +74,8 @@ def seconds(row):
     value = float(row["value"])
     if row["metric"] in ("latency", "latency_average") and row["unit"] == "ms":
         return value / 1e3
+    if row["metric"] in DECODERS and row["unit"] == "tokens/s":
+        return DECODERS[row["metric"]][2] / value
     if row["metric"] == "throughput" and row["unit"] == "images/s":
         return int(row["batch"]) / value
     return None
@@ -85,7 +98,14 @@ def question(row):
     options += ["--runtime", FRAMEWORKS[name]]
     if "bert" in network:
         options += ["--dim", f"sequence={row['input_len']}"]
-    return network, name, device, row["precision"].removeprefix("amp_"), tuple(options), measured
+    if network == "llama3-8b":
+        if row["metric"] not in DECODERS:
+            return None
+        settings, dimension, _ = DECODERS[row["metric"]]
+        network += " " + settings
+        options += ["--dim", dimension]
+    precision = row["precision"].removeprefix("amp_").replace("F16", "fp16")
+    return network, name, device, precision, tuple(options), measured
 
 
 def expected(binary, path, options):
@@ -112,9 +132,9 @@ def main():
         asked = sorted({q for q in map(question, csv.DictReader(file)) if q})
     groups = {}
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        paths = {n: f"{folder}/{n}.onnx" for n in {q[0] for q in asked}}
+        paths = {n: f"{folder}/{n.replace(' ', '-')}.onnx" for n in {q[0] for q in asked}}
         for network, path in paths.items():
-            subprocess.run([arguments.dlcost, "network", network, "-o", path], check=True, capture_output=True)
+            subprocess.run([arguments.dlcost, "network", *network.split(), "-o", path], check=True, capture_output=True)
         times = pool.map(lambda q: expected(arguments.dlcost, paths[q[0]], q[4]), asked)
         for (network, name, device, dtype, options, measured), time in zip(asked, times):
             groups.setdefault((network, name, device, dtype), []).append(time / measured - 1)

@@ -74,8 +74,8 @@ class Networks(unittest.TestCase):
                     flash = form == "flash" or (form == "flash-16bit" and half)
                     self.assertEqual(sum(k["algorithm"].startswith("flash") for k in kernels), 12 if flash else 0)
                     self.assertEqual(sum(k["op"] == "Softmax" for k in kernels), 0 if flash else 12)
-                    stacked = [k for k in kernels if sum("MatMul" in n for n in k["nodes"]) == 3 and k["op"] == "MatMul"]
-                    self.assertEqual(len(stacked), 12 if "parallel" in parts(runtime, "fuses") else 0)
+                    products = [sum("MatMul" in n for n in k["nodes"]) for k in kernels if k["op"] == "MatMul"]
+                    self.assertEqual(products.count(3), 12 if "parallel" in parts(runtime, "fuses") else 0)
                     # What is fused moves no work: MACs are those of the model.
                     self.assertEqual(sum(k["macs"] for k in kernels), made["totals"]["macs"])
 
@@ -84,8 +84,8 @@ class Networks(unittest.TestCase):
             with self.subTest(runtime=runtime):
                 text = run("explain", RESNET, "--gpu", "a100", "--runtime", runtime, "--node", "/conv1/Conv")
                 self.assertEqual("framework calls" in text, parts(runtime, "launch") == ["eager"])
-                chosen = "library call" in text
-                self.assertEqual(chosen, parts(runtime, "launch") == ["eager"] and parts(runtime, "selection") != ["build"])
+                chosen = parts(runtime, "launch") == ["eager"] and parts(runtime, "selection") != ["build"]
+                self.assertEqual("library call" in text, chosen)
 
 
 class Says(unittest.TestCase):
@@ -173,9 +173,9 @@ class Wins(unittest.TestCase):
 
     def test_options(self):
         given = (BERT, *SHORT, "--gpu", "a100", "--runtime", "pytorch-eager")
-        for option, value in (("--fusion", "none"), ("--attention", "flash"), ("--math", "tf32"), ("--launch", "graph")):
-            options = report(*given, option, value)["options"]
-            self.assertEqual(options[option[2:]], value)
+        for option, value in (("fusion", "none"), ("attention", "flash"), ("math", "tf32"), ("launch", "graph")):
+            options = report(*given, "--" + option, value)["options"]
+            self.assertEqual(options[option], value)
             self.assertEqual(options["runtime"], "pytorch-eager")
         compiled = report(*given, "--fusion", "default", "--attention", "flash")
         self.assertEqual(compiled["options"]["fuses"], report(BERT, *SHORT)["options"]["fuses"])
