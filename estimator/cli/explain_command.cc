@@ -140,7 +140,7 @@ class Explainer {
       out += fmt::format("the bound is {} ({})\n", ReadableTime(run.bound.time), run.bound.limiter);
     }
     if (kernel.assumed) out += "  its counts rest on an assumption: these times do, too\n";
-    if (device_.systolic) {
+    if (device_.systolic || device_.cores) {
       out += "  no kernel of this machine was measured: its constants are assumed\n";
     } else if (device_.calibrated_on.empty()) {
       out +=

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "estimator/core/units.h"
+#include "estimator/hardware/core_machine.h"
 #include "estimator/hardware/number_format.h"
 #include "estimator/hardware/systolic_machine.h"
 
@@ -112,6 +113,7 @@ struct Device {
   std::vector<MemoryLevel> caches;
   UnitLimits per_unit;
   std::optional<SystolicMachine> systolic;  // matrix products run on systolic arrays
+  std::optional<CoreMachine> cores;         // a processor's: kernels are blocked for its caches
   std::vector<Link> links;
   std::optional<Watts> power;
   std::optional<int> process;  // nm, by the name of the manufacturing process ("4N" counts as 5)

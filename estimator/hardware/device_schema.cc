@@ -56,6 +56,7 @@ class DeviceReader : SectionReader {
                 {"caches", [this](const Entry& e, const std::string& p) { Caches(e, p); }},
                 {"per_unit", [this](const Entry& e, const std::string& p) { PerUnit(e, p); }},
                 {"systolic", [this](const Entry& e, const std::string& p) { Systolic(e, p); }},
+                {"cores", [this](const Entry& e, const std::string& p) { CoresSection(e, p); }},
                 {"links", [this](const Entry& e, const std::string& p) { Links(e, p); }},
                 {"process_nm", Number(&device_.process)},
                 {"power", Measured(&device_.power, Dimension::kPower)},
@@ -244,6 +245,40 @@ class DeviceReader : SectionReader {
       }
     }
     device_.systolic = machine;
+  }
+
+  void CoresSection(const Entry& entry, const std::string& path) {
+    CoreMachine machine;
+    const auto number = [&](int CoreMachine::*field) {
+      return [this, &machine, field](const Entry& e, const std::string& p) {
+        machine.*field = Truncate<int>(Quantity(e, p, Dimension::kNumber));
+      };
+    };
+    const auto constant = [&](double CoreMachine::*field, Dimension dimension) {
+      return [this, &machine, field, dimension](const Entry& e, const std::string& p) {
+        machine.*field = Quantity(e, p, dimension);
+      };
+    };
+    Section(entry, path,
+            {{"vector_bytes", number(&CoreMachine::vector_bytes)},
+             {"registers", number(&CoreMachine::registers)},
+             {"tile_rows", number(&CoreMachine::tile_rows)},
+             {"l2_rate", constant(&CoreMachine::l2_rate, Dimension::kConstant)},
+             {"l3_rate", constant(&CoreMachine::l3_rate, Dimension::kConstant)},
+             {"memory_share", constant(&CoreMachine::memory_share, Dimension::kConstant)},
+             {"kernel_time", constant(&CoreMachine::kernel_time, Dimension::kConstant)}});
+    if (machine.vector_bytes < 8 || machine.vector_bytes > 4096 || machine.registers < 8 ||
+        machine.registers > 4096 || machine.tile_rows < 0 || machine.tile_rows > 4096) {
+      throw Error("{}: '{}' needs vector_bytes and registers of cores that exist", entry.Where(),
+                  path);
+    }
+    if (machine.l2_rate <= 0 || machine.l3_rate <= 0) {
+      throw Error("{}: '{}' needs l2_rate and l3_rate", entry.Where(), path);
+    }
+    if (machine.memory_share <= 0 || machine.memory_share > 1) {
+      throw Error("{}: shares in '{}' lie between 0 and 100 %", entry.Where(), path);
+    }
+    device_.cores = machine;
   }
 
   void Holds(const Entry& entry, const std::string& path, SystolicMachine& machine) {

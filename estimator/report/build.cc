@@ -339,7 +339,10 @@ class Builder {
 
   // Which state of its clock the expected times are for, where its power makes a difference.
   void NoteClock(const Roof& roof, DType type, const std::string& name) {
-    if (!report_.totals.expected || device_->systolic || runner_.timing() == nullptr) return;
+    if (!report_.totals.expected || device_->systolic || device_->cores ||
+        runner_.timing() == nullptr) {
+      return;
+    }
     const double sustained = PowerLimit(*runner_.timing(), roof.unit == UnitKind::kTensor,
                                         std::max(Bits(type), 4) / 8.0);
     if (options_.run.rested || sustained >= roof.peak.value()) return;

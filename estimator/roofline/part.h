@@ -67,6 +67,8 @@ PartRun RunRecurrence(const Target& target, const Part& part, const RecurrentNes
 PartRun RunStream(const Target& target, const Part& part);
 // On a machine of systolic arrays, whatever the nest; `product`: its nest is run as one.
 PartRun RunOnArrays(const Target& target, const Part& part, bool product);
+// On the cores of a processor, likewise.
+PartRun RunOnCores(const Target& target, const Part& part, bool product);
 
 // The least multiply-accumulates of any kernel with this algorithm for a nest.
 Count LeastMacs(const LoopNest& nest, Algorithm algorithm);

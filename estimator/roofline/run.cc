@@ -109,6 +109,7 @@ class KernelRunner {
  private:
   PartRun RunPartOf(const Part& part, bool product) const {
     if (target_.device.systolic) return RunOnArrays(target_, part, product);
+    if (target_.device.cores) return RunOnCores(target_, part, product);
     return product ? std::visit(RunPart{target_, part}, part.nest) : RunStream(target_, part);
   }
 

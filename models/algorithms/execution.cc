@@ -5,7 +5,7 @@
 namespace dlcost {
 namespace {
 
-constexpr std::array<std::string_view, 17> kAlgorithmNames = {"none",
+constexpr std::array<std::string_view, 18> kAlgorithmNames = {"none",
                                                               "direct",
                                                               "implicit_gemm",
                                                               "im2col_gemm",
@@ -21,12 +21,11 @@ constexpr std::array<std::string_view, 17> kAlgorithmNames = {"none",
                                                               "recurrent_input_gemm",
                                                               "recurrent_persistent",
                                                               "reduction",
-                                                              "systolic_gemm"};
+                                                              "systolic_gemm",
+                                                              "blocked_gemm"};
 
 constexpr std::array<std::string_view, 7> kTermKindNames = {
     "products", "padding", "skipped", "transform", "reduction", "epilogue", "pointwise"};
-
-Count Steps(const TileGrid& grid) { return CeilDiv(CeilDiv(grid.k, grid.split_k), grid.tile_k); }
 
 }  // namespace
 
@@ -62,8 +61,7 @@ Count TileGrid::Waves(Count concurrent) const { return CeilDiv(Blocks(), concurr
 
 double TileGrid::PaddingShare() const {
   const double useful = m.AsDouble() * n.AsDouble() * k.AsDouble();
-  const double executed = padded_m().AsDouble() * padded_n().AsDouble() * Steps(*this).AsDouble() *
-                          tile_k.AsDouble() * split_k.AsDouble();
+  const double executed = padded_m().AsDouble() * padded_n().AsDouble() * padded_k().AsDouble();
   return executed > 0 ? 1.0 - useful / executed : 0.0;
 }
 

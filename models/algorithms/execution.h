@@ -32,6 +32,7 @@ enum class Algorithm {
   kRecurrentPersistent,    // one product for the inputs, then one kernel that keeps the weights
   kReduction,              // reduction or normalization over rows
   kSystolic,               // a product on systolic arrays
+  kBlockedGemm,            // a product blocked for the registers and caches of a processor's cores
 };
 std::string_view Name(Algorithm algorithm);  // "implicit_gemm", "winograd", "flash", ...
 std::optional<Algorithm> ParseAlgorithm(std::string_view name);
@@ -85,11 +86,17 @@ struct TileGrid {
   // Products that a block does for each of its outputs: the frequencies of a fused Winograd tile,
   // the real products of a complex one.
   Count planes = 1;
+  // Where the tiles at the ends are cut instead of padded: what m, n and k pad to.
+  struct Cut {
+    Count m, n, k;
+    friend bool operator==(const Cut&, const Cut&) = default;
+  };
+  std::optional<Cut> cut = std::nullopt;
 
-  Count padded_m() const { return RoundUp(m, tile_m); }
-  Count padded_n() const { return RoundUp(n, tile_n); }
+  Count padded_m() const { return cut ? cut->m : RoundUp(m, tile_m); }
+  Count padded_n() const { return cut ? cut->n : RoundUp(n, tile_n); }
   // Every part of a split walks the same number of whole steps.
-  Count padded_k() const { return RoundUp(CeilDiv(k, split_k), tile_k) * split_k; }
+  Count padded_k() const { return cut ? cut->k : RoundUp(CeilDiv(k, split_k), tile_k) * split_k; }
   Count Blocks() const;                 // thread blocks of the launch
   Count Waves(Count concurrent) const;  // rounds, when `concurrent` blocks run at a time
   double PaddingShare() const;          // share of executed multiply-adds that only pad, 0 to 1

@@ -1,0 +1,183 @@
+// The cores of a processor: blocks by hand, and the expected times of products and convolutions
+// against what oneDNN took on such cores (bench/processors).
+
+#include "models/algorithms/blocked.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "estimator/core/integer.h"
+#include "estimator/roofline/blocked_time.h"
+#include "estimator/roofline/run.h"
+#include "models/algorithms/convolution.h"
+#include "tests/plan/plan_model.h"
+
+namespace dlcost {
+namespace {
+
+constexpr CoreMachine kMachine{.vector_bytes = 64,
+                               .registers = 32,
+                               .tile_rows = 16,
+                               .l2_rate = 32,
+                               .l3_rate = 8,
+                               .memory_share = 0.8,
+                               .kernel_time = 1e-6};
+constexpr Cores kCores{.machine = kMachine,
+                       .count = 8,
+                       .clock = 2e9,
+                       .vector_per_clock = 2,
+                       .l1 = 48 * 1024,
+                       .l2 = 1024 * 1024,
+                       .l3 = 16 * 1024 * 1024};
+
+TEST(Blocked, MicroKernelsFollowFromRegisters) {
+  // 32 registers: 6 rows of 4 registers, 4 of the second operand, one broadcast.
+  const MicroKernel wide = MicroKernelFor(kCores, Pipe::kVector, DType::kFloat32, 4, 64);
+  EXPECT_EQ(wide.rows, 6);
+  EXPECT_EQ(wide.columns(), Count(64));
+  EXPECT_EQ(wide.group, 1);
+  EXPECT_DOUBLE_EQ(wide.per_clock, 2);
+  EXPECT_DOUBLE_EQ(wide.Clocks(6, 4), 12);
+  EXPECT_DOUBLE_EQ(wide.Clocks(1, 4), 2.5);  // five loads, two at a time
+  // VNNI: four bytes of k in one lane.
+  EXPECT_EQ(MicroKernelFor(kCores, Pipe::kVector, DType::kInt8, 1, 256).group, 4);
+  // AVX2: 4 rows of 3 registers of 8.
+  Cores narrow = kCores;
+  narrow.machine.vector_bytes = 32;
+  narrow.machine.registers = 16;
+  const MicroKernel avx2 = MicroKernelFor(narrow, Pipe::kVector, DType::kFloat32, 4, 32);
+  EXPECT_EQ(avx2.rows, 4);
+  EXPECT_EQ(avx2.columns(), Count(24));
+  // AMX: two by two tiles of 16 rows of 64 bytes: 32 x 32 outputs, 32 of k, in 64 clocks.
+  const MicroKernel amx = MicroKernelFor(kCores, Pipe::kTensor, DType::kBfloat16, 2, 1024);
+  EXPECT_EQ(amx.rows, 32);
+  EXPECT_EQ(amx.columns(), Count(32));
+  EXPECT_EQ(amx.group, 32);
+  EXPECT_DOUBLE_EQ(amx.Clocks(32, 2), 64);
+}
+
+TEST(Blocked, BlocksFillHalfOfEachCache) {
+  const MicroKernel kernel = MicroKernelFor(kCores, Pipe::kVector, DType::kFloat32, 4, 64);
+  const CacheBlocks blocks = BlocksFor(kCores, kernel);
+  EXPECT_EQ(blocks.kc, Count(96));                  // 24 KiB of 64 columns of 4 bytes
+  EXPECT_EQ(blocks.mc, RoundUp(Count(1365), 6));    // 512 KiB of 96 elements
+  EXPECT_EQ(blocks.nc, RoundUp(Count(21845), 64));  // 8 MiB
+}
+
+TEST(Blocked, EndsAreCutAndOnlyRegistersPad) {
+  const MicroKernel kernel = MicroKernelFor(kCores, Pipe::kVector, DType::kInt8, 1, 256);
+  const Execution gemm =
+      BlockedGemm({.m = 7, .n = 33, .k = 10, .b_is_weight = true}, kernel, kCores);
+  EXPECT_EQ(gemm.name, "blocked_gemm 6x64");
+  // 33 columns take three registers, ten of k three groups of four.
+  EXPECT_EQ(gemm.On(Pipe::kVector).fma, Count(7 * 48 * 12));
+  EXPECT_EQ(gemm.workspace, Bytes(0));
+  // Three channels in each of nine taps pad to four.
+  const ConvNest conv{.in_channels = 3,
+                      .out_channels = 16,
+                      .axes = {{.in = 8, .out = 6, .kernel = 3}, {.in = 8, .out = 6, .kernel = 3}}};
+  EXPECT_EQ(BlockedConv(conv, kernel, kCores).On(Pipe::kVector).fma, Count(36 * 16 * 9 * 4));
+}
+
+TEST(Blocked, CoresShareRowsAndColumns) {
+  const MicroKernel kernel = MicroKernelFor(kCores, Pipe::kVector, DType::kFloat32, 4, 64);
+  const GemmNest nest{.m = 480, .n = 512, .k = 960, .b_is_weight = true};
+  const BlockedPlacement place = PlaceBlocked(nest, nest.m * nest.k, kernel, kCores);
+  EXPECT_EQ(place.busy, Count(8));
+  EXPECT_EQ(place.passes, Count(1));
+  EXPECT_EQ(place.rows * place.columns, Count(480 * 512 / 8));
+  // 24 instructions and ten blocks of k, each with 24 loads and 24 stores, two at a time.
+  const double tiles = 480.0 * 512 / 8 / (6 * 64);
+  EXPECT_DOUBLE_EQ(place.cycles, tiles * (960 * 12 + 10 * 24));
+}
+
+Kernel KernelOf(const LoopNest& nest, DType type, std::int64_t read, std::int64_t written) {
+  Kernel kernel;
+  kernel.nest = nest;
+  kernel.nest_name = "row";
+  kernel.math = type;
+  kernel.work.Add(OpClass::kMac, type, MacsOf(nest));
+  kernel.needed = kernel.work;
+  kernel.bytes_read = Bytes(read);
+  kernel.bytes_written = Bytes(written);
+  return kernel;
+}
+
+struct Row {
+  std::vector<std::string> fields;
+  std::int64_t Of(std::size_t i) const { return std::stoll(fields[i]); }
+};
+
+// op,dtype,cores,batch,rows,columns,depth,height,filter,stride,groups,weights,latency_us
+std::optional<Kernel> KernelOf(const Row& row) {
+  const std::string& dtype = row.fields[1];
+  const DType type = dtype == "fp32"   ? DType::kFloat32
+                     : dtype == "bf16" ? DType::kBfloat16
+                                       : DType::kInt8;
+  const std::int64_t bytes = Bits(type) / 8, batch = row.Of(3);
+  if (row.fields[0] == "product") {
+    const std::int64_t m = row.Of(4), n = row.Of(5), k = row.Of(6);
+    const GemmNest nest{
+        .batch = batch, .m = m, .n = n, .k = k, .b_is_weight = row.fields[11] == "yes"};
+    const std::int64_t out = type == DType::kInt8 ? 4 : bytes;
+    return KernelOf(nest, type, batch * (m + n) * k * bytes, batch * m * n * out);
+  }
+  if (row.fields[0] != "convolution") return std::nullopt;
+  const std::int64_t filter = row.Of(8), stride = row.Of(9), in = row.Of(7);
+  const std::int64_t out = (in + 2 * (filter / 2) - filter) / stride + 1;
+  const ConvAxis axis{.in = in,
+                      .out = out,
+                      .kernel = filter,
+                      .stride = stride,
+                      .pad_begin = filter / 2,
+                      .pad_end = filter / 2};
+  const ConvNest nest{.batch = batch,
+                      .groups = row.Of(10),
+                      .in_channels = row.Of(6),
+                      .out_channels = row.Of(5),
+                      .axes = {axis, axis}};
+  return KernelOf(nest, type, (InputElements(nest) + WeightElements(nest)).value() * bytes,
+                  OutputElements(nest).value() * bytes);
+}
+
+TEST(Blocked, ExpectsWhatOneDnnTook) {
+  const Device whole = DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"})
+                           .Find(DLCOST_SOURCE_DIR "/bench/processors/zen5.yaml");
+  std::ifstream file(DLCOST_SOURCE_DIR "/bench/processors/onednn.csv");
+  std::string line;
+  std::getline(file, line);
+  std::map<std::string, std::vector<double>> errors;
+  while (std::getline(file, line)) {
+    Row row;
+    std::stringstream stream(line);
+    for (std::string field; std::getline(stream, field, ',');) row.fields.push_back(field);
+    ASSERT_EQ(row.fields.size(), 13u) << line;
+    const std::optional<Kernel> kernel = KernelOf(row);
+    if (!kernel) continue;
+    Device device = whole;
+    device.units = Truncate<int>(std::stod(row.fields[2]));
+    for (Rate& rate : device.rates) rate.peak = rate.peak * (*device.units / 2.0);
+    // A measuring loop finds its operands where the run before left them.
+    const KernelRun run = Runner(&device, {.cache = CacheState::kWarm}).Run(*kernel);
+    ASSERT_TRUE(run.expected.has_value()) << line;
+    const double measured = std::stod(row.fields[12]) * 1e-6;
+    const double ratio = run.expected->time.expected / measured;
+    EXPECT_GT(ratio, 0.5) << line;
+    EXPECT_LT(ratio, 1.25) << line;
+    errors[row.fields[0] + " " + row.fields[1]].push_back(std::abs(ratio - 1));
+  }
+  ASSERT_EQ(errors.size(), 6u);
+  for (const auto& [group, all] : errors) {
+    double sum = 0;
+    for (const double error : all) sum += error;
+    EXPECT_GE(all.size(), 24u) << group;
+    EXPECT_LT(sum / static_cast<double>(all.size()), 0.1) << group;
+  }
+}
+
+}  // namespace
+}  // namespace dlcost
