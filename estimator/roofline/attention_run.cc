@@ -81,7 +81,7 @@ void Explain(const Target& target, const AttentionProblem& p, const AttentionTim
              "FLOP", "scores and values, two products");
   terms.TimeIfAny("launch", time.launch);
   terms.TimeIfAny("kernel before it", t.prepare_seconds);
-  const double exponent = d[Constant::kAttentionOverlap];
+  const double exponent = d[Constant::kKernelOverlap];
   TermWriter side = terms.Norm(
       "together", Overlap(exponent, t.units_seconds, t.memory_seconds, t.cache_seconds), exponent);
   side.Time("all waves", t.units_seconds);

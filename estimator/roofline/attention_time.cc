@@ -40,8 +40,9 @@ void StreamMemory(const TimingDevice& d, const Conditions& conditions, double to
 }
 
 double Efficiency(const TimingDevice& d, const AttentionProblem& p) {
-  double efficiency = p.query_bytes <= 1 ? d[C::kAttentionEfficiency8] : d[C::kAttentionEfficiency];
-  if (p.phase == AttentionPhase::kPrefill) efficiency *= d[C::kAttentionPaged];
+  double efficiency =
+      p.query_bytes <= 1 ? d.library->attention.efficiency_8bit : d[C::kAttentionEfficiency];
+  if (p.phase == AttentionPhase::kPrefill) efficiency *= d.library->attention.paged;
   if (p.query_bytes <= 1 && p.head_size > kWideHead) efficiency *= d.library->attention.wide_8bit;
   return efficiency;
 }
@@ -109,8 +110,7 @@ AttentionTime PrefillTime(const TimingDevice& d, const AttentionProblem& p,
   }
   StreamMemory(d, conditions, t.memory_bytes + t.prepare_bytes, &t);
   t.launch_seconds += d[C::kLaunchAttention];
-  t.seconds =
-      t.prepare_seconds + Overlap(d[C::kAttentionOverlap], t.units_seconds, t.memory_seconds);
+  t.seconds = t.prepare_seconds + Overlap(d[C::kKernelOverlap], t.units_seconds, t.memory_seconds);
   return t;
 }
 
@@ -124,15 +124,17 @@ DecodeBlock SharedBlock(const TimingDevice& d, const AttentionProblem& p, double
   const bool narrow = p.key_value_bytes <= 1;
   // The tile holds the group's queries, padded; head sizes are padded to powers of two.
   const double rows = RoundUp(group, narrow ? kNarrowRows : kWideRows);
-  const double overhead = d[narrow ? C::kDecodeBlockOverhead8 : C::kDecodeBlockOverhead] +
-                          rows * PaddedHead(p) * d[C::kDecodeRow] / d.clock;
-  return {overhead, overhead, d[narrow ? C::kDecodeFill8 : C::kDecodeFill] * d.clock};
+  const AttentionConstants& kernel = d.library->attention;
+  const double block = narrow ? kernel.block_overhead_8bit : d[C::kDecodeBlockOverhead];
+  const double overhead = block + rows * PaddedHead(p) * kernel.row_clocks / d.clock;
+  return {overhead, overhead, (narrow ? kernel.fill_8bit : kernel.fill) * d.clock};
 }
 
 DecodeBlock SingleBlock(const TimingDevice& d, const AttentionProblem& p) {
-  const double rate = d[C::kDecodeHeadOverhead];
+  const double rate = d[C::kDecodeBlockOverhead];
   // A row of one query leaves half of what converts 8-bit elements idle.
-  const double fill = p.key_value_bytes <= 1 ? d[C::kDecodeFill8] / 2 : d[C::kDecodeFill];
+  const AttentionConstants& kernel = d.library->attention;
+  const double fill = p.key_value_bytes <= 1 ? kernel.fill_8bit / 2 : kernel.fill;
   return {kSingleResident * rate, rate, fill * d.clock};
 }
 
@@ -155,7 +157,7 @@ AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
   t.cache_seconds = cached / CacheRate(d);
   t.launch_seconds = d[C::kLaunchAttention];
   if (p.parts > 1) t.split_seconds = d[C::kTileSplit];
-  t.seconds = Overlap(d[C::kAttentionOverlap], t.units_seconds, t.memory_seconds, t.cache_seconds) +
+  t.seconds = Overlap(d[C::kKernelOverlap], t.units_seconds, t.memory_seconds, t.cache_seconds) +
               t.split_seconds;
   return t;
 }

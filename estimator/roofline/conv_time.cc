@@ -70,7 +70,7 @@ ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
                    .input_bytes = p.element_bytes,
                    .output_bytes = p.element_bytes,
                    .tensor = p.tensor,
-                   .peak = p.tensor ? p.peak * d[C::kConvTensor] : p.peak,
+                   .peak = p.tensor ? p.peak * d.library->conv_tensor_rate : p.peak,
                    .activation_bytes = input_bytes,
                    .extra_bytes = p.extra_bytes};
   grid.k = Count(Truncate(gemm.k));
@@ -118,7 +118,7 @@ ConvTime TimeOfConv(const TimingDevice& device, const ConvProblem& p, const Exec
     case Algorithm::kWinogradNonfused:
     case Algorithm::kFft:
       // Everything that is transformed goes through memory, before and after the products.
-      RunProducts(device, p, conditions, *grid, {device[C::kConvWinogradStaged], 0}, &t);
+      RunProducts(device, p, conditions, *grid, {device.library->winograd.staged_rate, 0}, &t);
       t.memory_bytes = traffic.activations + traffic.weights + extra;
       t.transform_seconds = t.memory_bytes / Sustained(device);
       break;
@@ -136,7 +136,7 @@ ConvTime TimeOfConv(const TimingDevice& device, const ConvProblem& p, const Exec
       // im2col writes the unfolded input and the product reads it; the same for another layout.
       t.transform_seconds = extra / Sustained(device);
   }
-  if (t.overlap == 0) t.overlap = device[C::kConvOverlap];
+  if (t.overlap == 0) t.overlap = device[C::kKernelOverlap];
   t.launch_seconds = device[C::kLaunchGraph];
   t.seconds = Overlap(t.overlap, t.units_seconds, t.memory_seconds, t.cache_seconds) +
               t.split_seconds + t.transform_seconds + t.launch_seconds;

@@ -95,8 +95,7 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
   const double threads = rows * columns * grid.slices.AsDouble();
   t.busy = std::min(1.0, t.waves * threads / d[Constant::kTileBusyArea]);
   t.padding = grid.PaddingShare();
-  t.efficiency = std::min(
-      1.0, s.c.efficiency * s.c.shape / (1 + d[Constant::kTilePenalty] * (1 / rows + 1 / columns)));
+  t.efficiency = std::min(1.0, s.c.efficiency * s.c.shape);
 
   // Warps whose columns lie beyond the matrix compute nothing.
   const double used = p.tensor ? columns : std::min(columns, RoundUp(p.n, kWarpColumns) / tiles_n);

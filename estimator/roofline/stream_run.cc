@@ -61,7 +61,7 @@ PartRun RunStream(const Target& target, const Part& part) {
   time.memory = t.memory_seconds;
   time.seconds = t.seconds;
   time.range = (*target.timing)[Constant::kRangeElementwise];
-  if (p.kind != StreamKind::kElementwise) time.call = (*target.timing)[Constant::kLaunchRows];
+  if (p.kind != StreamKind::kElementwise) time.call = (*target.timing)[Constant::kLaunchCall];
   if (target.options.explain) Explain(p, t, time);
   return run;
 }

@@ -133,6 +133,16 @@ constexpr Instructions kAccumulate = {.fma = 1};
 constexpr AttentionConstants kAttention = {
     .rows = 128, .columns = 64, .decode_rows = 16, .most_shared = 32};
 
+// TensorRT-LLM on Ampere and Hopper: shares and times from its measured rows there.
+constexpr AttentionConstants kAmpereAttention = {
+    .rows = 128, .columns = 64, .decode_rows = 16, .most_shared = 32, .paged = 0.8774};
+constexpr AttentionConstants kHopperAttention = {.rows = 128,
+                                                 .columns = 64,
+                                                 .decode_rows = 16,
+                                                 .most_shared = 32,
+                                                 .paged = 0.9982,
+                                                 .block_overhead_8bit = 0.5398e-6,
+                                                 .fill_8bit = 35.06};
 // TensorRT-LLM on Ada (its measured rows): 8-bit queries run in kernels for heads of 128, wider
 // heads at a third of their rate, and its kernel for shared 8-bit caches does not split keys.
 constexpr AttentionConstants kAdaAttention = {.rows = 128,
@@ -141,7 +151,10 @@ constexpr AttentionConstants kAdaAttention = {.rows = 128,
                                               .most_shared = 32,
                                               .least_head_8bit = 128,
                                               .wide_8bit = 0.34,
-                                              .splits_8bit = false};
+                                              .splits_8bit = false,
+                                              .paged = 0.7559,
+                                              .block_overhead_8bit = 3.662e-6,
+                                              .fill_8bit = 6.439};
 
 constexpr Library kLibraries[] = {
     {.id = "gp100",
@@ -229,7 +242,7 @@ constexpr Library kLibraries[] = {
      .matrix_vector = kMatrixVector,
      .winograd = kCudnnWinograd,
      .fft = kAmpereFft,
-     .attention = kAttention,
+     .attention = kAmpereAttention,
      .tensor_flops_per_instruction = 2048},
     {.id = "ada",
      .covers = "cuDNN 8 and cuBLAS 12 on Ada",
@@ -260,7 +273,7 @@ constexpr Library kLibraries[] = {
      .matrix_vector = kMatrixVector,
      .winograd = kCudnnWinograd,
      .fft = kAmpereFft,
-     .attention = kAttention,
+     .attention = kHopperAttention,
      .shared_loads = 4,
      .tensor_flops_per_instruction = 0},
     {.id = "cpu",

@@ -55,6 +55,7 @@ struct WinogradConstants {
   int nonfused_tile;             // m of F(m x m, r x r) with separate transforms
   int nonfused_images;           // which pad the batch to a multiple of this
   int longest_nonfused;          // filter extent up to which these are offered
+  double staged_rate = 0.9;      // share of the vector peak in the products between the transforms
 };
 
 struct FftConstants {
@@ -73,6 +74,14 @@ struct AttentionConstants {
   int least_head_8bit = 16;
   double wide_8bit = 1;
   bool splits_8bit = true;  // blocks that share an 8-bit cache also split its keys
+  // What fits to measured rows of the generation, or of all, found of its kernels.
+  double efficiency_8bit = 0.44;         // share of the matrix-unit peak, 8-bit queries
+  double paged = 0.867;                  // rate of prefill over a paged cache, over contiguous keys
+  double row_clocks = 1.7;               // of a decode block, per element of its padded queries
+  double block_overhead_8bit = 2.03e-6;  // seconds of a decode block over an 8-bit cache
+  // Key and value bytes that a decode block reads per clock, 16- and 8-bit caches; half of the
+  // latter in a block that serves one query head.
+  double fill = 33, fill_8bit = 32;
 };
 
 struct Library {
@@ -88,6 +97,8 @@ struct Library {
   Instructions gemm_accumulate;  // per output when the product adds to what is there: beta
   Instructions conv_epilogue;    // per output of a tile
   bool tensor_conv_nhwc;         // tensor kernels want channels last: NCHW data is converted first
+  // Rate of convolutions on matrix units over that of products of the same size.
+  double conv_tensor_rate = 0.7;
   MatrixVectorConstants matrix_vector;
   WinogradConstants winograd;
   FftConstants fft;

@@ -20,7 +20,6 @@ TimingDevice PlainDevice() {
   c[Constant::kMemorySustained] = 1;
   c[Constant::kMemoryLatency] = 0;
   c[Constant::kTensorEfficiency] = 1;
-  c[Constant::kTilePenalty] = 0;
   c[Constant::kTensorFill] = 400;
   c[Constant::kTensorDrain] = 400;
   c[Constant::kTileOverhead] = 0;
