@@ -34,9 +34,10 @@ StreamTime ExpectedStream(const TimingDevice& device, const StreamProblem& probl
   t.memory_seconds = problem.bytes * t.miss / t.rate + problem.bytes * (1 - t.miss) / cache_rate;
   t.memory_seconds += std::min(t.memory_seconds, device[Constant::kMemoryLatency]);
 
-  const double blocks = std::ceil(problem.bytes / problem.element_bytes / 2 / kBlockElements);
-  const double active = std::clamp(blocks, 1.0, device.units);
-  t.fill_seconds = problem.bytes / (active * kLoadBytes * device.clock);
+  // The unit that has most: its share, and no less than one block.
+  const double block = 2 * kBlockElements * problem.element_bytes;
+  const double most = std::max(problem.bytes / device.units, std::min(problem.bytes, block));
+  t.fill_seconds = most / (kLoadBytes * device.clock);
   if (problem.arithmetic_peak > 0)
     t.arithmetic_seconds = problem.arithmetic / problem.arithmetic_peak;
   if (problem.special_rate > 0) t.arithmetic_seconds += problem.specials / problem.special_rate;
