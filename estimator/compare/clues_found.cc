@@ -70,7 +70,7 @@ class FoundClues {
       if (group.beside) continue;
       double launches = 0;
       for (const MeasuredPart& part : group.measured.parts)
-        launches += part.main ? part.launches * (part.told.family == kUnknown ? 0.8 : 1) : 0;
+        launches += part.main ? part.launches * (part.told.family == kUnknown ? 0.9 : 1) : 0;
       double most = 0;
       std::map<KernelFamily, double> slots;
       for (const std::size_t k : group.kernels) {

@@ -48,7 +48,7 @@ struct Kind {
   std::string name;
   std::vector<Interval> ranges;  // by start
   std::vector<std::vector<Interval>> launches;
-  std::int64_t total = 0, on_device = 0;  // of all ranges; of all launches
+  double total = 0, on_device = 0;  // nanoseconds of all ranges; of all launches
 };
 
 class Ranges {
@@ -63,7 +63,7 @@ class Ranges {
       Kind& kind = kinds_[at->second];
       kind.ranges.push_back({range.start, range.end});
       kind.launches.emplace_back();
-      kind.total += range.end - range.start;
+      kind.total += static_cast<double>(range.end - range.start);
     }
     for (const MeasuredKernel& row : measurement.kernels) {
       if (row.kind == MeasuredKind::kKernel || row.kind == MeasuredKind::kCopy) AddLaunch(row);
@@ -98,9 +98,9 @@ class Ranges {
       const auto all = static_cast<double>(n);
       RangeTime beside{.name = kind.name,
                        .per_run = static_cast<double>(kind.ranges.size()) / all,
-                       .time = SecondsOf(kind.total) / all,
+                       .time = Seconds(kind.total * 1e-9) / all,
                        .device = std::nullopt};
-      if (kind.on_device > 0) beside.device = SecondsOf(kind.on_device) / all;
+      if (kind.on_device > 0) beside.device = Seconds(kind.on_device * 1e-9) / all;
       time.beside.push_back(std::move(beside));
     }
     return time;
@@ -139,7 +139,7 @@ class Ranges {
     if (after == kind.ranges.begin()) return false;
     if (within && (after - 1)->end < launch.end) return false;
     kind.launches[static_cast<std::size_t>(after - kind.ranges.begin()) - 1].push_back(launch);
-    kind.on_device += launch.end - launch.start;
+    kind.on_device += static_cast<double>(launch.end - launch.start);
     return true;
   }
 

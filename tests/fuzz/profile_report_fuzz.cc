@@ -5,6 +5,8 @@
 #include "estimator/core/error.h"
 #include "estimator/hardware/database.h"
 #include "estimator/profile_report/render.h"
+#include "estimator/profiles/add_counters.h"
+#include "estimator/profiles/nest.h"
 #include "estimator/profiles/reader.h"
 
 // Whatever a profile holds, what it tells alone is rendered in every format, with and without a
@@ -16,6 +18,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const dlcost::Measurement measurement =
         dlcost::ReadMeasurement(dlcost::Input::FromMemory("fuzz", bytes));
+    // The same file as another level of the run, and as the counters of another.
+    dlcost::Measurement merged = measurement;
+    dlcost::NestRows(merged, measurement);
+    dlcost::AddCounters(merged, measurement);
+    dlcost::BuildProfileReport(merged, {});
     for (const dlcost::Device* const device :
          {static_cast<const dlcost::Device*>(nullptr), &kDevice}) {
       const dlcost::ProfileReportOptions options{.device = device};
