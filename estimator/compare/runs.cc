@@ -133,7 +133,7 @@ RunCount InferRuns(const std::vector<FoldedRow>& rows, const std::vector<Slot>& 
     }
     const double share = weight > 0 ? divisible / weight : 0;
     // Kernels of several names do not all run an even number of times in one run.
-    if (names >= 3 && common > 1) cost += 3 * std::log2(static_cast<double>(common));
+    if (names >= 3 && common > 1) cost += 4 * std::log2(static_cast<double>(common));
     cost += 12 * (1 - share);
     if (products && all.flops > 0) {
       // Algorithms differ in what they execute, by up to a half.
