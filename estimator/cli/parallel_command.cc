@@ -61,6 +61,9 @@ int Run(const Options& options) {
     const Report report = BuildReport(model, device, report_options);
     return profiles.emplace(micro, ProfileOf(model, report, micro)).first->second;
   };
+  if (options.global_batch < 0 || options.global_batch > kMostItems) {
+    throw Error("--global-batch {}: 1 to {}", options.global_batch, kMostItems);
+  }
   PlanReport report{options.model.path, system.id, device.id, {}, device.memory.size, {}};
   const auto check_size = [&](int devices) {
     if (devices < 1 || devices > system.MostDevices()) {
@@ -92,8 +95,8 @@ int Run(const Options& options) {
         options.global_batch > 0 ? options.global_batch : plan.micro_batch * plan.devices();
     CheckPlan(plan);
     report.steps = {RunHybrid(profile_of(plan.micro_batch), system, plan)};
-    report.profile = profile_of(plan.micro_batch);
   }
+  report.profile = profile_of(report.steps.front().plan.micro_batch);
   WriteOutput(options.output, options.format == "json" ? PlanJson(report, options.top)
                                                        : PlanText(report, options.top));
   return 0;

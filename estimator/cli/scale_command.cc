@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -44,6 +45,8 @@ constexpr const char* kExamples =
     "4.1/h --trace step.json\n"
     "--batch is that of one device; with --strong that of all devices together.\n";
 
+constexpr int kMostDevices = 1 << 20;
+
 double ParsePrice(const std::string& text) {
   char* end = nullptr;
   const double price = std::strtod(text.c_str(), &end);
@@ -84,6 +87,7 @@ int Run(const Options& options) {
   if (device_options.gpu.empty()) device_options.gpu = system.device;
   const Device device = *FindDevice(device_options);
   const std::int64_t batch = options.model.batch.value_or(1);
+  if (batch < 1) throw Error("--batch {}: 1 or more", batch);
   Scaling scaling;
   scaling.model = options.model.path;
   scaling.system = system.id;
@@ -102,10 +106,12 @@ int Run(const Options& options) {
     scaling.notes.emplace_back("no --batch given: a device trains one item a step");
   }
   const StepProfile whole = ProfileFor(options, device, batch);
+  if (!whole.Note().empty()) scaling.notes.push_back(whole.Note());
   ScalePoint alone{1, batch, RunDataParallel(whole, system, {1})};
+  const int most = std::min(system.MostDevices(), kMostDevices);
   for (const std::int64_t size : ParseSizeList("--devices", options.devices).Sizes()) {
-    if (size < 1 || size > system.MostDevices()) {
-      throw Error("--devices {}: {} joins 1 to {} devices", size, system.id, system.MostDevices());
+    if (size < 1 || size > most) {
+      throw Error("--devices {}: {} joins 1 to {} devices", size, system.id, most);
     }
     if (options.strong && batch % size != 0) {
       throw Error("--batch {} does not divide among {} devices; {} would", batch, size,

@@ -62,6 +62,8 @@ Json StepJson(const PlanReport& report, const HybridStep& step) {
 }  // namespace
 
 std::string PlanText(const PlanReport& report, std::size_t top) {
+  const std::string note = report.profile.Note();
+  const std::string notes = note.empty() ? "" : "note: " + note + "\n";
   std::string text = fmt::format("{} on {} x {} of {}, {} items a step\n\n", report.model,
                                  report.steps.front().plan.devices(), report.device, report.system,
                                  report.steps.front().plan.global_batch);
@@ -74,7 +76,7 @@ std::string PlanText(const PlanReport& report, std::size_t top) {
     AddRow(table, report, report.steps.front());
     text += table.Render();
     if (!report.steps.front().stages.empty()) text += StagesText(report, report.steps.front());
-    return text;
+    return text + notes;
   }
   Table fitting(head, left), others(head, left);
   std::size_t shown = 0, left_out = 0, too_large = 0;
@@ -98,7 +100,7 @@ std::string PlanText(const PlanReport& report, std::size_t top) {
             others.Render();
   }
   if (shown == 0) text += "\nno plan fits: more devices, smaller micro-batches or recomputation\n";
-  return text;
+  return text + notes;
 }
 
 std::string PlanJson(const PlanReport& report, std::size_t top) {
@@ -110,6 +112,7 @@ std::string PlanJson(const PlanReport& report, std::size_t top) {
                {"model", report.model},
                {"system", report.system},
                {"device", report.device},
+               {"unknown_nodes", report.profile.unknown},
                {"plans_tried", report.steps.size()},
                {"plans", std::move(steps)}})
              .dump(2, ' ', false, Json::error_handler_t::replace) +

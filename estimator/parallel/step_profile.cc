@@ -1,5 +1,7 @@
 #include "estimator/parallel/step_profile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -55,6 +57,15 @@ void AddPassed(const InferredModel& step,
 
 }  // namespace
 
+std::string StepProfile::Note() const {
+  if (unknown == 0) return "";
+  return fmt::format(
+      "{} node{} of the step {} unknown (`dlcost MODEL --train ...` lists them): times are at "
+      "least "
+      "these",
+      unknown, unknown == 1 ? "" : "s", unknown == 1 ? "is" : "are");
+}
+
 Seconds StepProfile::Time(Phase phase) const {
   Seconds sum;
   for (const StepKernel& kernel : kernels) {
@@ -71,12 +82,14 @@ Seconds StepProfile::Time() const {
 
 StepProfile ProfileOf(const InferredModel& step, const Report& report, std::int64_t items,
                       std::optional<DType> send_as) {
+  if (items < 1) throw Error("a batch of {}: 1 or more", items);
   if (step.step == nullptr) throw Error("a plan for many devices needs a training step: --train");
   if (!report.totals.expected) {
     throw Error("{}: no expected times for this model on this device", report.model.path);
   }
   StepProfile profile;
   profile.items = items;
+  profile.unknown = static_cast<std::int64_t>(report.unknown.size());
   profile.weights = report.model.weight_bytes;
   profile.gradients = step.step->gradient_bytes;
   profile.states = step.step->state_bytes;

@@ -32,6 +32,10 @@ struct StepProfile {
   Bytes
       sent_gradients;  // what all-reduces send: `gradients` in another type where one is asked for
 
+  std::int64_t unknown = 0;  // nodes whose work nobody knows: times are at least these
+
+  // A line for people about `unknown`; "" where everything is known.
+  std::string Note() const;
   Seconds Time(Phase phase) const;
   Seconds Time() const;
 };
