@@ -154,7 +154,7 @@ Timeline PipelineTimeline(const std::vector<PipelineChunk>& chunks, int devices,
   }
   // A task for every pass, numbered by chunk, batch and direction; tasks are added device by
   // device, so that numbers are known beforehand.
-  std::vector<std::size_t> number(static_cast<std::size_t>(2 * all * micro_batches));
+  std::vector<std::size_t> number(2 * chunks.size() * static_cast<std::size_t>(micro_batches));
   const auto slot = [&](int chunk, int batch, bool backward) -> std::size_t& {
     return number[static_cast<std::size_t>((chunk * micro_batches + batch) * 2 + backward)];
   };
