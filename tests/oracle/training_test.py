@@ -34,6 +34,8 @@ import training_operators
 from torch_counts import CountProducts, unset_weights
 
 CLOSE = 1e-4
+# What is computed again gives the same gradients.
+RECOMPUTED = ("none", "scopes", "scopes:1", "full", "selective:pointwise")
 # Products and saved bytes to the last digit.
 SAVED = ("resnet18", "resnet50", "alexnet", "squeezenet1_1", "mobilenet_v2", "vgg11", "densenet121",
          "resnext50_32x4d")
@@ -150,11 +152,11 @@ def gradients_of(module, inputs):
     return {name: p.grad.numpy() for name, p in module.named_parameters() if p.grad is not None}
 
 
-def run_step(binary, path, inputs, work):
+def run_step(binary, path, inputs, work, options=()):
     """The gradients that the emitted graph computes, by parameter."""
     step = work / f"{path.stem}.step.onnx"
     subprocess.run([binary, "train", str(path), "--train", "none", "--loss", "sum", "-o",
-                    str(step)], check=True, capture_output=True, text=True)
+                    str(step), *options], check=True, capture_output=True, text=True)
     model = training_operators.prepare(onnx.load(str(step)))
     stored = {t.name: onnx.numpy_helper.to_array(t) for t in onnx.load(str(path)).graph.initializer}
     feeds = {}
@@ -184,7 +186,7 @@ def by_value(gradients, path, module):
     return found
 
 
-def check_gradients(checks, binary, name, module, inputs, work):
+def check_gradients(checks, binary, name, module, inputs, work, options=()):
     torch.manual_seed(1)
     for parameter in module.parameters():
         parameter.data.uniform_(-0.5, 0.5)
@@ -192,7 +194,7 @@ def check_gradients(checks, binary, name, module, inputs, work):
     path = export(module, inputs, work / f"{name}.onnx", names)
     feeds = {n: x.numpy() for n, x in zip(names, inputs)}
     try:
-        got = by_value(run_step(binary, path, feeds, work), path, module)
+        got = by_value(run_step(binary, path, feeds, work, options), path, module)
     except (subprocess.CalledProcessError, Missing) as error:
         checks.check(f"{name}: a step", [getattr(error, "stderr", None) or str(error)])
         return
@@ -205,7 +207,7 @@ def check_gradients(checks, binary, name, module, inputs, work):
         error = np.abs(got[n].reshape(want[n].shape) - want[n]).max() / scale
         if not error < CLOSE:
             problems.append(f"{n}: off by {error:.2g} of the largest")
-    checks.check(f"{name}: gradients", problems)
+    checks.check(f"{' '.join([name, *options])}: gradients", problems)
 
 
 def check_fused(checks, binary, name, model, weights, function, work):
@@ -238,7 +240,8 @@ def main(binary, work, *only):
         check_fused(checks, binary, *fused, work)
     for name, module, inputs in [] if only else text_networks():
         check_text(checks, estimator, name, module, inputs, work)
-        check_gradients(checks, binary, name, module, inputs, work)
+        for what in RECOMPUTED:
+            check_gradients(checks, binary, name, module, inputs, work, ("--recompute", what))
     for name in only or SAVED + COUNTED:
         try:
             check_counts(checks, estimator, name, work)
