@@ -3,6 +3,7 @@
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
+#include "estimator/report/derivative_list.h"
 #include "estimator/report/operator_list.h"
 
 namespace dlcost {
@@ -11,6 +12,7 @@ namespace {
 struct Options {
   std::string name, domain, output;
   std::string format = "text";
+  bool derivatives = false;
 };
 
 constexpr const char* kExamples =
@@ -18,12 +20,17 @@ constexpr const char* kExamples =
     "  dlcost ops\n"
     "  dlcost ops Conv\n"
     "  dlcost ops com.microsoft:Attention\n"
-    "  dlcost ops --domain ai.onnx.ml\n";
+    "  dlcost ops --domain ai.onnx.ml\n"
+    "  dlcost ops --derivatives\n";
 
 int Run(const Options& options) {
   RequireOneOf("--format", options.format, {"text", "markdown"});
   std::string content;
-  if (options.format == "markdown") {
+  if (options.derivatives) {
+    if (!options.name.empty()) throw Error("--derivatives is for the whole list");
+    RequireOneOf("--format (of --derivatives)", options.format, {"text"});
+    content = DerivativeListText(options.domain);
+  } else if (options.format == "markdown") {
     if (!options.name.empty()) throw Error("--format markdown is for the whole list");
     content = OperatorsMarkdown();
   } else {
@@ -42,6 +49,9 @@ void AddOpsCommand(Commands& commands) {
   app->footer(kExamples);
   app->add_option("operator", options->name, "an operator; none: list all")->type_name("NAME");
   app->add_option("--domain", options->domain, "only this domain")->type_name("DOMAIN");
+  app->add_flag(
+      "--derivatives", options->derivatives,
+      "for each operator: whether a training step has a rule for its derivative, or why not");
   app->add_option("--format", options->format, "text or markdown")
       ->type_name("FORMAT")
       ->capture_default_str();

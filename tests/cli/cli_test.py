@@ -338,6 +338,14 @@ class TrainingTest(unittest.TestCase):
         self.assertEqual(report["totals"]["macs"], 24299077632 + phases["recompute"]["macs"])
         self.assertEqual((report["step"]["precision"], report["step"]["recompute"]), ("amp-fp16", "scopes"))
 
+    def test_every_operator_has_a_rule_or_a_reason(self):
+        lines = run("ops", "--derivatives").stdout.decode().splitlines()
+        rows = dict(line.split(None, 2)[1:] for line in lines[2:] if line.startswith("ai.onnx "))
+        self.assertEqual({n: rows[n] for n in ("Conv", "Floor", "Loop", "Shape", "LRN", "RandomNormal")},
+                         {"Conv": "a rule", "Floor": "zero wherever there is one", "LRN": "a rule",
+                          "Loop": "not written: bodies of control flow", "Shape": "none: writes no reals",
+                          "RandomNormal": "none: draws numbers"})
+
     def test_micro_batches_are_passes(self):
         once, twice = (self.step("--batch", "2", "--accumulate", n) for n in ("1", "2"))
         self.assertEqual(twice["totals"]["macs"], 2 * once["totals"]["macs"])
