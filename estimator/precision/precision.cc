@@ -62,10 +62,15 @@ class Caster {
   Tensor& At(TensorId id) { return w_.graph().tensors[static_cast<std::size_t>(id)]; }
   bool IsTrained(TensorId id) const { return trained_.count(id) != 0; }
 
-  // Everything but what operators read in their own types.
+  // Everything but what operators read in their own types, and what is computed before the run.
   void StoreInHalf() {
     std::set<TensorId> own;
     for (const Node& node : w_.graph().nodes) {
+      if (IsKnown(node)) {
+        for (const TensorId id : node.inputs) {
+          if (!IsTrained(id)) own.insert(id);
+        }
+      }
       if (AutocastRuleOf(node.domain, node.op) != CastRule::kOwn) continue;
       own.insert(node.inputs.begin() + (node.inputs.empty() ? 0 : 1), node.inputs.end());
     }
@@ -80,7 +85,7 @@ class Caster {
     }
     // What the file makes float32 of something else is meant to be the type of the model.
     for (Node& node : w_.graph().nodes) {
-      if (node.op != "Cast" || !node.domain.empty()) continue;
+      if (node.op != "Cast" || !node.domain.empty() || IsKnown(node)) continue;
       for (Attribute& attribute : node.attributes) {
         if (attribute.name != "to") continue;
         auto* to = std::get_if<std::int64_t>(&attribute.value);
