@@ -80,13 +80,23 @@ class Recomputer {
 
   // Alone where `whole` is false: whoever else is needed is looked for on the way.
   void ByPattern(const std::string& pattern) {
+    std::vector<std::string> patterns;
+    for (std::size_t begin = 0; begin <= pattern.size();) {
+      const std::size_t end = std::min(pattern.find(',', begin), pattern.size());
+      patterns.push_back(pattern.substr(begin, end - begin));
+      begin = end + 1;
+    }
     bool any = false;
     ForEachForward([&](std::size_t n, const Node& node) {
-      const auto is = [&](const std::string& text) {
-        return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+      const auto is = [](const std::string& each, const std::string& text) {
+        return fnmatch(each.c_str(), text.c_str(), 0) == 0;
       };
-      const bool matches = pattern == "pointwise" ? IsPointwise(node)
-                                                  : is(node.name) || is(node.scope) || is(node.op);
+      const bool matches =
+          pattern == "pointwise"
+              ? IsPointwise(node)
+              : std::any_of(patterns.begin(), patterns.end(), [&](const std::string& each) {
+                  return is(each, node.name) || is(each, node.scope) || is(each, node.op);
+                });
       if (!matches) return;
       any = true;
       segment_[n] = static_cast<std::int32_t>(n);

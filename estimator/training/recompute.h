@@ -14,7 +14,8 @@ namespace dlcost {
 //   first K of them;
 // - "full": all, in as many stretches of the forward pass as leave the least in memory (Chen et
 //   al., "Training deep nets with sublinear memory cost", arXiv 1604.06174);
-// - "selective:PATTERN": what nodes write whose name, module or operator matches;
+// - "selective:PATTERN": what nodes write whose name, module or operator matches (one of several,
+//   with commas between);
 //   "selective:pointwise": what all but products write.
 //
 // Values that the backward pass reads are dropped where the forward pass has no further use for

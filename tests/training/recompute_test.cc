@@ -120,6 +120,9 @@ TEST(Recompute, ALayerOfATransformerKeepsItsInput) {
 // float32.
 TEST(Recompute, ALayerOfGptKeepsWhatIsPublished) {
   constexpr std::int64_t s = 32, b = 2, h = 64, a = 4;
+  // Scores and their softmax with its dropout, from queries and keys.
+  const std::string core =
+      "selective:*/attn/MatMul,*/attn/Mul,*/attn/Add,*/attn/Softmax,*/attn/Dropout";
   std::map<std::string, std::int64_t> saved[2];
   for (const int layers : {1, 2}) {
     Model model = ReadModelFromBytes(BuildNetwork("gpt2", {{"layers", std::to_string(layers)},
@@ -132,7 +135,7 @@ TEST(Recompute, ALayerOfGptKeepsWhatIsPublished) {
     options.bindings.batch = b;
     options.bindings.dims["sequence"] = s;
     const InferredModel forward = Infer(std::move(model), options);
-    for (const char* what : {"none", "scopes"}) {
+    for (const std::string& what : {std::string("none"), std::string("scopes"), core}) {
       const InferredModel step = InferStep(
           BuildStep(forward,
                     {.optimizer = "adam", .loss = "sum", .precision = "fp16", .recompute = what}),
@@ -143,6 +146,7 @@ TEST(Recompute, ALayerOfGptKeepsWhatIsPublished) {
   const std::int64_t statistics = 2 * 2 * 4 * s * b;
   EXPECT_EQ(saved[1]["none"] - saved[0]["none"], s * b * h * 34 + 5 * a * s * s * b + statistics);
   EXPECT_EQ(saved[1]["scopes"] - saved[0]["scopes"], 2 * s * b * h);
+  EXPECT_EQ(saved[1][core] - saved[0][core], s * b * h * 34 + statistics);
 }
 
 TEST(Recompute, RefusesWhatItDoesNotKnow) {
