@@ -141,6 +141,10 @@ Report LoadReport(const Source& source, const Report* like) {
     model_options.loss = like->step->loss;
     if (model_options.precision.empty()) model_options.precision = like->step->precision;
     if (model_options.recompute == "none") model_options.recompute = like->step->recompute;
+    if (model_options.micro_batches == 1) {
+      model_options.micro_batches = like->step->micro_batches.value();
+    }
+    if (!model_options.clip_norm && like->step->clips) model_options.clip_norm = 1;  // whichever
   }
   Bindings bindings = BindingsOf(source.model);
   Model model = ReadModelOrExplain(path);

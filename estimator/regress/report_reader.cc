@@ -320,6 +320,10 @@ Report ReportOf(const Json& json) {
     if (json.at("step").contains("precision")) {
       step.precision = Get<std::string>(json.at("step"), "precision");
     }
+    if (json.at("step").contains("micro_batches")) {
+      step.micro_batches = Get<std::int64_t>(json.at("step"), "micro_batches");
+      step.clips = Get<bool>(json.at("step"), "clips");
+    }
     if (json.at("step").contains("recompute")) {
       step.recompute = Get<std::string>(json.at("step"), "recompute");
     }

@@ -196,6 +196,7 @@ void WriteStep(JsonWriter& json, const Report& report, bool timed) {
   json.Member("precision", step.precision);
   json.Member("recompute", step.recompute);
   json.Member("micro_batches", step.micro_batches);
+  json.Member("clips", step.clips);
   json.Member("trained_parameters", step.trained);
   json.Member("trained_bytes", step.trained_bytes);
   json.Member("gradient_bytes", step.gradient_bytes);
