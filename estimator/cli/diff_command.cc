@@ -11,7 +11,7 @@ namespace {
 struct Options {
   Source before;
   // What is different for the second report; empty means the same.
-  std::string after, after_gpu, after_math, after_cache, after_dtype;
+  std::string after, after_gpu, after_math, after_cache, after_dtype, after_runtime;
   std::optional<std::int64_t> after_batch;
   std::vector<std::string> after_dims;
   std::string format = "text";
@@ -27,6 +27,7 @@ constexpr const char* kExamples =
     "  dlcost diff baseline.json new.onnx\n"
     "  dlcost diff model.onnx --gpu a100 --after-gpu h100\n"
     "  dlcost diff model.onnx --gpu a100 --after-dtype f16\n"
+    "  dlcost diff model.onnx --gpu a100 --runtime pytorch-eager --after-runtime tensorrt\n"
     "  dlcost diff model.onnx --batch 1 --after-batch 8 --format markdown\n";
 
 Source AfterOf(const Options& options) {
@@ -36,6 +37,7 @@ Source AfterOf(const Options& options) {
   if (!options.after_dtype.empty()) after.model.dtype = options.after_dtype;
   if (!options.after_math.empty()) after.device.math = options.after_math;
   if (!options.after_cache.empty()) after.device.cache = options.after_cache;
+  if (!options.after_runtime.empty()) after.count.runtime = options.after_runtime;
   if (options.after_batch) after.model.batch = options.after_batch;
   // The later binding of a name wins.
   for (const std::string& dim : options.after_dims) after.model.dims.push_back(dim);
@@ -46,7 +48,8 @@ int Run(const Options& options) {
   RequireOneOf("--format", options.format, {"text", "markdown", "json"});
   const bool other = !options.after_gpu.empty() || !options.after_math.empty() ||
                      !options.after_dtype.empty() || !options.after_cache.empty() ||
-                     options.after_batch || !options.after_dims.empty();
+                     !options.after_runtime.empty() || options.after_batch ||
+                     !options.after_dims.empty();
   if (options.after.empty() && !other) {
     throw Error("diff needs a second model or report, or --after-gpu, --after-batch, ...");
   }
@@ -87,6 +90,8 @@ void AddDiffCommand(Commands& commands) {
       ->type_name("MODE");
   app->add_option("--after-cache", options->after_cache, "another cache state for the second side")
       ->type_name("STATE");
+  app->add_option("--after-runtime", options->after_runtime, "another runtime for the second side")
+      ->type_name("NAME");
   app->add_option("--after-batch", options->after_batch, "another batch size for the second side")
       ->type_name("N");
   app->add_option("--after-dim", options->after_dims, "another dimension for the second side")
