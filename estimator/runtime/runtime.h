@@ -27,7 +27,7 @@ struct Runtime {
   FusionSet fuses;
   AttentionForm attention = AttentionForm::kFlash;
   MathMode math = MathMode::kDefault;
-  bool eager = false;   // RunOptions::eager
+  bool eager = false;  // RunOptions::eager
   Selection selection = Selection::kCall;
   bool converts = true;  // RunOptions::converts
 
