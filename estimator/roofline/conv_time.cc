@@ -12,9 +12,7 @@ namespace {
 
 using C = Constant;
 
-// Matrix instructions take channels by 16 bytes (NVIDIA, deep learning performance guide: TF32 by
-// 4, fp16 by 8), 8-bit types by eight.
-constexpr double kChannelBytes = 16, kChannelStep = 8;
+constexpr double kChannelStep = 8;
 constexpr double kWarpFilters = 32;  // of a vector kernel's tile that one warp computes
 constexpr double kDepthStep = 8;     // the main loop advances by eight elements of k
 
@@ -59,10 +57,9 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Conditions& 
 // The implicit GEMM with the constants of matrix products.
 ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid, double input_bytes,
                      const Conditions& conditions) {
-  // Libraries pad what is no multiple of that.
+  // Matrix instructions take channels by eight: libraries pad what is no multiple.
   const double group_channels = p.channels / p.groups;
-  const double step = std::min(kChannelStep, kChannelBytes / p.element_bytes);
-  const double channels = p.tensor ? RoundUp(group_channels, step) : group_channels;
+  const double channels = p.tensor ? RoundUp(group_channels, kChannelStep) : group_channels;
   GemmProblem gemm{.batch = p.groups,
                    .m = p.batch * p.out_height * p.out_width * p.reached,
                    .n = p.filters / p.groups,
