@@ -63,7 +63,10 @@ class CoreTimer {
     const double lanes = cores_.lanes() * std::max(1.0, cores_.vector_per_clock);
     time_.vector = operations * share / lanes / cores_.clock;
     const double passing = extra + (count == 0 ? load_.read + load_.written : 0);
-    time_.streamed = passing * share / cores_.machine.l3_rate / cores_.clock;
+    // A core's share that its L2 holds was there before.
+    const double rate =
+        passing * share <= cores_.l2 ? cores_.machine.l2_rate : cores_.machine.l3_rate;
+    time_.streamed = passing * share / rate / cores_.clock;
     // A line is read before it is written, whatever it held.
     const double bytes = load_.read + 2 * load_.written;
     const double gone = std::max(0.0, 1 - load_.kept / std::max(1.0, load_.read + load_.written));

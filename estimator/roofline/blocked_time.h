@@ -45,8 +45,10 @@ CoreTime ExpectedOnCores(const Execution* execution, const MicroKernel& kernel, 
 // what streams through.
 double KeptBetweenKernels(const Cores& cores);
 
-// Instructions of one lane that a division, a root or a transcendental function takes: a polynomial
-// and a reduction of its argument. oneDNN's softmax: 38 per element with its sums and maxima.
+// Instructions of one lane that a transcendental function takes (a reduction of its argument and a
+// polynomial), and a division or a root (an estimate and a step of Newton's). oneDNN's softmax
+// takes 42 per element with its sums, maxima and division (bench/processors).
 inline constexpr double kSpecialInstructions = 30;
+inline constexpr double kDivisionInstructions = 8;
 
 }  // namespace dlcost

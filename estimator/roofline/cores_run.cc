@@ -68,8 +68,10 @@ double Operations(const Part& part, bool product) {
   for (const OpClass each : {OpClass::kAdd, OpClass::kMul, OpClass::kCompare, OpClass::kConvert}) {
     sum += part.work.Of(each).AsDouble();
   }
-  for (const OpClass each :
-       {OpClass::kDiv, OpClass::kSqrt, OpClass::kExp, OpClass::kLog, OpClass::kTrig}) {
+  for (const OpClass each : {OpClass::kDiv, OpClass::kSqrt}) {
+    sum += kDivisionInstructions * part.work.Of(each).AsDouble();
+  }
+  for (const OpClass each : {OpClass::kExp, OpClass::kLog, OpClass::kTrig}) {
     special += part.work.Of(each).AsDouble();
   }
   return sum + kSpecialInstructions * special;
