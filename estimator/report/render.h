@@ -18,8 +18,8 @@ inline const std::vector<GroupRow>& GroupsBy(const Report& report, GroupBy by) {
 
 struct TextOptions {
   GroupBy by = GroupBy::kOp;
-  std::size_t top = 0;        // rows to show, 0: all
-  std::size_t max_width = 0;  // columns, 0: unlimited
+  std::size_t top = 0;                    // rows to show, 0: all
+  std::size_t max_width = 0;              // columns, 0: unlimited
   std::vector<std::string> columns = {};  // Table::Keep; none: as many as there is room for
   bool colour = false;
 };
