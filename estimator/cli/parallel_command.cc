@@ -48,7 +48,7 @@ int Run(const Options& options) {
   DeviceOptions device_options = options.device;
   if (device_options.gpu.empty()) device_options.gpu = system.device;
   const Device device = *FindDevice(device_options);
-  ReportOptions report_options = ReportOptionsOf(options.count, options.device);
+  ReportOptions report_options = ReportOptionsOf(options.count, device_options, options.model);
   report_options.dtype = options.model.dtype;
   report_options.detail = ReportDetail::kRows;
   std::map<std::int64_t, StepProfile> profiles;

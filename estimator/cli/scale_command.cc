@@ -61,7 +61,9 @@ double ParsePrice(const std::string& text) {
 StepProfile ProfileFor(const Options& options, const Device& device, std::int64_t batch) {
   ModelOptions model_options = options.model;
   model_options.batch = batch;
-  ReportOptions report_options = ReportOptionsOf(options.count, options.device);
+  DeviceOptions device_options = options.device;
+  if (device_options.gpu.empty()) device_options.gpu = device.id;  // the system's
+  ReportOptions report_options = ReportOptionsOf(options.count, device_options, options.model);
   report_options.dtype = options.model.dtype;
   report_options.detail = ReportDetail::kRows;
   const InferredModel model = InferModel(model_options);
