@@ -1,16 +1,18 @@
 #include <fmt/ranges.h>
-#include <malloc.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <limits>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "estimator/cli/command_line.h"
 #include "estimator/cli/commands.h"
+#include "estimator/cli/shell_command.h"
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
 #include "estimator/sweep/sizes.h"
@@ -40,21 +42,55 @@ std::vector<std::string> LongOptions(const CLI::App& app) {
   return names;
 }
 
-std::vector<std::string> CommandNames(const CLI::App& app) {
+// Every subcommand, in the order of --help.
+struct Command {
+  std::string_view name;
+  void (*add)(Commands&);
+};
+constexpr Command kCommands[] = {
+    {"report", AddReportCommand},
+    {"explain", AddExplainCommand},
+    {"compare", AddCompareCommand},
+    {"measured", AddMeasuredCommand},
+    {"fit", AddFitCommand},
+    {"diff", AddDiffCommand},
+    {"check", AddCheckCommand},
+    {"html", AddHtmlCommand},
+    {"formula", AddFormulaCommand},
+    {"sweep", AddSweepCommand},
+    {"gpus", AddGpusCommand},
+    {"scale", AddScaleCommand},
+    {"parallel", AddParallelCommand},
+    {"input", AddInputCommand},
+    {"systems", AddSystemsCommand},
+    {"collective", AddCollectiveCommand},
+    {"runtimes", AddRuntimesCommand},
+    {"ops", AddOpsCommand},
+    {"network", AddNetworkCommand},
+    {"train", AddTrainCommand},
+    {"calibrate", AddCalibrateCommand},
+    {"completion", AddCompletionCommand},
+    {"man", AddManCommand},
+};
+
+bool IsCommand(std::string_view word) {
+  return std::any_of(std::begin(kCommands), std::end(kCommands),
+                     [&](const Command& command) { return command.name == word; });
+}
+
+std::vector<std::string> CommandNames() {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  for (const Command& command : kCommands) names.emplace_back(command.name);
   return names;
 }
 
 // A first word that is neither a command nor a file, and looks like no path, is a command mistyped.
-bool IsMistypedCommand(const CLI::App& app, const std::string& word) {
+bool IsMistypedCommand(const std::string& word) {
   if (word.empty() || word[0] == '-' || word.find_first_of("./\\") != std::string::npos) {
     return false;
   }
   std::error_code error;
-  const std::vector<std::string> commands = CommandNames(app);
-  return !std::filesystem::exists(word, error) &&
-         std::find(commands.begin(), commands.end(), word) == commands.end();
+  return !IsCommand(word) && !std::filesystem::exists(word, error);
 }
 
 // A model without a command whose sizes are lists is swept.
@@ -92,46 +128,29 @@ int ExplainParseError(const CLI::App& app, const CLI::ParseError& error) {
   return kWrongInput;
 }
 
-int Main(int argc, char** argv) {
+int Run(int argc, char** argv) {
   CLI::App app(kDescription, "dlcost");
   app.footer(kExamples);
   app.set_version_flag("--version", "dlcost " DLCOST_VERSION);
   app.require_subcommand(1);
   Commands commands{app, nullptr};
-  AddReportCommand(commands);
-  AddExplainCommand(commands);
-  AddCompareCommand(commands);
-  AddMeasuredCommand(commands);
-  AddFitCommand(commands);
-  AddDiffCommand(commands);
-  AddCheckCommand(commands);
-  AddHtmlCommand(commands);
-  AddFormulaCommand(commands);
-  AddSweepCommand(commands);
-  AddGpusCommand(commands);
-  AddScaleCommand(commands);
-  AddParallelCommand(commands);
-  AddInputCommand(commands);
-  AddSystemsCommand(commands);
-  AddCollectiveCommand(commands);
-  AddRuntimesCommand(commands);
-  AddOpsCommand(commands);
-  AddNetworkCommand(commands);
-  AddTrainCommand(commands);
-  AddCalibrateCommand(commands);
-
   // The default command: whatever does not name another one is a model to report on.
   std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) words = {"--help"};
-  const std::vector<std::string> names = CommandNames(app);
-  if (IsMistypedCommand(app, words[0])) {
+  if (IsMistypedCommand(words[0])) {
+    const std::vector<std::string> names = CommandNames();
     throw Error("'{}' is neither a command nor a file{}; commands: {}", Printable(words[0]),
                 DidYouMean(words[0], names), fmt::join(names, ", "));
   }
   const bool general = words[0] == "--help" || words[0] == "-h" || words[0] == "--version" ||
                        words[0] == "--help-all";
-  if (!general && std::find(names.begin(), names.end(), words[0]) == names.end()) {
+  if (!general && !IsCommand(words[0])) {
     words.insert(words.begin(), NamesLists(words) ? "sweep" : "report");
+  }
+  // Hundreds of options take longer to describe than a small model takes to count: only those of
+  // the command that is asked for.
+  for (const Command& command : kCommands) {
+    if (words[0] == command.name || (general && words[0] != "--version")) command.add(commands);
   }
   std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 takes them
   try {
@@ -145,22 +164,20 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace dlcost
 
-int main(int argc, char** argv) {
-  // A short-lived process that only grows: large arrays stay in the heap, and nothing goes back to
-  // the system before the end. A tenth of the run of a large model.
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
-  // Small blocks that are freed wait in a cache per thread; the lists behind it, which a large
-  // allocation merges every time, cost another tenth.
-  mallopt(M_MXFAST, 0);
+void AddEveryCommand(Commands& commands) {
+  for (const Command& command : kCommands) command.add(commands);
+}
+
+int CommandLine(int argc, char** argv) {
   try {
-    return dlcost::Main(argc, argv);
+    return Run(argc, argv);
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "dlcost: out of memory\n");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "dlcost: %s\n", error.what());
   }
-  return dlcost::kWrongInput;
+  return kWrongInput;
 }
+
+}  // namespace dlcost

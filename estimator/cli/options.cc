@@ -22,19 +22,6 @@
 namespace dlcost {
 namespace {
 
-// The built-in database: beside the program once installed (bin/../share/dlcost/hw_specs), else in
-// the source tree.
-std::string BuiltInDatabase() {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    const std::filesystem::path installed =
-        self.parent_path().parent_path() / DLCOST_INSTALL_DATADIR / "dlcost" / "hw_specs";
-    if (std::filesystem::is_directory(installed, error)) return installed.string();
-  }
-  return DLCOST_BUILD_HW_SPECS;
-}
-
 std::vector<std::pair<std::string, std::string>> OverridesOf(const DeviceOptions& options) {
   std::vector<std::pair<std::string, std::string>> overrides;
   for (const std::string& text : options.overrides) overrides.push_back(ParseOverride(text));
@@ -237,9 +224,12 @@ InferredModel InferModel(Model model, const ModelOptions& options, const Binding
 }
 
 TrainingStep BuildTrainingStep(const ModelOptions& options) {
+  return BuildTrainingStep(ReadModel(options.path), options, BindingsOf(options));
+}
+
+TrainingStep BuildTrainingStep(Model model, const ModelOptions& options, const Bindings& bindings) {
   const TrainOptions train = TrainOptionsOf(options);
-  const InferOptions infer = InferOptionsOf(options, BindingsOf(options));
-  const InferredModel forward = Infer(ReadModel(options.path), infer);
+  const InferredModel forward = Infer(std::move(model), InferOptionsOf(options, bindings));
   Step step = BuildStep(forward, train);
   return {.model = std::move(step.model), .inputs = std::move(step.changed)};
 }
@@ -266,7 +256,7 @@ void AddDeviceOptions(CLI::App& app, DeviceOptions& options, Devices devices) {
       ->type_name("KEY=VALUE");
 }
 
-DeviceDatabase OpenDatabase() { return DeviceDatabase::FromEnvironment(BuiltInDatabase()); }
+DeviceDatabase OpenDatabase() { return DeviceDatabase::FromEnvironment(); }
 
 SystemDatabase OpenSystems() { return SystemDatabase(OpenDatabase().directories()); }
 

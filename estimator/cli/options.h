@@ -57,6 +57,8 @@ struct TrainingStep {
   std::vector<TensorId> inputs;
 };
 TrainingStep BuildTrainingStep(const ModelOptions& options);
+// The same for a model that was read already.
+TrainingStep BuildTrainingStep(Model model, const ModelOptions& options, const Bindings& bindings);
 
 // Which device, and how bounds are taken.
 struct DeviceOptions {

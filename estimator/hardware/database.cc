@@ -64,7 +64,7 @@ class Loader {
   }
 
   Entry Read(const std::string& path) const {
-    Entry root = LoadEntries(path);
+    Entry root = LoadSpec(path);
     const auto calibration =
         std::find_if(root.children.begin(), root.children.end(),
                      [](const Entry& child) { return child.key == "calibration"; });
@@ -124,8 +124,7 @@ class Loader {
     for (const fs::path& place : places) {
       fs::path file = place / name;
       if (file.extension() != ".yaml") file += ".yaml";
-      std::error_code error;
-      if (fs::is_regular_file(file, error) && !fs::equivalent(file, from, error)) return file;
+      if (IsSpecFile(file) && !IsSameSpecFile(file, from)) return file;
     }
     if (const auto found = LocateSpec(directories_, name)) return *found;
     throw Error("{}: {} unknown '{}'", entry.Where(), key, Printable(name));
@@ -149,7 +148,8 @@ DeviceDatabase DeviceDatabase::FromEnvironment(const std::string& built_in) {
       if (!directory.empty()) directories.push_back(directory);
     }
   }
-  directories.push_back(built_in);
+  const char* instead = std::getenv("DLCOST_HW_SPECS");
+  directories.push_back(instead != nullptr && *instead != '\0' ? instead : built_in);
   return DeviceDatabase(std::move(directories));
 }
 

@@ -5,17 +5,21 @@
 #include <vector>
 
 #include "estimator/hardware/device.h"
+#include "estimator/hardware/embedded.h"
 
 namespace dlcost {
 
 // The directories that hold device files, and how to find a device in them.
 class DeviceDatabase {
  public:
-  // Earlier directories win. A directory that does not exist is an Error when it is used.
+  // Earlier directories win; kEmbeddedDatabase may be one. A directory that does not exist is an
+  // Error when it is used.
   explicit DeviceDatabase(std::vector<std::string> directories);
 
-  // DLCOST_HW_PATH (directories separated by ':') first, then the built-in one.
-  static DeviceDatabase FromEnvironment(const std::string& built_in);
+  // DLCOST_HW_PATH (directories separated by ':') first, then the directory DLCOST_HW_SPECS, or
+  // without it the built-in one.
+  static DeviceDatabase FromEnvironment(
+      const std::string& built_in = std::string(kEmbeddedDatabase));
 
   // "a100" (an id or an alias, case ignored), or a path to a YAML file ("./my_chip.yaml").
   // `overrides` are what-if values as on the command line: {"memory.bandwidth", "8 TB/s"}. Throws

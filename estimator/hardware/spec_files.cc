@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "estimator/core/error.h"
+#include "estimator/hardware/embedded.h"
 
 namespace dlcost {
 namespace {
@@ -20,8 +21,8 @@ std::string Lower(std::string text) {
   return text;
 }
 
-// The aliases of a file without parsing it: looking up one name must not cost 88 parsers. Reads
-// the `aliases:` list in either YAML style; the reader proper checks it when the device is used.
+// Reads the `aliases:` list in either YAML style; the reader proper checks it when the file is
+// used.
 std::vector<std::string> ScanAliases(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   std::string head(kHeadSize, '\0');
@@ -56,12 +57,29 @@ bool IsSpecPath(const std::string& name) {
   return name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml");
 }
 
+bool IsSpecFile(const fs::path& path) {
+  if (IsEmbedded(path.string())) return EmbeddedFileExists(path.string());
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+bool IsSameSpecFile(const fs::path& a, const fs::path& b) {
+  if (IsEmbedded(a.string()) || IsEmbedded(b.string())) {
+    return a.lexically_normal() == b.lexically_normal();
+  }
+  std::error_code error;
+  return fs::equivalent(a, b, error);
+}
+
 std::vector<fs::path> SpecFiles(const std::string& directory) {
+  if (IsEmbedded(directory)) return EmbeddedFiles(directory);
   std::error_code error;
   fs::directory_iterator it(directory, error);
   if (error) {
-    throw Error("no device database at '{}' ({}); DLCOST_HW_PATH names its directories", directory,
-                error.message());
+    throw Error(
+        "no device database at '{}' ({}); DLCOST_HW_PATH names directories of yours, "
+        "DLCOST_HW_SPECS one instead of the built-in database",
+        directory, error.message());
   }
   std::vector<fs::path> files;
   for (; it != fs::directory_iterator(); it.increment(error)) {
@@ -72,13 +90,29 @@ std::vector<fs::path> SpecFiles(const std::string& directory) {
   return files;
 }
 
+std::vector<std::string> SpecFolders(const std::vector<std::string>& directories,
+                                     const std::string& name) {
+  std::vector<std::string> folders;
+  for (const fs::path directory : directories) {
+    const std::string folder = (directory / name).string();
+    std::error_code error;
+    if (IsEmbedded(folder) ? !EmbeddedFiles(folder).empty() : fs::is_directory(folder, error)) {
+      folders.push_back(folder);
+    }
+  }
+  return folders;
+}
+
 std::optional<fs::path> LocateSpec(const std::vector<std::string>& directories,
                                    const std::string& name) {
   const std::string wanted = Lower(name);
   for (const std::string& directory : directories) {
+    if (IsEmbedded(directory)) {
+      if (auto file = LocateEmbedded(directory, wanted)) return file;
+      continue;
+    }
     const fs::path direct = fs::path(directory) / (wanted + ".yaml");
-    std::error_code error;
-    if (fs::is_regular_file(direct, error)) return direct;
+    if (IsSpecFile(direct)) return direct;
     for (const fs::path& file : SpecFiles(directory)) {
       for (const std::string& alias : ScanAliases(file)) {
         if (Lower(alias) == wanted) return file;
@@ -93,10 +127,17 @@ std::vector<std::string> SpecNames(const std::vector<std::string>& directories) 
   for (const std::string& directory : directories) {
     for (const fs::path& file : SpecFiles(directory)) {
       names.push_back(file.stem().string());
-      for (std::string& alias : ScanAliases(file)) names.push_back(std::move(alias));
+      for (std::string& alias :
+           IsEmbedded(directory) ? EmbeddedAliases(file.string()) : ScanAliases(file)) {
+        names.push_back(std::move(alias));
+      }
     }
   }
   return names;
+}
+
+Entry LoadSpec(const fs::path& path) {
+  return IsEmbedded(path.string()) ? LoadEmbedded(path.string()) : LoadEntries(path.string());
 }
 
 }  // namespace dlcost

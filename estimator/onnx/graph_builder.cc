@@ -22,7 +22,8 @@ std::string FunctionKey(const std::string& domain, const std::string& name,
   return NormalDomain(domain) + ":" + name + ":" + overload;
 }
 
-std::string FirstUnknown(const google::protobuf::Message& message, int field) {
+template <typename Message>
+std::string FirstUnknown(const Message& message, int field) {
   const std::vector<std::string> found = UnknownBytes(message, field);
   return found.empty() ? "" : found.front();
 }

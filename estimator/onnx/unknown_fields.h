@@ -1,24 +1,35 @@
 #pragma once
 
-#include <google/protobuf/message.h>
-#include <google/protobuf/unknown_field_set.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dlcost {
 
 // Length-delimited fields that the installed onnx.proto does not know (newer IR versions): their
-// bytes.
-inline std::vector<std::string> UnknownBytes(const google::protobuf::Message& message, int number) {
+// bytes. Messages keep such fields as they came.
+template <typename Message>
+std::vector<std::string> UnknownBytes(const Message& message, int number) {
+  using Wire = google::protobuf::internal::WireFormatLite;
   std::vector<std::string> found;
-  const auto& fields = message.GetReflection()->GetUnknownFields(message);
-  for (int i = 0; i < fields.field_count(); ++i) {
-    const auto& field = fields.field(i);
-    if (field.number() == number &&
-        field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED) {
-      found.push_back(field.length_delimited());
+  const std::string& fields = message.unknown_fields();
+  if (fields.empty()) return found;
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(fields.data()),
+                                            static_cast<int>(fields.size()));
+  while (const std::uint32_t tag = in.ReadTag()) {
+    if (Wire::GetTagFieldNumber(tag) != number ||
+        Wire::GetTagWireType(tag) != Wire::WIRETYPE_LENGTH_DELIMITED) {
+      if (!Wire::SkipField(&in, tag)) break;
+      continue;
     }
+    std::uint32_t length = 0;
+    std::string bytes;
+    if (!in.ReadVarint32(&length) || !in.ReadString(&bytes, static_cast<int>(length))) break;
+    found.push_back(std::move(bytes));
   }
   return found;
 }

@@ -1,58 +1,36 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <filesystem>
 #include <map>
 
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
+#include "estimator/hardware/spec_files.h"
 #include "estimator/runtime/runtime.h"
 
 namespace dlcost {
 namespace {
 
-namespace fs = std::filesystem;
-
-bool SameName(const std::string& a, const std::string& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
-}
-
-bool IsPath(const std::string& name) {
-  return name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml");
-}
+constexpr const char* kFolder = "runtimes";  // of hw_specs/
 
 }  // namespace
 
 std::vector<Runtime> AllRuntimes(const std::vector<std::string>& directories) {
-  std::map<std::string, fs::path> files;  // the earlier directory wins
-  for (const std::string& directory : directories) {
-    std::error_code error;
-    // A directory of the user's own may have none.
-    fs::directory_iterator it(fs::path(directory) / "runtimes", error);
-    for (; !error && it != fs::directory_iterator(); it.increment(error)) {
-      if (it->path().extension() == ".yaml") files.emplace(it->path().stem().string(), it->path());
-    }
+  std::map<std::string, std::string> files;  // the earlier directory wins
+  for (const std::string& folder : SpecFolders(directories, kFolder)) {
+    for (const auto& file : SpecFiles(folder)) files.emplace(file.stem().string(), file.string());
   }
   std::vector<Runtime> runtimes;
-  for (const auto& [id, path] : files) runtimes.push_back(ReadRuntime(path.string()));
+  for (const auto& [id, file] : files) runtimes.push_back(ReadRuntime(file));
   return runtimes;
 }
 
 Runtime FindRuntime(const std::string& name, const std::vector<std::string>& directories) {
-  if (IsPath(name)) return ReadRuntime(name);
-  std::vector<std::string> known;
-  for (Runtime& runtime : AllRuntimes(directories)) {
-    known.push_back(runtime.id);
-    known.insert(known.end(), runtime.aliases.begin(), runtime.aliases.end());
-    for (std::size_t i = known.size() - runtime.aliases.size() - 1; i < known.size(); ++i) {
-      if (SameName(known[i], name)) return std::move(runtime);
-    }
-  }
+  if (IsSpecPath(name)) return ReadRuntime(name);
+  const std::vector<std::string> folders = SpecFolders(directories, kFolder);
+  if (const auto file = LocateSpec(folders, name)) return ReadRuntime(file->string());
   throw Error("unknown runtime '{}'{}; `dlcost runtimes` lists the known ones", Printable(name),
-              DidYouMean(name, known));
+              DidYouMean(name, SpecNames(folders)));
 }
 
 void RequireRunsOn(const Runtime& runtime, const Device& device) {

@@ -5,7 +5,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
-#include "estimator/hardware/entry.h"
+#include "estimator/hardware/spec_files.h"
 #include "estimator/runtime/runtime.h"
 
 namespace dlcost {
@@ -154,8 +154,6 @@ class RuntimeReader {
 
 }  // namespace
 
-Runtime ReadRuntime(const std::string& path) {
-  return RuntimeReader(LoadEntries(path), path).Read();
-}
+Runtime ReadRuntime(const std::string& path) { return RuntimeReader(LoadSpec(path), path).Read(); }
 
 }  // namespace dlcost

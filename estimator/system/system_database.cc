@@ -17,16 +17,9 @@ constexpr int kMostExtends = 4;
 
 }  // namespace
 
-SystemDatabase::SystemDatabase(const std::vector<std::string>& directories) {
-  for (const fs::path directory : directories) {
-    std::error_code error;
-    const fs::path systems = directory / "systems";
-    if (fs::is_directory(systems, error)) directories_.push_back(systems.string());
-    if (fs::is_directory(systems / "links", error)) {
-      link_directories_.push_back((systems / "links").string());
-    }
-  }
-}
+SystemDatabase::SystemDatabase(const std::vector<std::string>& directories)
+    : directories_(SpecFolders(directories, "systems")),
+      link_directories_(SpecFolders(directories_, "links")) {}
 
 System SystemDatabase::Load(const std::string& path) const {
   const LinkTimingFinder timing = [this](const std::string& name, const std::string& where) {
@@ -36,7 +29,7 @@ System SystemDatabase::Load(const std::string& path) const {
       throw error.At(where);
     }
   };
-  return ReadSystem(LoadEntries(path), fs::path(path).stem().string(), timing);
+  return ReadSystem(LoadSpec(path), fs::path(path).stem().string(), timing);
 }
 
 System SystemDatabase::Find(const std::string& name) const {
@@ -59,13 +52,13 @@ std::vector<System> SystemDatabase::All() const {
 }
 
 LinkTiming SystemDatabase::FindLink(const std::string& name) const {
-  Entry root = LoadEntries(LinkFile(name));
+  Entry root = LoadSpec(LinkFile(name));
   const std::string id = fs::path(*root.file).stem().string();
   for (int depth = 0; const Entry* extends = root.Find("extends"); ++depth) {
     if (depth == kMostExtends) throw Error("{}: 'extends' goes round in a circle", root.Where());
     const std::string base = LinkFile(extends->value);
     std::erase_if(root.children, [](const Entry& child) { return child.key == "extends"; });
-    root = MergeEntries(LoadEntries(base), root);
+    root = MergeEntries(LoadSpec(base), root);
   }
   return ReadLinkTiming(root, id);
 }

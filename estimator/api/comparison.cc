@@ -1,0 +1,74 @@
+#include "dlcost/comparison.h"
+
+#include "estimator/api/state.h"
+#include "estimator/compare/compare.h"
+#include "estimator/profiles/reader.h"
+
+namespace dlcost::api {
+
+struct Comparison::State {
+  dlcost::Comparison comparison;
+};
+
+Comparison::Comparison(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+Comparison Compare(const Report& report, const Measurements& measurements) {
+  return Guarded([&] {
+    if (measurements.measured.empty() && measurements.traces.empty()) {
+      throw dlcost::Error("nothing measured to compare with");
+    }
+    std::vector<Measurement> measured, traces;
+    for (const std::string& path : measurements.measured) {
+      measured.push_back(
+          ReadMeasurementFile(path, {.format = measurements.format, .ranges_alone = true}));
+    }
+    for (const std::string& path : measurements.traces) {
+      traces.push_back(ReadMeasurementFile(path, {.ranges_alone = true}));
+    }
+    const Report::State& state = report.state();
+    auto compared = std::make_shared<const Comparison::State>(Comparison::State{dlcost::Compare(
+        state.report, measured, traces, state.device, {.runs = measurements.runs})});
+    if (!measurements.force) RequireBelief(compared->comparison);
+    return Comparison(std::move(compared));
+  });
+}
+
+std::vector<ComparedKernel> Comparison::kernels() const {
+  const auto seconds = [](const std::optional<Seconds>& time) {
+    return time ? std::optional(time->value()) : std::nullopt;
+  };
+  std::vector<ComparedKernel> kernels;
+  for (const CompareRow& row : state_->comparison.rows) {
+    kernels.push_back({.node = row.node,
+                       .op = row.op,
+                       .kernel = row.kernel,
+                       .algorithmic_flops = row.algorithmic.value(),
+                       .executed_flops = row.executed.value(),
+                       .predicted_bytes = row.predicted_bytes.value(),
+                       .expected_s = seconds(row.expected),
+                       .bound_s = seconds(row.bound),
+                       .measured_s = seconds(row.measured.time),
+                       .measured_flops = row.measured_flops,
+                       .measured_bytes = row.measured.dram_bytes,
+                       .flops_ratio = row.flops_ratio,
+                       .bytes_ratio = row.bytes_ratio,
+                       .time_ratio = row.time_ratio,
+                       .why = row.why});
+  }
+  return kernels;
+}
+std::vector<std::string> Comparison::notes() const { return state_->comparison.notes; }
+std::string Comparison::Text(std::size_t top) const {
+  return Guarded([&] { return RenderCompareText(state_->comparison, {.top = top, .by = {}}); });
+}
+std::string Comparison::Json() const {
+  return Guarded([&] { return RenderCompareJson(state_->comparison); });
+}
+std::string Comparison::Csv() const {
+  return Guarded([&] { return RenderCompareCsv(state_->comparison); });
+}
+std::string Comparison::Markdown() const {
+  return Guarded([&] { return RenderCompareMarkdown(state_->comparison, {}); });
+}
+
+}  // namespace dlcost::api

@@ -1,0 +1,196 @@
+#include "dlcost/report.h"
+
+#include "estimator/api/state.h"
+#include "estimator/core/spelling.h"
+#include "estimator/infer/infer.h"
+#include "estimator/onnx/writer.h"
+#include "estimator/regress/report_reader.h"
+#include "estimator/report/html.h"
+#include "estimator/report/render.h"
+#include "estimator/training/step.h"
+
+namespace dlcost::api {
+namespace {
+
+std::vector<Group> GroupsOf(const std::vector<GroupRow>& rows, bool timed) {
+  std::vector<Group> groups;
+  for (const GroupRow& row : rows) {
+    groups.push_back({.name = row.name,
+                      .cost = CostOf(row.sums, timed),
+                      .kernel_flops = row.kernel_flops.value(),
+                      .limited_by = timed ? row.LimitedBy() : ""});
+  }
+  return groups;
+}
+
+std::vector<Operand> OperandsOf(const Operands& operands) {
+  std::vector<Operand> out;
+  for (const dlcost::Operand& operand : operands) {
+    Operand& added = out.emplace_back();
+    added.name = operand.name;
+    added.dtype = dlcost::Name(operand.dtype);
+    if (operand.shape) added.shape = operand.shape->dims();
+  }
+  return out;
+}
+
+GroupBy GroupByOf(const dlcost::Report& report, const std::string& by) {
+  RequireOneOf("by", by, {"op", "scope", "phase", "node", "kernel"});
+  if (by == "phase" && report.step == nullptr) {
+    throw dlcost::Error("rows by phase are those of a training step: set Options::optimizer");
+  }
+  return by == "op"      ? GroupBy::kOp
+         : by == "scope" ? GroupBy::kScope
+         : by == "phase" ? GroupBy::kPhase
+         : by == "node"  ? GroupBy::kNode
+                         : GroupBy::kKernel;
+}
+
+}  // namespace
+
+std::optional<double> Cost::intensity() const {
+  if (bytes() == 0) return std::nullopt;
+  return static_cast<double>(flops) / static_cast<double>(bytes());
+}
+
+Cost CostOf(const Sums& sums, bool timed) {
+  Cost cost;
+  cost.nodes = sums.nodes;
+  cost.macs = sums.macs.value();
+  cost.flops = sums.flops.value();
+  cost.bytes_read = sums.bytes_read.value();
+  cost.bytes_written = sums.bytes_written.value();
+  if (timed) cost.bound_s = sums.bound.value();
+  if (timed && sums.expected) cost.expected_s = sums.expected->value();
+  return cost;
+}
+
+Report::Report(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+Report Report::Read(const std::string& path) {
+  return Guarded([&] {
+    return Report(std::make_shared<const State>(State{ReadReport(path), {}}));
+  });
+}
+
+std::string Report::model_path() const { return state_->report.model.path; }
+std::string Report::device_id() const {
+  return state_->report.device ? state_->report.device->id : "";
+}
+Cost Report::totals() const {
+  return CostOf(state_->report.totals, state_->report.device.has_value());
+}
+std::map<std::string, std::int64_t> Report::dims() const { return state_->report.model.dims; }
+std::int64_t Report::parameters() const { return state_->report.model.parameters.value(); }
+std::int64_t Report::weight_bytes() const { return state_->report.model.weight_bytes.value(); }
+std::int64_t Report::peak_activation_bytes() const {
+  return state_->report.peak_activation_bytes.value();
+}
+std::int64_t Report::needed_bytes() const {
+  return Guarded([&] { return state_->report.needed().value(); });
+}
+std::optional<bool> Report::fits() const { return state_->report.fits(); }
+bool Report::exact() const { return state_->report.certainty.Exact(); }
+std::vector<std::string> Report::notes() const { return state_->report.notes; }
+
+std::vector<Group> Report::by_op() const {
+  return GroupsOf(state_->report.by_op, state_->report.device.has_value());
+}
+std::vector<Group> Report::by_scope() const {
+  return GroupsOf(state_->report.by_scope, state_->report.device.has_value());
+}
+std::vector<Group> Report::by_phase() const {
+  return GroupsOf(state_->report.by_phase, state_->report.device.has_value());
+}
+
+std::vector<Kernel> Report::kernels() const {
+  const dlcost::Report& report = state_->report;
+  const bool timed = report.device.has_value();
+  std::vector<Kernel> kernels;
+  for (const KernelRow& row : report.kernels) {
+    kernels.push_back({.id = row.id,
+                       .op = row.op,
+                       .algorithm = row.algorithm,
+                       .node = report.nodes.at(row.main).name,
+                       .nodes = row.nodes,
+                       .cost = CostOf(row.sums, timed),
+                       .executed_flops = row.executed.value(),
+                       .launches = row.launches.value(),
+                       .limited_by = timed ? row.LimitedBy() : ""});
+  }
+  return kernels;
+}
+
+std::vector<Node> Report::nodes() const {
+  const bool timed = state_->report.device.has_value();
+  std::vector<Node> nodes;
+  for (const NodeRow& row : state_->report.nodes) {
+    nodes.push_back({.name = row.name,
+                     .op = row.op,
+                     .domain = row.domain,
+                     .scope = row.scope,
+                     .kernel = row.kernel,
+                     .status = std::string(dlcost::Name(row.status)),
+                     .inputs = OperandsOf(row.inputs),
+                     .outputs = OperandsOf(row.outputs),
+                     .cost = CostOf(row.sums, timed),
+                     .parameters = row.parameters.value(),
+                     .weight_bytes = row.weight_bytes.value(),
+                     .repeat = row.repeat.value(),
+                     .upper_bound = row.upper_bound,
+                     .assumed = row.assumed});
+  }
+  return nodes;
+}
+
+std::vector<Unknown> Report::unknown() const {
+  std::vector<Unknown> unknown;
+  for (const UnknownRow& row : state_->report.unknown) {
+    unknown.push_back({row.node, row.op, row.domain, row.why});
+  }
+  return unknown;
+}
+
+std::string Report::Text(const std::string& by, std::size_t top) const {
+  return Guarded([&] {
+    return RenderText(state_->report, {.by = GroupByOf(state_->report, by), .top = top});
+  });
+}
+std::string Report::Json() const {
+  return Guarded([&] { return RenderJson(state_->report); });
+}
+std::string Report::Csv(const std::string& by) const {
+  return Guarded([&] { return RenderCsv(state_->report, GroupByOf(state_->report, by)); });
+}
+std::string Report::Markdown() const {
+  return Guarded([&] { return RenderMarkdown(state_->report); });
+}
+std::string Report::Html() const {
+  return Guarded([&] {
+    return RenderHtml({{&state_->report, state_->device ? &*state_->device : nullptr}},
+                      "dlcost: " + Printable(state_->report.model.path));
+  });
+}
+
+Report Count(const Model& model, const std::optional<Device>& device, const Bindings& bindings,
+             const Options& options) {
+  return Guarded([&] {
+    const ReportOptions report_options = ReportOptionsOf(options);
+    const InferredModel inferred = InferModel(
+        model.state().model, ModelOptionsOf(model.path(), bindings, options), BindingsOf(bindings));
+    auto state = std::make_shared<Report::State>();
+    if (device) state->device = device->state().device;
+    state->report = BuildReport(inferred, state->device, report_options);
+    return Report(std::move(state));
+  });
+}
+
+std::string TrainingStep(const Model& model, const Bindings& bindings, const Options& options) {
+  return Guarded([&] {
+    const dlcost::TrainingStep step = BuildTrainingStep(
+        model.state().model, ModelOptionsOf(model.path(), bindings, options), BindingsOf(bindings));
+    return WriteModel(step.model, step.inputs);
+  });
+}
+
+}  // namespace dlcost::api

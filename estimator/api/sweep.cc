@@ -1,0 +1,92 @@
+#include "dlcost/sweep.h"
+
+#include "estimator/api/state.h"
+#include "estimator/core/spelling.h"
+#include "estimator/sweep/sweep.h"
+#include "estimator/sweep/sweep_render.h"
+
+namespace dlcost::api {
+
+// The sweep points into the model.
+struct Sweep::State {
+  Model model;
+  dlcost::Sweep sweep;
+  std::vector<dlcost::SweepPoint> points;
+};
+
+Sweep::Sweep(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+Sweep RunSweep(const Model& model, const SweepRequest& request) {
+  return Guarded([&] {
+    auto state = std::make_shared<Sweep::State>(Sweep::State{model, {}, {}});
+    dlcost::Sweep& sweep = state->sweep;
+    sweep.model = &state->model.state().model;
+    const ModelOptions options = ModelOptionsOf(model.path(), request.bindings, request.options);
+    sweep.infer = InferOptionsOf(options, BindingsOf(request.bindings));
+    sweep.derive = DerivationOf(options);
+    for (const Axis& axis : request.axes) {
+      if (axis.sizes.empty()) throw dlcost::Error("axis '{}' has no sizes", Printable(axis.name));
+      sweep.axes.push_back({.name = axis.batch ? "batch" : axis.name,
+                            .sizes = axis.sizes,
+                            .weights = {},
+                            .batch = axis.batch});
+    }
+    sweep.dtypes = request.dtypes.empty() ? std::vector{options.dtype} : request.dtypes;
+    for (const std::string& dtype : sweep.dtypes) {
+      if (!dtype.empty() && !ParseDType(dtype)) {
+        throw dlcost::Error("'{}' is no data type", Printable(dtype));
+      }
+    }
+    sweep.devices = DevicesOf(request.devices);
+    sweep.report = ReportOptionsOf(request.options);
+    sweep.bounds_only = request.bounds_only;
+    dlcost::RunSweep(sweep,
+                     [&](const dlcost::SweepPoint& point) { state->points.push_back(point); });
+    return Sweep(std::move(state));
+  });
+}
+
+std::vector<SweepPoint> Sweep::points() const {
+  const auto seconds = [](const std::optional<Seconds>& time) {
+    return time ? std::optional(time->value()) : std::nullopt;
+  };
+  std::vector<SweepPoint> points;
+  for (const dlcost::SweepPoint& from : state_->points) {
+    SweepPoint& point = points.emplace_back();
+    point.sizes.assign(from.sizes.begin(), from.sizes.end());
+    point.dtype = state_->sweep.dtypes.at(from.dtype);
+    if (!state_->sweep.devices.empty()) point.device = state_->sweep.devices.at(from.device).id;
+    point.why_not = from.why_not;
+    point.macs = from.macs.value();
+    point.flops = from.flops.value();
+    point.bytes = from.bytes.value();
+    point.needed_bytes = from.needed.value();
+    point.bound_s = seconds(from.bound);
+    point.expected_s = seconds(from.expected);
+    point.items_per_s = from.items_per_second();
+    point.tokens_per_s = from.tokens_per_second();
+    point.fits = from.fits;
+    point.limited_by = from.limiter;
+  }
+  return points;
+}
+std::string Sweep::Text() const {
+  return Guarded([&] { return SweepText(state_->sweep, {}, state_->points); });
+}
+std::string Sweep::Json() const {
+  return Guarded([&] {
+    std::string json;
+    WriteSweepJson(state_->sweep, {}, state_->points,
+                   [&](std::string_view piece) { json += piece; });
+    return json;
+  });
+}
+std::string Sweep::Csv() const {
+  return Guarded([&] {
+    std::string csv = SweepCsvHead(state_->sweep);
+    for (const auto& point : state_->points) csv += SweepCsvLine(state_->sweep, {}, point);
+    return csv;
+  });
+}
+
+}  // namespace dlcost::api

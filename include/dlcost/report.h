@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dlcost/device.h"
+#include "dlcost/model.h"
+#include "dlcost/options.h"
+
+namespace dlcost::api {
+
+// What a group of kernels costs. Counts are exact integers. Times are seconds, and absent without a
+// device.
+struct Cost {
+  std::int64_t nodes = 0;
+  std::int64_t macs = 0;   // multiply-accumulates
+  std::int64_t flops = 0;  // in the convention of the options
+  std::int64_t bytes_read = 0, bytes_written = 0;
+  std::optional<double> bound_s;     // no implementation beats it
+  std::optional<double> expected_s;  // what a good kernel takes
+
+  std::int64_t bytes() const { return bytes_read + bytes_written; }
+  // FLOP/byte; none where nothing moves.
+  std::optional<double> intensity() const;
+};
+
+// A row by operator, module or phase of training.
+struct Group {
+  std::string name;
+  Cost cost;
+  std::int64_t kernel_flops = 0;  // of the kernels whose bytes and times these are
+  std::string limited_by;         // what most of the time waits for; "" without a device
+};
+
+// One launch.
+struct Kernel {
+  std::string id, op, algorithm;
+  std::string node;                // that names it
+  std::vector<std::string> nodes;  // that it runs
+  Cost cost;
+  std::int64_t executed_flops = 0;  // with padding and transforms
+  std::int64_t launches = 0;
+  std::string limited_by;
+};
+
+struct Operand {
+  std::string name, dtype;
+  std::optional<std::vector<std::int64_t>> shape;  // none: not known
+};
+
+struct Node {
+  std::string name, op, domain, scope, kernel;
+  std::string status;  // counted, view, metadata, bounded or unknown
+  std::vector<Operand> inputs, outputs;
+  Cost cost;  // unfused traffic
+  std::int64_t parameters = 0, weight_bytes = 0;
+  std::int64_t repeat = 1;  // runs, inside of control flow
+  bool upper_bound = false, assumed = false;
+};
+
+// A node that no total includes, and why.
+struct Unknown {
+  std::string node, op, domain, why;
+};
+
+// What a model costs. A value: it holds on to nothing but itself; copies share their rows.
+class Report {
+ public:
+  // A report that was written with Json() or --format json. Throws Error for anything else.
+  static Report Read(const std::string& path);
+
+  std::string model_path() const;
+  std::string device_id() const;  // "" without a device
+  Cost totals() const;
+  std::map<std::string, std::int64_t> dims() const;
+  std::int64_t parameters() const;
+  std::int64_t weight_bytes() const;
+  std::int64_t peak_activation_bytes() const;
+  std::int64_t needed_bytes() const;    // weights and activations
+  std::optional<bool> fits() const;     // into the device's memory
+  bool exact() const;                   // nothing is unknown, at most or assumed
+  std::vector<Group> by_op() const;     // the most expensive first
+  std::vector<Group> by_scope() const;  // by module
+  std::vector<Group> by_phase() const;  // of a training step
+  std::vector<Kernel> kernels() const;
+  std::vector<Node> nodes() const;
+  std::vector<Unknown> unknown() const;
+  std::vector<std::string> notes() const;
+
+  // The renderings of the command line (docs/report.md). `by`: op, scope, phase, node or kernel.
+  std::string Text(const std::string& by = "op", std::size_t top = 0) const;
+  std::string Json() const;  // schema dlcost.report/1
+  std::string Csv(const std::string& by = "op") const;
+  std::string Markdown() const;
+  std::string Html() const;
+
+  struct State;
+  const State& state() const { return *state_; }  // for the implementation
+  explicit Report(std::shared_ptr<const State> state);
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+// Counts the model; with a device, bounds and expected times. Throws Error for sizes that are left
+// open, for options that do not exist and for models that contradict the ONNX specification.
+Report Count(const Model& model, const std::optional<Device>& device = std::nullopt,
+             const Bindings& bindings = {}, const Options& options = {});
+
+// A training step as an ONNX file (docs/training.md), for Options::optimizer.
+std::string TrainingStep(const Model& model, const Bindings& bindings, const Options& options);
+
+}  // namespace dlcost::api
