@@ -1,0 +1,72 @@
+"""What stands for a model: a path, bytes, or an object of a library that makes ONNX models."""
+
+import os
+
+from ._core import Error, Model
+
+# A protobuf cannot be serialized beyond 2 GB, and a copy of the weights is for nothing: they are never read.
+_LARGE = 64 << 20
+
+
+def load(model):
+    """The structure of a model, to be counted any number of times, by any number of threads.
+
+    `model`: a path; bytes; an onnx.ModelProto, with weights of any size; a model of onnx-ir, an onnxscript function, or
+    what torch.onnx.export returns. Raises dlcost.Error for what is none of these or no ONNX model.
+    """
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, (str, os.PathLike)):
+        return Model.read(os.fspath(model))
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return Model.from_bytes(bytes(model), "bytes")
+    if hasattr(model, "to_model_proto"):  # an onnxscript function
+        return _from_proto(model.to_model_proto())
+    if hasattr(model, "model_proto"):  # torch.onnx.ONNXProgram
+        return _from_proto(model.model_proto)
+    if type(model).__module__.split(".")[0] == "onnx_ir":
+        import onnx_ir
+        return _from_proto(onnx_ir.serde.serialize_model(model))
+    if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
+        return _from_proto(model)
+    raise Error(f"{type(model).__module__}.{type(model).__name__} is no model: give a path, bytes, an onnx.ModelProto, "
+                "or what onnx-ir, onnxscript or torch.onnx.export make")
+
+
+def _from_proto(proto):
+    name = proto.graph.name or "model"
+    weights = sum(len(tensor.raw_data) for tensor in proto.graph.initializer)
+    if weights > _LARGE:
+        proto = _without_weights(proto)
+    return Model.from_bytes(proto.SerializeToString(), name)
+
+
+def _without_weights(proto):
+    """The same model, with its large weights said to be in a file beside it. Nothing large is copied."""
+    light = type(proto)()
+    for field, value in proto.ListFields():
+        if field.name != "graph":
+            _take(light, field, value)
+    for field, value in proto.graph.ListFields():
+        if field.name != "initializer":
+            _take(light.graph, field, value)
+    for tensor in proto.graph.initializer:
+        added = light.graph.initializer.add()
+        if len(tensor.raw_data) <= 4096:
+            added.CopyFrom(tensor)
+            continue
+        added.name, added.data_type = tensor.name, tensor.data_type
+        added.dims.extend(tensor.dims)
+        added.data_location = type(tensor).EXTERNAL
+        entry = added.external_data.add()
+        entry.key, entry.value = "location", "weights"
+    return light
+
+
+def _take(message, field, value):
+    if field.message_type is not None and not hasattr(value, "extend"):
+        getattr(message, field.name).CopyFrom(value)
+    elif hasattr(value, "extend") and not isinstance(value, (str, bytes)):
+        getattr(message, field.name).extend(value)
+    else:
+        setattr(message, field.name, value)

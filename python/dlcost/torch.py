@@ -1,0 +1,203 @@
+"""PyTorch modules, without a file and without their weights.
+
+The module is traced on the meta device by PyTorch's TorchScript exporter: nothing is computed, and no weight is copied or
+even has to exist. Rows of the report are named after the user's modules.
+"""
+
+import contextlib
+import copy
+import io
+import warnings
+
+from ._calls import _device, _split
+from ._core import Error, Model, count
+from ._results import Report
+
+# TensorProto.DataType by the names of PyTorch's types.
+_TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float16": 10,
+          "float64": 11, "complex64": 14, "complex128": 15, "bfloat16": 16}
+
+
+def report(module, example_inputs, gpu=None, *, changes=(), opset=None, input_names=(), dynamic_axes=None, **keywords):
+    """What a torch.nn.Module costs: dlcost.report of its export.
+
+    example_inputs: a tensor or a tuple of what forward() takes; their values do not matter, and they may be on the meta
+    device. gpu, changes and all other keywords are those of dlcost.report. Axes that `dynamic_axes` names, as
+    torch.onnx.export takes them ({"ids": {1: "sequence"}}), stay open: bind them with dims={"sequence": 512}.
+    """
+    bindings, options = _split(keywords)
+    model = load_module(module, example_inputs, opset=opset, input_names=input_names, dynamic_axes=dynamic_axes)
+    return Report(count(model, _device(gpu, changes), bindings, options))
+
+
+def load_module(module, example_inputs, *, opset=None, input_names=(), dynamic_axes=None):
+    """The structure of a module, to be counted many times: dlcost.report takes it as a model."""
+    import torch
+    if not isinstance(module, torch.nn.Module):
+        raise Error(f"{type(module).__name__} is no torch.nn.Module")
+    inputs = example_inputs if isinstance(example_inputs, tuple) else (example_inputs,)
+    asked = {"opset_version": opset, "input_names": list(input_names) or None, "dynamic_axes": dynamic_axes}
+    try:
+        exported = _export(torch, module, inputs, "meta", asked)
+    except Exception:  # an operator without a meta kernel, or values that the export asks for: computed, with zeros
+        exported = _export(torch, module, inputs, "cpu", asked)
+    return Model.from_bytes(exported, type(module).__name__)
+
+
+def _export(torch, module, inputs, device, asked):
+    light = _without_values(torch, module, device)
+    light.train(module.training)
+    out = io.BytesIO()
+    with warnings.catch_warnings(), torch.no_grad(), _weights_kept_apart(torch), _convolutions_recorded(torch, device):
+        warnings.simplefilter("ignore")
+        # Not torch.onnx.export: that infers shapes, for which it wants values; dlcost infers them itself.
+        torch.onnx.utils._export(light, _moved(torch, inputs, device), out, export_params=False, do_constant_folding=False,
+                                 training=torch.onnx.TrainingMode.PRESERVE, onnx_shape_inference=device != "meta", **asked)
+    return out.getvalue() + _weights(light)
+
+
+@contextlib.contextmanager
+def _weights_kept_apart(torch):
+    """The exporter merges weights at the same address, which all weights without values have."""
+    merge = getattr(torch._C, "_jit_pass_onnx_deduplicate_initializers", None)
+    if merge is None:
+        yield
+        return
+    torch._C._jit_pass_onnx_deduplicate_initializers = lambda graph, weights, *_: weights
+    try:
+        yield
+    finally:
+        torch._C._jit_pass_onnx_deduplicate_initializers = merge
+
+
+@contextlib.contextmanager
+def _convolutions_recorded(torch, device):
+    """A convolution is recorded by what carries it out, which for tensors without values is nothing: here it is."""
+    if device != "meta":
+        yield
+        return
+    _shapes_of_convolutions(torch)
+    functions, one = torch.nn.functional, {name: getattr(torch.nn.functional, name) for name in _CONVOLUTIONS}
+
+    def plain(rank):
+        def convolve(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):  # noqa: A002
+            stride, dilation = _each(stride, rank), _each(dilation, rank)
+            if padding == "valid":
+                padding = 0
+            if padding == "same":
+                reach = [d * (size - 1) for d, size in zip(dilation, weight.shape[2:])]
+                if any(each % 2 for each in reach):  # one more behind than in front
+                    pads = [side for each in reversed(reach) for side in (each // 2, each - each // 2)]
+                    input, padding = functions.pad(input, pads), 0  # noqa: A001
+                else:
+                    padding = [each // 2 for each in reach]
+            return torch._convolution(input, weight, bias, stride, _each(padding, rank), dilation, False, [0] * rank, groups,
+                                      False, False, True, True)
+        return convolve
+
+    def transposed(rank):
+        def convolve(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):  # noqa: A002
+            return torch._convolution(input, weight, bias, _each(stride, rank), _each(padding, rank), _each(dilation, rank),
+                                      True, _each(output_padding, rank), groups, False, False, True, True)
+        return convolve
+
+    for rank in (1, 2, 3):
+        setattr(functions, f"conv{rank}d", plain(rank))
+        setattr(functions, f"conv_transpose{rank}d", transposed(rank))
+    try:
+        yield
+    finally:
+        for name, function in one.items():
+            setattr(functions, name, function)
+
+
+_CONVOLUTIONS = [f"conv{kind}{rank}d" for kind in ("", "_transpose") for rank in (1, 2, 3)]
+_registered = []
+
+
+def _each(value, rank):
+    values = [value] * rank if isinstance(value, int) else list(value)
+    return values * rank if len(values) == 1 else values
+
+
+def _shapes_of_convolutions(torch):
+    """Gives PyTorch the shape of a convolution's result on the meta device, where it has none; once in a process."""
+    if _registered:
+        return
+
+    def result(input, weight, bias, stride, padding, dilation, is_transposed, output_padding, groups):  # noqa: A002
+        sizes = []
+        for i, size in enumerate(input.shape[2:]):
+            reach = dilation[i] * (weight.shape[2 + i] - 1) + 1
+            if is_transposed:
+                sizes.append((size - 1) * stride[i] - 2 * padding[i] + reach + output_padding[i])
+            else:
+                sizes.append((size + 2 * padding[i] - reach) // stride[i] + 1)
+        channels = weight.shape[1] * groups if is_transposed else weight.shape[0]
+        return torch.empty([input.shape[0], channels, *sizes], dtype=input.dtype, device="meta")
+
+    library = torch.library.Library("aten", "IMPL", "Meta")
+    library.impl("convolution_overrideable", result)
+    _registered.append(library)  # for as long as it is kept
+
+
+def _without_values(torch, module, device):
+    """A copy of the module whose parameters and buffers have shapes, and no memory behind them."""
+    memo = {}
+    with torch.no_grad():
+        for tensor in [*module.parameters(), *module.buffers()]:
+            if device == "meta":
+                light = torch.empty_like(tensor, device="meta")
+            else:
+                light = torch.zeros((), dtype=tensor.dtype).expand(tensor.shape)
+            if isinstance(tensor, torch.nn.Parameter):
+                light = torch.nn.Parameter(light, requires_grad=tensor.requires_grad)
+            memo[id(tensor)] = light
+    return copy.deepcopy(module, memo)
+
+
+def _moved(torch, value, device):
+    if isinstance(value, torch.Tensor):
+        if value.is_meta and device != "meta":
+            return torch.zeros(value.shape, dtype=value.dtype)
+        return value.detach().to(device)
+    if isinstance(value, (tuple, list)):
+        return type(value)(_moved(torch, item, device) for item in value)
+    if isinstance(value, dict):
+        return {key: _moved(torch, item, device) for key, item in value.items()}
+    return value
+
+
+def _weights(module):
+    """The parameters and buffers, which the export declares as inputs, as initializers whose data is elsewhere.
+
+    A serialized ModelProto with nothing but those: behind another one, it adds to it (protobuf's merging of messages).
+    """
+    tied, tensors = set(), []
+    for name, tensor in module.state_dict(keep_vars=True).items():
+        if id(tensor) not in tied:  # the first name is the one that the exporter keeps
+            tied.add(id(tensor))
+            tensors.append(_field(5, _tensor(name, tensor)))
+    return _field(7, b"".join(tensors))
+
+
+def _tensor(name, tensor):
+    kind = str(tensor.dtype).replace("torch.", "")
+    if kind not in _TYPES:
+        raise Error(f"weight '{name}': ONNX has no type for {tensor.dtype}")
+    shape = b"".join(_varint(1 << 3) + _varint(size) for size in tensor.shape)
+    external = _field(13, _field(1, b"location") + _field(2, b"weights"))
+    return shape + _varint(2 << 3) + _varint(_TYPES[kind]) + _field(8, name.encode()) + external + _varint(14 << 3) + _varint(1)
+
+
+def _field(number, content):
+    return _varint(number << 3 | 2) + _varint(len(content)) + content
+
+
+def _varint(value):
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)

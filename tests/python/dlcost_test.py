@@ -1,0 +1,291 @@
+"""The Python module against the program: dlcost_test.py PROGRAM, in the source tree, with dlcost importable."""
+
+import concurrent.futures
+import importlib.util
+import json
+import os
+import pickle
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import dlcost
+
+PROGRAM = sys.argv[1]
+NETWORKS = os.path.join("models", "networks")
+RESNET = os.path.join(NETWORKS, "resnet50.onnx")
+ALEXNET = os.path.join(NETWORKS, "alexnet.onnx")
+BERT = os.path.join(NETWORKS, "bert-base.onnx")
+
+
+def has(module):
+    return importlib.util.find_spec(module) is not None
+
+
+def program(*arguments):
+    return json.loads(subprocess.run([PROGRAM, *arguments, "--format", "json"], capture_output=True, check=True).stdout)
+
+
+class SameAsProgram(unittest.TestCase):
+    """Every function says what its command says, field by field."""
+
+    maxDiff = 2000
+
+    def test_report(self):
+        for keywords, options in [
+            (dict(), ()),
+            (dict(gpu="a100", batch=8), ("--gpu", "a100", "--batch", "8")),
+            (dict(gpu="v100", math="default", fusion="none"), ("--gpu", "v100", "--fusion", "none")),
+            (dict(gpu="a100", changes="memory.bandwidth=8TB/s"), ("--gpu", "a100", "--set", "memory.bandwidth=8TB/s")),
+            (dict(gpu="h100", dtype="f16", conv="implicit_gemm"),
+             ("--gpu", "h100", "--dtype", "f16", "--algo", "conv=implicit_gemm")),
+            (dict(train="adamw", batch=4, freeze=["nothing*"] * 0), ("--train", "adamw", "--batch", "4")),
+        ]:
+            with self.subTest(options):
+                self.assertEqual(dlcost.report(ALEXNET, **keywords).to_dict(), program(ALEXNET, *options))
+        made = dlcost.report(BERT, gpu="a100", dims={"sequence": 64}, batch=2, depth=1)
+        self.assertEqual(made.to_dict(),
+                         program(BERT, "--gpu", "a100", "--dim", "sequence=64", "--batch", "2", "--depth", "1"))
+
+    def test_diff(self):
+        made = dlcost.diff(ALEXNET, gpu="a100", after_options={"gpu": "h100"})
+        self.assertEqual(made.to_dict(), program("diff", ALEXNET, "--gpu", "a100", "--after-gpu", "h100"))
+
+    def test_check(self):
+        verdict = dlcost.check(ALEXNET, max=["macs=1G", "parameters=1M"])
+        self.assertFalse(verdict)
+        self.assertEqual([item.passed for item in verdict.runs[0].items], [True, False])
+        self.assertTrue(dlcost.check(ALEXNET, ALEXNET))
+
+    def test_sweep(self):
+        made = dlcost.sweep(ALEXNET, batch=[1, 4], gpu=["t4", "a100"])
+        self.assertEqual(made.to_dict(), program("sweep", ALEXNET, "--batch", "1,4", "--gpu", "t4,a100"))
+        made = dlcost.sweep(BERT, batch=2, dims={"sequence": range(16, 49, 16)})
+        self.assertEqual(made.to_dict(), program("sweep", BERT, "--batch", "2", "--dim", "sequence=16:48:16"))
+
+    def test_devices(self):
+        self.assertEqual([device.id for device in dlcost.devices()],
+                         [device["id"] for device in program("gpus")["devices"]])
+        self.assertEqual(dlcost.device("a100").to_dict(), program("gpus", "a100"))
+
+    def test_train(self):
+        step = dlcost.train(ALEXNET, "sgd")
+        self.assertEqual(dlcost.report(step).totals.macs, dlcost.report(ALEXNET, train="sgd").totals.macs)
+
+    def test_the_program_comes_with_the_module(self):
+        command = [sys.executable, "-m", "dlcost"]
+        ours = subprocess.run([*command, RESNET, "--gpu", "a100"], capture_output=True, check=True).stdout
+        theirs = subprocess.run([PROGRAM, RESNET, "--gpu", "a100"], capture_output=True, check=True).stdout
+        self.assertEqual(ours, theirs)
+        wrong = subprocess.run([*command, "/nonexistent.onnx"], capture_output=True, check=False)
+        self.assertEqual((wrong.returncode, wrong.stderr.count(b"\n")), (2, 1))
+        version = subprocess.run([PROGRAM, "--version"], capture_output=True, check=True).stdout.decode()
+        self.assertEqual(version.split(), ["dlcost", dlcost.__version__])
+
+
+class Models(unittest.TestCase):
+    def setUp(self):
+        self.expected = dlcost.report(ALEXNET).totals.to_dict()
+        with open(ALEXNET, "rb") as file:
+            self.bytes = file.read()
+
+    def check(self, model):
+        self.assertEqual(dlcost.report(model).totals.to_dict(), self.expected)
+
+    def test_bytes_and_paths(self):
+        import pathlib
+        for model in (self.bytes, bytearray(self.bytes), memoryview(self.bytes), pathlib.Path(ALEXNET),
+                      dlcost.load(ALEXNET)):
+            self.check(model)
+
+    @unittest.skipUnless(has("onnx"), "onnx is not installed")
+    def test_model_proto_with_weights(self):
+        import numpy
+        import onnx
+        from onnx import numpy_helper
+        model = onnx.load_model_from_string(self.bytes)
+        self.check(model)
+        weights = numpy.zeros((4096, 8192), numpy.float32)  # 128 MB: beyond what is copied
+        node = onnx.helper.make_node("MatMul", ["x", "w"], ["y"])
+        info = onnx.helper.make_tensor_value_info
+        graph = onnx.helper.make_graph([node], "product", [info("x", 1, [3, 4096])], [info("y", 1, [3, 8192])],
+                                       [numpy_helper.from_array(weights, "w")])
+        made = dlcost.report(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]))
+        self.assertEqual(made.totals.macs, 3 * 4096 * 8192)
+        self.assertEqual(made.model.weight_bytes, 4 * 4096 * 8192)
+        self.assertEqual(made.model.path, "product")
+
+    @unittest.skipUnless(has("onnx_ir") and has("onnx"), "onnx-ir is not installed")
+    def test_onnx_ir(self):
+        import onnx
+        import onnx_ir
+        self.check(onnx_ir.serde.deserialize_model(onnx.load_model_from_string(self.bytes)))
+
+    def test_wrong_input_is_an_error_of_one_line(self):
+        for model in ("/nonexistent.onnx", b"", b"text", 17, None):
+            with self.assertRaises(dlcost.Error) as caught:
+                dlcost.report(model)
+            self.assertNotIn("\n", str(caught.exception))
+        self.assertRaisesRegex(dlcost.Error, "did you mean 'h100", dlcost.report, ALEXNET, gpu="h10o")
+        self.assertRaisesRegex(dlcost.Error, "did you mean 'ideal'", dlcost.report, ALEXNET, fusion="idael")
+        self.assertRaisesRegex(dlcost.Error, "sequence", dlcost.report, BERT)
+        self.assertRaisesRegex(TypeError, "did you mean 'batch'", dlcost.report, ALEXNET, bacth=1)
+        self.assertTrue(issubclass(dlcost.Error, ValueError))
+
+
+class Results(unittest.TestCase):
+    def test_fields_are_attributes(self):
+        report = dlcost.report(RESNET, gpu="a100")
+        self.assertIsInstance(report.totals.macs, int)
+        self.assertEqual(report.kernels[0].op, report["kernels"][0]["op"])
+        self.assertIn("totals", dir(report))
+        self.assertRaisesRegex(AttributeError, "no field 'makcs'", lambda: report.totals.makcs)
+        self.assertIn("resnet50.onnx on a100-sxm4-80gb", repr(report))
+        self.assertIn("limited by", str(report))
+
+    def test_tables(self):
+        report = dlcost.report(RESNET, gpu="a100")
+        columns = report.kernels.columns()
+        self.assertEqual(sum(columns["macs"]), report.totals.macs)
+        self.assertEqual({len(cells) for cells in columns.values()}, {len(report.kernels)})
+        if has("pandas"):
+            self.assertEqual(int(report.to_pandas("op")["macs"].sum()), report.totals.macs)
+            self.assertEqual(len(dlcost.sweep(ALEXNET, batch=[1, 2]).to_pandas()), 2)
+        if has("pyarrow"):
+            self.assertEqual(report.to_arrow().num_rows, len(report.kernels))
+
+    def test_notebooks_show_the_page(self):
+        report = dlcost.report(ALEXNET, gpu="a100")
+        self.assertIn("<iframe srcdoc=", report._repr_html_())
+        self.assertIn("|", dlcost.diff(ALEXNET, RESNET)._repr_markdown_())
+
+    def test_results_can_be_pickled(self):
+        report = dlcost.report(ALEXNET, gpu="a100")
+        copy = pickle.loads(pickle.dumps(report))
+        self.assertEqual(copy.totals.macs, report.totals.macs)
+        self.assertEqual(str(copy), str(report))
+        self.assertEqual(pickle.loads(pickle.dumps(copy)).to_json(), report.to_json())
+        self.assertEqual(dlcost.diff(copy, report).changes, [])
+
+    def test_a_written_report_reads(self):
+        report = dlcost.report(ALEXNET, gpu="a100")
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            file.write(report.to_json())
+            file.flush()
+            self.assertEqual(dlcost.read_report(file.name).totals.macs, report.totals.macs)
+            self.assertTrue(dlcost.check(ALEXNET, file.name, gpu="a100"))
+
+
+class ManyModels(unittest.TestCase):
+    def test_map(self):
+        paths = [ALEXNET, RESNET] * 4
+        expected = [report.to_json() for report in dlcost.map(dlcost.report, paths, gpu="t4")]
+        for executor in (concurrent.futures.ThreadPoolExecutor(8), concurrent.futures.ProcessPoolExecutor(2)):
+            with executor:
+                made = dlcost.map(dlcost.report, paths, executor=executor, gpu="t4")
+            self.assertEqual([report.to_json() for report in made], expected)
+
+    def test_counting_lets_other_threads_run(self):
+        model, done, turns = dlcost.load(RESNET), threading.Event(), 0
+        def work():
+            for _ in range(20):
+                dlcost.report(model, gpu="a100").to_json()
+            done.set()
+        worker = threading.Thread(target=work)
+        worker.start()
+        while not done.is_set():
+            turns += 1
+            time.sleep(0)
+        worker.join()
+        self.assertGreater(turns, 20)
+
+
+class Costs(unittest.TestCase):
+    """What users wait for, in processor time; limits are loose, for machines that are busy."""
+
+    def test_import(self):
+        def seconds(code):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run([sys.executable, "-c", code], check=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        took = min(seconds("import dlcost") for _ in range(5)) - min(seconds("pass") for _ in range(5))
+        print(f"import dlcost: {1e3 * took:.1f} ms", file=sys.stderr)
+        self.assertLess(took, 0.05)
+
+    def test_a_call_parses_nothing(self):
+        model = dlcost.load(RESNET)
+        report = dlcost.report(model)
+        self.assertIsNone(report._parsed)  # fields are read when they are asked for
+        self.assertGreater(report.totals.macs, 0)
+        self.assertIsNotNone(report._parsed)
+
+
+@unittest.skipUnless(has("torch"), "PyTorch is not installed")
+class Torch(unittest.TestCase):
+    def test_counts_and_names(self):
+        import torch
+
+        class Block(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = torch.nn.Conv2d(3, 8, 3)
+                self.norm = torch.nn.BatchNorm2d(8)
+
+            def forward(self, x):
+                return torch.relu(self.norm(self.conv(x)))
+
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.stem = Block()
+                self.head = torch.nn.Linear(8 * 30 * 30, 10)
+
+            def forward(self, x):
+                return self.head(self.stem(x).flatten(1))
+
+        net = Net().eval()
+        report = dlcost.torch.report(net, torch.zeros(2, 3, 32, 32), gpu="a100")
+        self.assertEqual(report.totals.macs, 2 * (8 * 3 * 9 * 30 * 30 + 8 * 30 * 30 * 10))
+        learned = sum(p.numel() for p in net.parameters())
+        self.assertEqual(report.model.parameters, learned + 2 * 8)  # and the statistics of the norm
+        scopes = {node.op: node.scope for node in report.nodes}
+        self.assertEqual((scopes["Conv"], scopes["Gemm"]), ("stem/conv", "head"))
+        self.assertFalse(next(net.parameters()).is_meta)  # the user's module is as it was
+
+    def test_no_weight_has_to_exist(self):
+        import torch
+        layers = [torch.nn.Linear(8192, 8192, bias=False, device="meta") for _ in range(100)]  # 27 GB in single precision
+        report = dlcost.torch.report(torch.nn.Sequential(*layers), torch.empty(4, 8192, device="meta"), gpu="h100")
+        self.assertEqual(report.totals.macs, 100 * 4 * 8192 * 8192)
+        self.assertEqual(report.model.parameters, 100 * 8192 * 8192)
+        self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, 4 << 20)  # KiB
+
+    def test_tied_weights_count_once(self):
+        import torch
+
+        class Tied(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed = torch.nn.Embedding(100, 16)
+                self.head = torch.nn.Linear(16, 100, bias=False)
+                self.head.weight = self.embed.weight
+
+            def forward(self, ids):
+                return self.head(self.embed(ids))
+
+        report = dlcost.torch.report(Tied(), torch.ones(2, 8, dtype=torch.long), input_names=["ids"],
+                                     dynamic_axes={"ids": {1: "sequence"}}, dims={"sequence": 32})
+        self.assertEqual(report.totals.macs, 2 * 32 * 16 * 100)
+        self.assertEqual(report.model.parameters, 1600)
+
+    def test_wrong_input(self):
+        self.assertRaises(dlcost.Error, dlcost.torch.report, 17, None)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
