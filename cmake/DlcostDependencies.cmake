@@ -54,9 +54,12 @@ target_link_libraries(dlcost_exact INTERFACE ${GMPXX_LIBRARY} ${GMP_LIBRARY})
 find_path(ONNX_INCLUDE_DIR onnx/onnx.proto REQUIRED)
 set(messages "${PROJECT_BINARY_DIR}/onnx_proto")
 file(MAKE_DIRECTORY "${messages}")
-add_custom_command(OUTPUT "${messages}/onnx/onnx.pb.cc" "${messages}/onnx/onnx.pb.h"
-                   COMMAND protobuf::protoc "--proto_path=${ONNX_INCLUDE_DIR}" "--cpp_out=${messages}" onnx/onnx.proto
-                   DEPENDS "${ONNX_INCLUDE_DIR}/onnx/onnx.proto" VERBATIM)
+# Now, not while building: clang-tidy and editors want the header of a tree that is only configured.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${ONNX_INCLUDE_DIR}/onnx/onnx.proto")
+if("${ONNX_INCLUDE_DIR}/onnx/onnx.proto" IS_NEWER_THAN "${messages}/onnx/onnx.pb.h")
+  execute_process(COMMAND "${Protobuf_PROTOC_EXECUTABLE}" "--proto_path=${ONNX_INCLUDE_DIR}" "--cpp_out=${messages}"
+                          onnx/onnx.proto COMMAND_ERROR_IS_FATAL ANY)
+endif()
 add_library(dlcost_onnx_proto STATIC "${messages}/onnx/onnx.pb.cc" "${messages}/onnx/onnx.pb.h")
 target_include_directories(dlcost_onnx_proto SYSTEM PUBLIC $<BUILD_INTERFACE:${messages}>)
 target_compile_definitions(dlcost_onnx_proto INTERFACE ONNX_NAMESPACE=onnx)
