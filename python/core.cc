@@ -1,5 +1,6 @@
-// dlcost._core: the public interface as Python sees it. Results are handed over as the JSON that the
-// schemas in docs/schema describe, when they are looked at; dlcost/ makes typed objects of them.
+// dlcost._core: the public interface as Python sees it. Results are handed over as the JSON that
+// the schemas in docs/schema describe, when they are looked at; dlcost/ makes typed objects of
+// them.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -53,6 +54,7 @@ NB_MODULE(_core, m) {
   nb::class_<api::Options>(m, "Options")
       .def(nb::init<>())
       .def_rw("convention", &api::Options::convention)
+      .def_rw("runtime", &api::Options::runtime)
       .def_rw("fusion", &api::Options::fusion)
       .def_rw("attention", &api::Options::attention)
       .def_rw("convolution", &api::Options::convolution)
@@ -63,7 +65,9 @@ NB_MODULE(_core, m) {
       .def_rw("scope_depth", &api::Options::scope_depth)
       .def_rw("optimizer", &api::Options::optimizer)
       .def_rw("loss", &api::Options::loss)
-      .def_rw("frozen", &api::Options::frozen);
+      .def_rw("frozen", &api::Options::frozen)
+      .def_rw("recompute", &api::Options::recompute)
+      .def_rw("precision", &api::Options::precision);
 
   nb::class_<api::Model>(m, "Model")
       .def_static("read", &api::Model::Read, "path"_a, Free())

@@ -175,11 +175,12 @@ std::string Report::Html() const {
 Report Count(const Model& model, const std::optional<Device>& device, const Bindings& bindings,
              const Options& options) {
   return Guarded([&] {
-    const ReportOptions report_options = ReportOptionsOf(options);
+    auto state = std::make_shared<Report::State>();
+    std::span<const dlcost::Device> devices;
+    if (device) devices = {&state->device.emplace(device->state().device), 1};
+    const ReportOptions report_options = ReportOptionsOf(options, devices);
     const InferredModel inferred = InferModel(
         model.state().model, ModelOptionsOf(model.path(), bindings, options), BindingsOf(bindings));
-    auto state = std::make_shared<Report::State>();
-    if (device) state->device = device->state().device;
     state->report = BuildReport(inferred, state->device, report_options);
     return Report(std::move(state));
   });

@@ -1,4 +1,5 @@
 #include "estimator/api/state.h"
+#include "estimator/runtime/runtime.h"
 
 namespace dlcost::api {
 
@@ -15,6 +16,8 @@ ModelOptions ModelOptionsOf(const std::string& path, const Bindings& bindings,
   model.train = options.optimizer;
   model.loss = options.loss;
   model.frozen = options.frozen;
+  model.recompute = options.recompute;
+  model.precision = options.precision;
   return model;
 }
 
@@ -33,10 +36,11 @@ dlcost::Bindings BindingsOf(const Bindings& bindings) {
           .values = bindings.values};
 }
 
-ReportOptions ReportOptionsOf(const Options& options) {
+ReportOptions ReportOptionsOf(const Options& options, std::span<const dlcost::Device> devices) {
   const ModelOptions model = ModelOptionsOf({}, {}, options);
   CountOptions count;
   count.convention = options.convention;
+  count.runtime = options.runtime;
   count.fusion = options.fusion;
   count.attention = options.attention;
   count.algorithms = {"conv=" + options.convolution};
@@ -44,6 +48,7 @@ ReportOptions ReportOptionsOf(const Options& options) {
   device.math = options.math;
   device.cache = options.cache;
   device.launch = options.launch;
+  for (const dlcost::Device& one : devices) RequireRunsOn(RuntimeOf(count), one);
   ReportOptions report = dlcost::ReportOptionsOf(count, device, model);
   report.dtype = options.dtype;
   report.scope_depth = options.scope_depth;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "dlcost/device.h"
@@ -48,7 +49,8 @@ auto Guarded(Function function) {
 ModelOptions ModelOptionsOf(const std::string& path, const Bindings& bindings,
                             const Options& options);
 dlcost::Bindings BindingsOf(const Bindings& bindings);
-ReportOptions ReportOptionsOf(const Options& options);
+// Throws dlcost::Error where the runtime has no kernels for one of the devices.
+ReportOptions ReportOptionsOf(const Options& options, std::span<const dlcost::Device> devices);
 
 std::vector<dlcost::Device> DevicesOf(const std::vector<Device>& devices);
 Cost CostOf(const Sums& sums, bool timed);

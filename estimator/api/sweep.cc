@@ -38,7 +38,7 @@ Sweep RunSweep(const Model& model, const SweepRequest& request) {
       }
     }
     sweep.devices = DevicesOf(request.devices);
-    sweep.report = ReportOptionsOf(request.options);
+    sweep.report = ReportOptionsOf(request.options, sweep.devices);
     sweep.bounds_only = request.bounds_only;
     dlcost::RunSweep(sweep,
                      [&](const dlcost::SweepPoint& point) { state->points.push_back(point); });

@@ -10,20 +10,25 @@ namespace dlcost::api {
 // that does not exist is an Error with the nearest spelling.
 struct Options {
   std::string convention = "dlcost";  // what counts as a FLOP
+  std::string runtime;                // what runs the model (docs/timing.md); "": a fusing compiler
   std::string fusion;                 // none, default or ideal; "": as the runtime does
   std::string attention;              // flash, flash-16bit or materialized; "": as the runtime does
   std::string convolution = "auto";   // the algorithm: direct, implicit_gemm, winograd, ...
-  std::string math;             // default, tf32, tf32-convolution or fp16-accumulate; "": runtime's
-  std::string cache = "cold";   // where inputs are at the start: cold or warm
-  std::string launch;           // how kernels start: graph or eager; "": as the runtime does
-  std::string dtype;            // what if all floating-point tensors had this type; "": as is
-  std::size_t scope_depth = 2;  // components of module paths that rows keep, 0: all
+  std::string math;                   // tf32, fp16-accumulate, ...; "": as the runtime does
+  std::string cache = "cold";         // where inputs are at the start: cold or warm
+  std::string launch;                 // how kernels start: graph or eager; "": as the runtime does
+  std::string dtype;                  // what if all floating-point tensors had this type; "": as is
+  std::size_t scope_depth = 2;        // components of module paths that rows keep, 0: all
 
   // A training step instead of inference (docs/training.md): the optimizer ("" for inference), what
   // it trains towards, and patterns of parameters that it leaves alone.
   std::string optimizer;
   std::string loss = "auto";
   std::vector<std::string> frozen;
+  std::string recompute = "none";  // what a step computes again instead of keeping it
+
+  // Types as frameworks mix them, of a step or of inference: amp-fp16, bf16, ...; "": as is.
+  std::string precision;
 };
 
 }  // namespace dlcost::api

@@ -72,9 +72,10 @@ def report(model: Any, gpu: _Gpu = ..., *, changes: Union[str, Sequence[str]] = 
            dims: Optional[Mapping[str, int]] = ..., shapes: Optional[Mapping[str, Sequence[int]]] = ...,
            values: Optional[Mapping[str, Sequence[int]]] = ..., at: Union[str, Sequence[str]] = ...,
            trips: Union[str, int, Sequence[Union[str, int]]] = ..., branches: Union[str, Sequence[str]] = ...,
-           ops: _Paths = ..., assume: Optional[str] = ..., convention: str = ..., fusion: str = ..., attention: str = ...,
-           conv: str = ..., math: str = ..., cache: str = ..., launch: str = ..., dtype: str = ..., depth: int = ...,
-           train: str = ..., loss: str = ..., freeze: Union[str, Sequence[str]] = ...) -> Report: ...
+           ops: _Paths = ..., assume: Optional[str] = ..., convention: str = ..., runtime: _Path = ..., fusion: str = ...,
+           attention: str = ..., conv: str = ..., math: str = ..., cache: str = ..., launch: str = ..., dtype: str = ...,
+           depth: int = ..., train: str = ..., loss: str = ..., freeze: Union[str, Sequence[str]] = ..., recompute: str = ...,
+           precision: str = ...) -> Report: ...
 def read_report(path: _Path) -> Report: ...
 def diff(before: Any, after: Any = ..., *, gpu: _Gpu = ..., after_options: Optional[Mapping[str, Any]] = ...,
          **keywords: Any) -> Difference: ...

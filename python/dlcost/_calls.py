@@ -31,18 +31,20 @@ def _some(value):
     return [value] if isinstance(value, (str, int)) else list(value)
 
 
-def _options(convention="dlcost", fusion="", attention="", conv="auto", math="", cache="cold",
-             launch="", dtype="", depth=2, train="", loss="auto", freeze=()):
+def _options(convention="dlcost", runtime="", fusion="", attention="", conv="auto", math="", cache="cold", launch="",
+             dtype="", depth=2, train="", loss="auto", freeze=(), recompute="none", precision=""):
     options = _core.Options()
-    options.convention, options.fusion, options.attention, options.convolution = convention, fusion, attention, conv
+    options.convention, options.runtime, options.fusion = convention, os.fspath(runtime), fusion
+    options.attention, options.convolution = attention, conv
     options.math, options.cache, options.launch, options.dtype = math, cache, launch, dtype
     options.scope_depth, options.optimizer, options.loss, options.frozen = depth, train, loss, _list(freeze)
+    options.recompute, options.precision = recompute, precision
     return options
 
 
 _BINDINGS = {"batch", "dims", "shapes", "values", "at", "trips", "branches", "ops", "assume"}
-_OPTIONS = {"convention", "fusion", "attention", "conv", "math", "cache", "launch", "dtype", "depth", "train", "loss",
-            "freeze"}
+_OPTIONS = {"convention", "runtime", "fusion", "attention", "conv", "math", "cache", "launch", "dtype", "depth", "train",
+            "loss", "freeze", "recompute", "precision"}
 
 
 def _split(keywords):
@@ -74,8 +76,8 @@ def report(model, gpu=None, *, changes=(), **keywords):
 
     gpu: id, alias, YAML file or Device; changes: what-if values of it, as "memory.bandwidth=8TB/s".
     batch, dims={"sequence": 128}, shapes={"x": (1, 3, 224, 224)}, values, at, trips, branches, ops, assume="typical": what
-    the file leaves open (docs/dimensions.md). dtype, math, cache, launch, convention, fusion, attention, conv, depth: how it
-    is counted. train="adamw", loss, freeze: a training step instead.
+    the file leaves open (docs/dimensions.md). runtime="tensorrt", dtype, precision, math, cache, launch, convention, fusion,
+    attention, conv, depth: how it is run and counted. train="adamw", loss, freeze, recompute: a training step instead.
     """
     bindings, options = _split(keywords)
     return Report(_core.count(load(model), _device(gpu, changes), bindings, options))

@@ -159,6 +159,43 @@ TEST(TrainingStep, IsAModel) {
   EXPECT_EQ(Count(step).totals().macs, report.totals().macs);
 }
 
+TEST(Options, NameTheRuntime) {
+  const Model model = Model::Read(Network("resnet50"));
+  const Device a100 = FindDevice("a100");
+  const Report compiled = Count(model, a100),
+               eager = Count(model, a100, {}, {.runtime = "pytorch"});
+  EXPECT_EQ(eager.totals().macs, compiled.totals().macs);
+  EXPECT_GT(eager.totals().bytes(), compiled.totals().bytes());  // nothing is fused
+  EXPECT_GT(eager.kernels().size(), compiled.kernels().size());
+  EXPECT_THAT([&] { Count(model, a100, {}, {.runtime = "tensort"}); },
+              ThrowsMessage<Error>(HasSubstr("did you mean 'tensorrt'?")));
+  const Device other = FindDevice("mi300x");
+  EXPECT_THAT([&] { Count(model, other, {}, {.runtime = "tensorrt"}); },
+              ThrowsMessage<Error>(HasSubstr("runs on devices of")));
+  EXPECT_THAT([&] { RunSweep(model, {.devices = {other}, .options = {.runtime = "tensorrt"}}); },
+              ThrowsMessage<Error>(HasSubstr("runs on devices of")));
+}
+
+TEST(Options, MixPrecisionsAndRecompute) {
+  const Model model = Model::Read(Network("alexnet"));
+  const auto step = [&](const Options& options) { return Count(model, {}, {.batch = 8}, options); };
+  const Report plain = step({.optimizer = "sgd"});
+  EXPECT_LT(step({.optimizer = "sgd", .precision = "bf16"}).weight_bytes(), plain.weight_bytes());
+  EXPECT_GT(step({.optimizer = "sgd", .recompute = "full"}).totals().macs, plain.totals().macs);
+  EXPECT_THROW(step({.recompute = "full"}), Error);  // of a step alone
+  EXPECT_THROW(step({.dtype = "f16", .precision = "bf16"}), Error);
+}
+
+TEST(RunSweep, TakesTrainingStepsAndTypes) {
+  const Model model = Model::Read(Network("alexnet"));
+  const std::vector<Axis> axes = {{.name = "batch", .sizes = {2}, .batch = true}};
+  const Options step{.optimizer = "sgd"}, half{.dtype = "float16"};
+  EXPECT_EQ(RunSweep(model, {.axes = axes, .options = step}).points().at(0).macs,
+            Count(model, {}, {.batch = 2}, step).totals().macs);
+  EXPECT_EQ(RunSweep(model, {.axes = axes, .options = half}).points().at(0).bytes,
+            Count(model, {}, {.batch = 2}, half).totals().bytes());
+}
+
 TEST(Devices, AreThoseOfTheDatabase) {
   const std::vector<Device> devices = Devices();
   EXPECT_GT(devices.size(), 80u);

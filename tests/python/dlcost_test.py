@@ -43,6 +43,10 @@ class SameAsProgram(unittest.TestCase):
             (dict(gpu="a100", changes="memory.bandwidth=8TB/s"), ("--gpu", "a100", "--set", "memory.bandwidth=8TB/s")),
             (dict(gpu="h100", dtype="f16", conv="implicit_gemm"),
              ("--gpu", "h100", "--dtype", "f16", "--algo", "conv=implicit_gemm")),
+            (dict(gpu="a100", runtime="pytorch", attention="flash"),
+             ("--gpu", "a100", "--runtime", "pytorch", "--attention", "flash")),
+            (dict(train="adamw", batch=4, precision="amp-bf16", recompute="full"),
+             ("--train", "adamw", "--batch", "4", "--precision", "amp-bf16", "--recompute", "full")),
             (dict(train="adamw", batch=4, freeze=["nothing*"] * 0), ("--train", "adamw", "--batch", "4")),
         ]:
             with self.subTest(options):
