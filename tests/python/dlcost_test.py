@@ -90,6 +90,15 @@ class SameAsProgram(unittest.TestCase):
         version = subprocess.run([PROGRAM, "--version"], capture_output=True, check=True).stdout.decode()
         self.assertEqual(version.split(), ["dlcost", dlcost.__version__])
 
+    def test_the_hook_checks_every_model_that_it_is_given(self):
+        hook = [sys.executable, "-m", "dlcost.pre_commit", "--max", "macs=1G"]
+        for models, code in (([ALEXNET], 0), ([ALEXNET, RESNET], 1), ([], 0)):
+            said = subprocess.run([*hook, *models], capture_output=True, check=False, text=True)
+            self.assertEqual(said.returncode, code, said.stderr)
+            self.assertEqual(said.stdout.count("batch=1: "), len(models))
+        against = subprocess.run([*hook[:3], "--baseline", ALEXNET, ALEXNET], capture_output=True, check=False, text=True)
+        self.assertEqual((against.returncode, against.stdout.count("batch=1: ")), (0, 1))
+
 
 class Models(unittest.TestCase):
     def setUp(self):
