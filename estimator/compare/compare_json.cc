@@ -152,11 +152,11 @@ Json RunJson(const std::optional<RunTime>& run) {
 Json ThroughputJson(const std::optional<Throughput>& throughput) {
   if (!throughput) return {};
   const auto& batch = throughput->batch;
-  const auto samples =
-      batch ? std::optional(throughput->runs_per_s * static_cast<double>(*batch)) : std::nullopt;
+  Json samples;
+  if (batch) samples = throughput->runs_per_s * static_cast<double>(*batch);
   return {{"runs_per_s", throughput->runs_per_s},
           {"batch", batch ? Json(*batch) : Json()},
-          {"samples_per_s", Real(samples)},
+          {"samples_per_s", samples},
           {"at_most", throughput->at_most}};
 }
 

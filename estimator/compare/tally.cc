@@ -75,9 +75,11 @@ void Tally::Add(Measured& to, const MeasuredKernel& kernel, double launches, boo
   Sum(to.time, time);
   if (kernel.host) Sum(to.host, std::optional(*kernel.host * launches));
   if (const auto occupancy = ValueOf(kernel, Metric::kOccupancy)) {
-    const auto seconds = time ? std::optional(time->value()) : std::nullopt;
-    to.occupancy.Add(*occupancy, launches, seconds);
-    part->occupancy.Add(*occupancy, launches, seconds);
+    const auto add = [&](const std::optional<double>& seconds) {
+      to.occupancy.Add(*occupancy, launches, seconds);
+      part->occupancy.Add(*occupancy, launches, seconds);
+    };
+    kernel.duration ? add(kernel.duration->value() * launches) : add(std::nullopt);
   }
 }
 
