@@ -91,15 +91,17 @@ std::vector<fs::path> SpecFiles(const std::string& directory) {
 }
 
 std::vector<std::string> SpecFolders(const std::vector<std::string>& directories,
-                                     const std::string& name) {
+                                     const std::string& path) {
   std::vector<std::string> folders;
-  for (const fs::path directory : directories) {
-    const std::string folder = (directory / name).string();
+  const auto add = [&](const fs::path& directory) {
+    const std::string folder = (directory / path).string();
     std::error_code error;
     if (IsEmbedded(folder) ? !EmbeddedFiles(folder).empty() : fs::is_directory(folder, error)) {
       folders.push_back(folder);
     }
-  }
+  };
+  for (const fs::path directory : directories) add(directory);
+  if (folders.empty()) add(kEmbeddedDatabase);
   return folders;
 }
 

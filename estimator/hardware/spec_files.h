@@ -18,9 +18,10 @@ bool IsSpecFile(const std::filesystem::path& path);
 bool IsSameSpecFile(const std::filesystem::path& a, const std::filesystem::path& b);
 // The YAML files of a directory, ordered. Throws Error where there is no such directory.
 std::vector<std::filesystem::path> SpecFiles(const std::string& directory);
-// The folders with this name below the directories, of those that have one.
+// The folders with this path below the directories ("runtimes", "systems/links"), of those that
+// have one; the built-in one where none has: a database of devices alone needs runtimes, too.
 std::vector<std::string> SpecFolders(const std::vector<std::string>& directories,
-                                     const std::string& name);
+                                     const std::string& path);
 // The file of an id or alias, case ignored, in the first directory that has it; nothing when none
 // has it.
 std::optional<std::filesystem::path> LocateSpec(const std::vector<std::string>& directories,

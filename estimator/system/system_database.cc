@@ -19,7 +19,7 @@ constexpr int kMostExtends = 4;
 
 SystemDatabase::SystemDatabase(const std::vector<std::string>& directories)
     : directories_(SpecFolders(directories, "systems")),
-      link_directories_(SpecFolders(directories_, "links")) {}
+      link_directories_(SpecFolders(directories, "systems/links")) {}
 
 System SystemDatabase::Load(const std::string& path) const {
   const LinkTimingFinder timing = [this](const std::string& name, const std::string& where) {

@@ -12,7 +12,7 @@ namespace dlcost {
 class SystemDatabase {
  public:
   // `directories` are those of the device database; earlier ones win. One without systems is
-  // passed over.
+  // passed over (SpecFolders).
   explicit SystemDatabase(const std::vector<std::string>& directories);
 
   // "dgx-h100" (an id or an alias, case ignored), or a path to a YAML file. Throws Error for an

@@ -80,9 +80,12 @@ TEST(Embedded, FoldersAreFoundByTheirNames) {
   // What is in a folder is not in the folder that it is in.
   EXPECT_EQ(LocateSpec({kEmbedded}, "dgx-h100"), std::nullopt);
   EXPECT_EQ(LocateSpec(systems, "nvlink4"), std::nullopt);
-  EXPECT_EQ(LocateSpec(SpecFolders(systems, "links"), "NVLink4"),
+  EXPECT_EQ(LocateSpec(SpecFolders({kFiles}, "systems/links"), "NVLink4"),
             fs::path(kFiles) / "systems/links/nvlink4.yaml");
   EXPECT_EQ(SpecFolders({kEmbedded}, "nothing"), std::vector<std::string>{});
+  // A directory of devices alone has the runtimes that are built in.
+  EXPECT_EQ(SpecFolders({kFiles + "/arch"}, "runtimes"),
+            std::vector<std::string>{kEmbedded + "/runtimes"});
 }
 
 TEST(Embedded, OwnFilesExtendBuiltInOnes) {
