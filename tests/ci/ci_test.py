@@ -112,7 +112,7 @@ class Gate(Repository):
         code, text = self.dlcost("check", "model.onnx", "--baseline", "old.onnx", "--budget", "two.yaml")
         self.assertEqual(code, 0, text)
         self.assertIn("a100", text)
-        self.assertIn("l4, batch=4", text)
+        self.assertIn("model.onnx on l4, runtime generic by default, batch=4: passed", text)
         self.regress()
         self.assertEqual(self.dlcost("check", "model.onnx", "--baseline", "old.onnx", "--budget",
                                      "two.yaml")[0], 1)
@@ -281,6 +281,8 @@ class Schema(Repository):
             self.written("measured", os.path.join(fixtures, "alexnet_p4_nvprof_metrics.csv"), "--gpu", "p4"),
             self.written("formula", alexnet),
             self.written("sweep", alexnet, "--gpu", "a100,t4", "--batch", "1:64:x2"),
+            self.written("runtimes"),
+            self.written("runtimes", "tensorrt"),
             self.written("gpus"),
             self.written("gpus", "a100"),
             self.written("gpus", "epyc-9654"),
