@@ -8,7 +8,7 @@
 namespace dlcost {
 namespace {
 
-MeasuredPart Part(const std::string& name, const std::string& algorithm, KernelFamily family,
+MeasuredPart Part(const std::string& name, std::string_view algorithm, KernelFamily family,
                   std::optional<double> flops, std::optional<double> bytes, double time) {
   MeasuredPart part;
   part.name = name;
