@@ -146,10 +146,7 @@ void AddFitCommand(Commands& commands) {
   app->add_option("--expect", options->expect,
                   "what theory says: VALUE for the first term, POWER=VALUE for any")
       ->type_name("VALUE");
-  app->add_option("--format", options->format, "text or json")
-      ->type_name("FORMAT")
-      ->capture_default_str();
-  app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
+  AddOutputOptions(*app, options->format, options->output);
   app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
 }
 

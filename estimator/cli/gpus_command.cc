@@ -62,10 +62,7 @@ void AddGpusCommand(Commands& commands) {
       ->capture_default_str();
   app->add_option("--set", options->overrides, "change a value, e.g. --set memory.bandwidth=8TB/s")
       ->type_name("KEY=VALUE");
-  app->add_option("--format", options->format, "text or json")
-      ->type_name("FORMAT")
-      ->capture_default_str();
-  app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
+  AddOutputOptions(*app, options->format, options->output);
   app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
 }
 

@@ -112,10 +112,7 @@ void AddRuntimesCommand(Commands& commands) {
   app->footer(kExamples);
   app->add_option("runtime", options->name, "an id, an alias or a YAML file; none: list all")
       ->type_name("NAME");
-  app->add_option("--format", options->format, "text or json")
-      ->type_name("FORMAT")
-      ->capture_default_str();
-  app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
+  AddOutputOptions(*app, options->format, options->output);
   app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
 }
 
