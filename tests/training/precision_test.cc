@@ -9,35 +9,13 @@
 #include "estimator/core/error.h"
 #include "estimator/training/step.h"
 #include "models/networks/networks.h"
-#include "tests/infer/small_model.h"
+#include "tests/training/small_step.h"
 
 namespace dlcost {
 namespace {
 
-InferredModel StepOf(InferredModel forward, const TrainOptions& options) {
-  return InferStep(BuildStep(forward, options), forward, {});
-}
-
-const CountedNode* Find(const InferredModel& step, const std::string& op) {
-  for (const CountedNode& counted : step.nodes) {
-    if (counted.node->op == op) return &counted;
-  }
-  return nullptr;
-}
-
 DType TypeOf(const CountedNode& counted, std::size_t input) {
   return counted.graph->tensors[static_cast<std::size_t>(counted.node->inputs[input])].type.dtype;
-}
-
-SmallModel TwoLayers() {
-  return SmallModel()
-      .Input("x", {4, 8})
-      .Weight("a", {8, 16})
-      .Weight("b", {16, 2})
-      .Node("MatMul", {"x", "a"}, {"h"})
-      .Node("Relu", {"h"}, {"r"})
-      .Node("MatMul", {"r", "b"}, {"y"})
-      .Output("y");
 }
 
 TEST(Precision, AutocastKeepsWeightsAndStatesInFloat32) {

@@ -8,16 +8,12 @@
 #include "estimator/core/error.h"
 #include "estimator/training/step.h"
 #include "models/networks/networks.h"
-#include "tests/infer/small_model.h"
+#include "tests/training/small_step.h"
 
 namespace dlcost {
 namespace {
 
 using ::testing::ElementsAre;
-
-InferredModel StepOf(InferredModel forward, const TrainOptions& options) {
-  return InferStep(BuildStep(forward, options), forward, {});
-}
 
 std::vector<std::string> Again(const InferredModel& step) {
   std::vector<std::string> names;

@@ -10,7 +10,7 @@
 #include "models/gradients/gradient.h"
 #include "models/networks/networks.h"
 #include "models/operators/registry.h"
-#include "tests/infer/small_model.h"
+#include "tests/training/small_step.h"
 
 namespace dlcost {
 namespace {
@@ -19,23 +19,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
-InferredModel StepOf(InferredModel forward, const TrainOptions& options) {
-  return InferStep(BuildStep(forward, options), forward, {});
-}
-
 std::map<std::string, std::int64_t> MacsByPhase(const InferredModel& step) {
   std::map<std::string, std::int64_t> macs;
   for (const CountedNode& counted : step.nodes) {
     macs[std::string(Name(counted.node->phase))] += counted.cost.work.macs().value();
   }
   return macs;
-}
-
-const CountedNode* Find(const InferredModel& step, const std::string& op) {
-  for (const CountedNode& counted : step.nodes) {
-    if (counted.node->op == op) return &counted;
-  }
-  return nullptr;
 }
 
 // PyTorch 2.1, torch.utils.flop_counter, at batch 2: forward 8,178,368,512, with backward
@@ -56,17 +45,6 @@ TEST(Step, MultipliesAsPyTorchDoes) {
   ASSERT_EQ(step.step->without_data_gradient.size(), 1U);
   EXPECT_EQ(step.step->without_data_gradient[0].node, "/conv1/Conv");
   EXPECT_EQ(step.step->without_data_gradient[0].macs, Macs(first));
-}
-
-SmallModel TwoLayers() {
-  return SmallModel()
-      .Input("x", {4, 8})
-      .Weight("a", {8, 16})
-      .Weight("b", {16, 2})
-      .Node("MatMul", {"x", "a"}, {"h"})
-      .Node("Relu", {"h"}, {"r"})
-      .Node("MatMul", {"r", "b"}, {"y"})
-      .Output("y");
 }
 
 TEST(Step, KeepsWhatDerivativesRead) {

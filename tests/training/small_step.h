@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+
+#include "estimator/training/step.h"
+#include "tests/infer/small_model.h"
+
+namespace dlcost {
+
+// What the tests of training steps look at.
+
+inline InferredModel StepOf(InferredModel forward, const TrainOptions& options) {
+  return InferStep(BuildStep(forward, options), forward, {});
+}
+
+// The first node of this operator; null where there is none.
+inline const CountedNode* Find(const InferredModel& step, const std::string& op) {
+  for (const CountedNode& counted : step.nodes) {
+    if (counted.node->op == op) return &counted;
+  }
+  return nullptr;
+}
+
+// y[4,2] = relu(x[4,8] a[8,16]) b[16,2]
+inline SmallModel TwoLayers() {
+  return SmallModel()
+      .Input("x", {4, 8})
+      .Weight("a", {8, 16})
+      .Weight("b", {16, 2})
+      .Node("MatMul", {"x", "a"}, {"h"})
+      .Node("Relu", {"h"}, {"r"})
+      .Node("MatMul", {"r", "b"}, {"y"})
+      .Output("y");
+}
+
+}  // namespace dlcost
