@@ -6,80 +6,67 @@
 #include "estimator/core/error.h"
 #include "estimator/profile_report/render.h"
 #include "estimator/profile_report/tables.h"
+#include "estimator/report/measured_page.h"
 #include "estimator/report/page_json.h"
-#include "estimator/report/text_table.h"
 
-// The page of the model's report, with other sections: page/profile.js draws them.
 namespace dlcost {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostDots = 5000;  // that a browser draws without a pause
-constexpr std::size_t kMostRows = 1000;  // of a table
-
-Json Value(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
-Json Whole(const std::optional<ProfileGroup::Sum>& sum) {
+std::optional<double> Whole(const std::optional<ProfileGroup::Sum>& sum) {
   if (sum && sum->whole) return sum->value;
-  return {};
+  return std::nullopt;
 }
 
-Json Kernels(const ProfileReport& report) {
-  TextTable texts;
-  Json rows = Json::array();
+std::vector<MeasuredDot> Kernels(const ProfileReport& report) {
+  std::vector<MeasuredDot> dots;
   const std::size_t shown = std::min(kMostDots, report.kernels.size());
   for (std::size_t k = 0; k < shown; ++k) {
     const ProfileGroup& kernel = report.kernels[k];
-    const auto limiter = kernel.Limiter();
-    // A lower bound has no place on a roofline.
-    const Json flops = Whole(kernel.Flops()), bytes = Whole(kernel.Bytes());
-    rows.push_back({texts.Number(Printable(kernel.name(), 300)), texts.Number(kernel.family),
-                    texts.Number(kernel.op.empty() ? kernel.module : kernel.op),
-                    texts.Number(GridText(kernel.grid)),
-                    texts.Number(limiter ? std::string(Name(*limiter)) : "unknown"),
-                    report.sampled ? Json() : Json(kernel.launches()), Whole(kernel.Time()), flops,
-                    flops, bytes, Value(kernel.LeastTime()), Value(kernel.FlopRate()),
-                    Value(kernel.ByteRate()), Value(kernel.Mean(Metric::kOccupancy))});
+    MeasuredDot dot;
+    dot.label = Printable(kernel.name(), 300);
+    dot.op = kernel.family;
+    dot.scope = kernel.op.empty() ? kernel.module : kernel.op;
+    dot.algorithm = GridText(kernel.grid);
+    if (const auto limiter = kernel.Limiter()) dot.limiter = Name(*limiter);
+    if (!report.sampled) dot.launches = static_cast<double>(kernel.launches());
+    dot.time = Whole(kernel.Time());
+    dot.flops = Whole(kernel.Flops());
+    dot.bytes = Whole(kernel.Bytes());
+    dot.bound = kernel.LeastTime();
+    dot.flop_rate = kernel.FlopRate();
+    dot.byte_rate = kernel.ByteRate();
+    dot.occupancy = kernel.Mean(Metric::kOccupancy);
+    dots.push_back(std::move(dot));
   }
-  return {{"names", texts.texts()},
-          {"columns",
-           {"label", "ops", "scope", "algorithm", "limiter", "launches", "time", "flops", "least",
-            "bytes", "bound", "flop_rate", "byte_rate", "occupancy"}},
-          {"rows", rows}};
+  return dots;
 }
 
-Json Tables(const ProfileReport& report) {
-  Json tables = Json::array();
+std::vector<MeasuredTable> Tables(const ProfileReport& report) {
+  std::vector<MeasuredTable> tables;
   for (const ProfileTable& table : TablesOf(report)) {
-    const ProfileCells cells = CellsOf(table, report.sampled, kMostRows);
-    tables.push_back({{"key", table.key},
-                      {"title", table.title},
-                      {"head", cells.head},
-                      {"left", cells.left},
-                      {"rows", cells.rows},
-                      {"left_out", cells.left_out}});
+    ProfileCells cells = CellsOf(table, report.sampled, kMostPageRows);
+    tables.push_back({std::string(table.key), std::string(table.title), std::move(cells.head),
+                      std::move(cells.left), std::move(cells.rows), cells.left_out});
   }
   return tables;
 }
 
 Json Page(const ProfileReport& report, const ProfileReportOptions& options) {
-  Json lines = Json::array();
-  for (const auto& [label, text] : SummaryLines(report, options)) lines.push_back({label, text});
+  MeasuredPage page;
+  page.title = Printable(report.path.substr(report.path.rfind('/') + 1), 80);
+  page.lines = SummaryLines(report, options);
   if (report.kernels.size() > kMostDots) {
-    lines.push_back(
-        {"note", fmt::format("the roofline shows the {} kernels of the most time, of {}", kMostDots,
-                             report.kernels.size())});
+    page.lines.emplace_back(
+        "note", fmt::format("the roofline shows the {} kernels of the most time, of {}", kMostDots,
+                            report.kernels.size()));
   }
-  const auto roofs = RoofsOf(report, options);
-  const auto is_used = [&](const std::string& name) {
-    return std::any_of(roofs.begin(), roofs.end(),
-                       [&](const auto& roof) { return roof.name == name; });
-  };
-  return {{"title", Printable(report.path.substr(report.path.rfind('/') + 1), 80)},
-          {"profile", {{"lines", lines}, {"tables", Tables(report)}}},
-          {"roofs", DeviceRoofsJson(options.device, is_used)},
-          {"device", DeviceFactsJson(options.device)},
-          {"kernel_table", Kernels(report)}};
+  page.dots = Kernels(report);
+  page.tables = Tables(report);
+  page.device = options.device;
+  for (const auto& roof : RoofsOf(report, options)) page.roofs.push_back(roof.name);
+  return MeasuredPageJson(page);
 }
 
 }  // namespace
