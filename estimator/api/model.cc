@@ -2,19 +2,19 @@
 
 #include "estimator/api/state.h"
 #include "estimator/infer/open_dims.h"
-#include "estimator/onnx/reader.h"
+#include "estimator/open/open_model.h"
 
 namespace dlcost::api {
 
 Model::Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
 Model Model::Read(const std::string& path) {
-  return Guarded([&] { return Model(std::make_shared<const State>(State{ReadModel(path)})); });
+  return Guarded([&] { return Model(std::make_shared<const State>(State{OpenModel(path)})); });
 }
 
 Model Model::FromBytes(std::string_view bytes, const std::string& name) {
   return Guarded(
-      [&] { return Model(std::make_shared<const State>(State{ReadModelFromBytes(bytes, name)})); });
+      [&] { return Model(std::make_shared<const State>(State{OpenModelFromBytes(bytes, name)})); });
 }
 
 const std::string& Model::path() const { return state_->model.path; }

@@ -102,7 +102,7 @@ class Checker {
     if (!Exists(old.model.path)) {
       throw Error("no baseline '{}'; write it with --update", Printable(old.model.path));
     }
-    if (IsJsonFile(old.model.path)) return ReadReport(old.model.path);
+    if (IsReportFile(old.model.path)) return ReadReport(old.model.path);
     return LoadReport(old);
   }
 
@@ -128,7 +128,7 @@ class Checker {
     const Source source = Under(options_, file_.on[i]);
     std::optional<Report> old;
     if (Exists(path)) {
-      if (!IsJsonFile(path)) {
+      if (!IsReportFile(path)) {
         throw Error("--update writes a report, and '{}' is not one", Printable(path));
       }
       old = ReadReport(path);

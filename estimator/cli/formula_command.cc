@@ -5,7 +5,7 @@
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
 #include "estimator/infer/infer_once.h"
-#include "estimator/onnx/reader.h"
+#include "estimator/open/open_model.h"
 #include "estimator/sweep/formula.h"
 #include "estimator/sweep/formula_render.h"
 #include "estimator/sweep/variables.h"
@@ -62,7 +62,7 @@ int Run(Options options) {
   const TiedDims tied = TakeTied(options.model.dims);
   const ModelDerivation derive = DerivationOf(options.model);
   const InferOptions infer = InferOptionsOf(options.model, BindingsOf(options.model));
-  const Model model = ReadModel(options.model.path);
+  const Model model = OpenModel(options.model.path);
   ModelVariables variables = ModelVariables::Of(model, infer, tied);
   MoveBase(options.around, variables);
   const ModelAt model_at = [&](const Point& point) {

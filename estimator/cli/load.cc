@@ -8,7 +8,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
-#include "estimator/onnx/reader.h"
+#include "estimator/open/open_model.h"
 #include "estimator/regress/report_reader.h"
 
 namespace dlcost {
@@ -74,7 +74,7 @@ const InferredModel& Keep(InferredModel model) {
 // Where a report is welcome too, the error says so.
 Model ReadModelOrExplain(const std::string& path) {
   try {
-    return ReadModel(path);
+    return OpenModel(path);
   } catch (const Error& error) {
     const std::string what = error.what();
     if (what.find("not a valid ONNX file") == std::string::npos &&
@@ -88,9 +88,11 @@ Model ReadModelOrExplain(const std::string& path) {
 
 }  // namespace
 
+bool IsReportFile(const std::string& path) { return IsJsonFile(path) && !IsConfigFile(path); }
+
 Report LoadReport(const Source& source, const Report* like) {
   const std::string& path = source.model.path;
-  if (IsJsonFile(path)) {
+  if (IsReportFile(path)) {
     Report report = ReadReport(path);
     if (source.foreign_dims != nullptr) {
       for (const auto& [name, size] : BindingsOf(source.model).dims) {
@@ -158,8 +160,8 @@ Report LoadReport(const Source& source, const Report* like) {
 namespace {
 
 std::pair<Report, Report> LoadBoth(const Source& before, const Source& after, bool alike) {
-  const bool before_is_model = !IsJsonFile(before.model.path);
-  const bool after_is_model = !IsJsonFile(after.model.path);
+  const bool before_is_model = !IsReportFile(before.model.path);
+  const bool after_is_model = !IsReportFile(after.model.path);
   if (alike && before_is_model != after_is_model) {
     Report report = LoadReport(before_is_model ? after : before);
     Report model = LoadReport(before_is_model ? before : after, &report);

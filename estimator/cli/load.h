@@ -20,6 +20,10 @@ struct Source {
   std::set<std::string>* foreign_dims = nullptr;
 };
 
+// Whether the file is JSON that is no model: a report, where a command takes both. Throws Error
+// when it cannot be read.
+bool IsReportFile(const std::string& path);
+
 // The report of `source.model.path`: read, when the file is a report in JSON; else the model's.
 // What the options leave open is taken from `like`: device, conventions, and the sizes of
 // dimensions that the model has. Throws Error when a report contradicts a given device option.

@@ -6,6 +6,8 @@
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
+#include "estimator/onnx/mapped_file.h"
+#include "models/networks/config_file.h"
 #include "models/networks/networks.h"
 
 namespace dlcost {
@@ -21,7 +23,8 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  dlcost network\n"
     "  dlcost network resnet50 -o resnet50.onnx\n"
-    "  dlcost network gpt2 phase=decode layers=24 -o gpt2-decode.onnx\n";
+    "  dlcost network gpt2 phase=decode layers=24 -o gpt2-decode.onnx\n"
+    "  dlcost network config.json phase=decode -o - | dlcost - --gpu h100 --dim past=4096\n";
 
 // Every network with its options and their defaults; equal options are told once per family.
 std::string List() {
@@ -52,14 +55,27 @@ NetworkOptions ParseSettings(const std::vector<std::string>& settings) {
   return options;
 }
 
+std::string Build(const Options& options) {
+  const NetworkOptions settings = ParseSettings(options.settings);
+  // Networks have no dot in their names.
+  if (options.name.find('.') == std::string::npos) return BuildNetwork(options.name, settings);
+  const MappedFile file(options.name);
+  try {
+    return BuildNetworkOfConfig(file.bytes(), settings);
+  } catch (const Error& error) {
+    throw error.At(Printable(options.name));
+  }
+}
+
 int Run(const Options& options) {
   if (options.name.empty()) {
     WriteOutput(options.output, List());
     return 0;
   }
-  const std::string bytes = BuildNetwork(options.name, ParseSettings(options.settings));
+  const std::string bytes = Build(options);
   if (options.output.empty()) {
-    throw Error("where to? dlcost network {0} -o {0}.onnx", options.name);
+    const std::string name = Printable(options.name);
+    throw Error("where to? dlcost network {} -o {}.onnx", name, name.substr(0, name.find('.')));
   }
   WriteOutput(options.output, bytes);
   return 0;
@@ -72,7 +88,8 @@ void AddNetworkCommand(Commands& commands) {
   CLI::App* app =
       commands.app.add_subcommand("network", "write a reference network as an ONNX file");
   app->footer(kExamples);
-  app->add_option("name", options->name, "which network; without a name, lists them")
+  app->add_option("name", options->name,
+                  "which network, or a transformers config.json; without a name, lists them")
       ->type_name("NAME");
   app->add_option("settings", options->settings, "what to change, e.g. layers=24")
       ->type_name("OPTION=VALUE");

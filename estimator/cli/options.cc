@@ -15,7 +15,7 @@
 #include "estimator/core/spelling.h"
 #include "estimator/infer/custom_ops.h"
 #include "estimator/infer/retype.h"
-#include "estimator/onnx/reader.h"
+#include "estimator/open/open_model.h"
 #include "estimator/precision/precision.h"
 #include "estimator/training/step.h"
 
@@ -144,7 +144,7 @@ Bindings BindingsOf(const ModelOptions& options) {
 }
 
 InferredModel InferModel(const ModelOptions& options) {
-  return InferModel(ReadModel(options.path), options, BindingsOf(options));
+  return InferModel(OpenModel(options.path), options, BindingsOf(options));
 }
 
 InferOptions InferOptionsOf(const ModelOptions& options, const Bindings& bindings) {
@@ -224,7 +224,7 @@ InferredModel InferModel(Model model, const ModelOptions& options, const Binding
 }
 
 TrainingStep BuildTrainingStep(const ModelOptions& options) {
-  return BuildTrainingStep(ReadModel(options.path), options, BindingsOf(options));
+  return BuildTrainingStep(OpenModel(options.path), options, BindingsOf(options));
 }
 
 TrainingStep BuildTrainingStep(Model model, const ModelOptions& options, const Bindings& bindings) {

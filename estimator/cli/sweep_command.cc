@@ -9,7 +9,7 @@
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
-#include "estimator/onnx/reader.h"
+#include "estimator/open/open_model.h"
 #include "estimator/sweep/sizes.h"
 #include "estimator/sweep/sweep.h"
 #include "estimator/sweep/sweep_render.h"
@@ -157,7 +157,7 @@ int Run(Options options) {
   }
   RequireFew(options, combinations.value(),
              sweep.dtypes.size() * std::max<std::size_t>(sweep.devices.size(), 1));
-  const Model model = ReadModel(options.model.path);
+  const Model model = OpenModel(options.model.path);
   sweep.model = &model;
   sweep.infer = InferOptionsOf(options.model, BindingsOf(options.model));
   ModelOptions in_file_types = options.model;  // a list of --dtype is swept

@@ -72,6 +72,11 @@ InferredModel InferOnce(std::unique_ptr<Model>& model, const InferOptions& optio
   CountWeights(result);
   MeasurePeakActivations(result);
   result.notes = result.dims.notes;
+  // What a network that was written for its costs leaves out (models/networks/config_file.h).
+  const auto left_out = result.model->metadata.find("dlcost.note");
+  if (left_out != result.model->metadata.end()) {
+    result.notes.push_back(Printable(left_out->second, 400));
+  }
   if (std::string weights = WeightsOfUnknown(result); !weights.empty()) {
     result.notes.push_back(std::move(weights));
   }

@@ -204,7 +204,7 @@ std::string FolderKindHint(const std::string& path) {
                        models.size() == 1 ? "" : fmt::format(" and {} more", models.size() - 1));
   }
   if (has("config.json")) {
-    return Is("a transformers checkpoint", "optimum-cli export onnx --model FOLDER OUTPUT");
+    return Is("a transformers checkpoint", "dlcost FOLDER/config.json");
   }
   return "";
 }

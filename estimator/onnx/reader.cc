@@ -72,8 +72,9 @@ Model ReadModelFromBytes(std::string_view bytes, const std::string& path) {
   return Explained(bytes, path, [&] { return Build(ExtractSkeleton(bytes), path); });
 }
 
-Model ReadModel(const std::string& path) {
-  const MappedFile file(path);
+Model ReadModel(const std::string& path) { return ReadModel(MappedFile(path), path); }
+
+Model ReadModel(const MappedFile& file, const std::string& path) {
   return Explained(file.bytes(), path, [&] {
     return Build(ExtractSkeleton(file.bytes(), [&](std::size_t end) { file.Forget(end); }), path);
   });

@@ -34,6 +34,8 @@ Term Vector(std::string what, TermKind kind, DType type, Instructions instructio
 // Softmax keeps its sums in fp32 whatever the operands are.
 DType SoftmaxType(DType type) { return Bits(type) < 32 ? DType::kFloat32 : type; }
 
+constexpr int kWidestHead = 256;  // FlashAttention 2 and 3
+
 }  // namespace
 
 Count VisibleScores(const AttentionNest& nest) {
@@ -56,7 +58,10 @@ Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& opti
   const AttentionConstants& constants = library.attention;
   const Count sharing = std::max(Count(1), nest.q_heads / std::max(Count(1), nest.kv_heads));
   // Packing makes rows of heads, which then all see the same keys: no mask within the tile.
-  const bool packed = nest.q_len * sharing <= Count(constants.most_shared) && sharing > Count(1);
+  // Heads wider than flash kernels hold are latent ones, whose kernels (FlashMLA) pack all heads.
+  const bool latent = nest.q_len == Count(1) && nest.qk_dim > Count(kWidestHead);
+  const bool packed =
+      sharing > Count(1) && (latent || nest.q_len * sharing <= Count(constants.most_shared));
   AttentionNest tiled = nest;
   if (packed) tiled.q_len = nest.q_len * sharing;
   if (packed) tiled.causal = false;

@@ -61,8 +61,8 @@ std::string BuildBert(const std::string& name, const Options& options) {
   {
     const Builder::Scope scope = b.In("embeddings");
     x = b.Node("Add", {Lookup(b, "word", ids, vocabulary, spec.width),
-                       Lookup(b, "token_type", types, 2, spec.width)});
-    x = b.Node("Add", {x, Positions(b, ids, 512, spec.width)});
+                       Lookup(b, "token_type", types, options.Size("types"), spec.width)});
+    x = b.Node("Add", {x, Positions(b, ids, options.Size("positions"), spec.width)});
     x = LayerNorm(b, "norm", x, spec.width);
     if (spec.dropout) x = Dropout(b, x);
   }

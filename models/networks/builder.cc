@@ -22,7 +22,8 @@ int IrVersion(int opset) {
   if (opset <= 18) return 8;
   if (opset <= 20) return 9;
   if (opset <= 22) return 10;
-  return 11;
+  if (opset <= 23) return 11;
+  return opset <= 24 ? 12 : 13;
 }
 
 void SetType(onnx::ValueInfoProto& info, DType dtype, const std::vector<Dim>& dims) {
@@ -223,12 +224,33 @@ std::vector<Value> Builder::Nodes(const std::string& op, const std::vector<Value
   return values;
 }
 
+Value Builder::ContribNode(const std::string& op, const std::vector<Value>& inputs,
+                           const Attributes& attributes) {
+  const std::string domain = "com.microsoft";
+  const Value value = Node(op, inputs, attributes);
+  auto& nodes = *state_->graph().mutable_node();
+  nodes[nodes.size() - 1].set_domain(domain);
+  auto& imports = *state_->model.mutable_opset_import();
+  if (imports[imports.size() - 1].domain() != domain) {
+    onnx::OperatorSetIdProto& import = *state_->model.add_opset_import();
+    import.set_domain(domain);
+    import.set_version(1);
+  }
+  return value;
+}
+
 Value Builder::Fill(const Value& shape, float value) {
   const std::string name = state_->NodeName("ConstantOfShape");
   onnx::NodeProto& node = state_->AddNode("ConstantOfShape", name, {shape});
   node.add_output(name + "_output_0");
   State::SetFill(node, state_->dtype, value);
   return node.output(0);
+}
+
+void Builder::Note(const std::string& text) {
+  onnx::StringStringEntryProto& entry = *state_->model.add_metadata_props();
+  entry.set_key("dlcost.note");
+  entry.set_value(text);
 }
 
 DType Builder::dtype() const { return state_->dtype; }

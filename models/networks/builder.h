@@ -62,8 +62,14 @@ class Builder {
              const Attributes& attributes = {});
   std::vector<Value> Nodes(const std::string& op, const std::vector<Value>& inputs,
                            const Attributes& attributes, int outputs);
+  // A node of ONNX Runtime's operators, "com.microsoft".
+  Value ContribNode(const std::string& op, const std::vector<Value>& inputs,
+                    const Attributes& attributes);
   // Filled with `value`, of a shape that the graph computes.
   Value Fill(const Value& shape, float value);
+
+  // What a reader of the network's costs has to know.
+  void Note(const std::string& text);
 
   DType dtype() const;
   // The ONNX number of a type, for the attribute `to` of Cast.

@@ -71,10 +71,14 @@ std::vector<Entry> MakeEntries() {
       TransformerOptions(6, 512, 2048, 8, 37000), BuildTransformer);
   add("transformer-big", "encoder-decoder Transformer for translation",
       TransformerOptions(6, 1024, 4096, 16, 37000), BuildTransformer);
-  add("bert-base", "BERT encoder with pooler",
-      With(TransformerOptions(12, 768, 3072, 12, 30522), DropoutOption()), BuildBert);
-  add("bert-large", "BERT encoder with pooler",
-      With(TransformerOptions(24, 1024, 4096, 16, 30522), DropoutOption()), BuildBert);
+  const auto bert = [](int layers, int width, int inner, int heads) {
+    return With(With(With(TransformerOptions(layers, width, inner, heads, 30522),
+                          Size("positions", 512, "longest sequence")),
+                     Size("types", 2, "kinds of segments")),
+                DropoutOption());
+  };
+  add("bert-base", "BERT encoder with pooler", bert(12, 768, 3072, 12), BuildBert);
+  add("bert-large", "BERT encoder with pooler", bert(24, 1024, 4096, 16), BuildBert);
   add("gpt2", "GPT-2 decoder, 124 million parameters",
       {Phase(), Size("layers", 12, "layers"), Size("width", 768, "width of the model"),
        Size("heads", 12, "attention heads"), Size("vocabulary", 50257, "rows of the embedding"),

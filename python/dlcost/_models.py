@@ -1,5 +1,6 @@
 """What stands for a model: a path, bytes, or an object of a library that makes ONNX models."""
 
+import json
 import os
 
 from ._core import Error, Model
@@ -12,7 +13,7 @@ def load(model):
     """The structure of a model, to be counted any number of times, by any number of threads.
 
     `model`: a path; bytes; an onnx.ModelProto, with weights of any size; a model of onnx-ir, an onnxscript function, or
-    what torch.onnx.export returns. Raises dlcost.Error for what is none of these or no ONNX model.
+    what torch.onnx.export returns; a configuration of transformers, or the dictionary of its config.json. Raises dlcost.Error for what is none of these or no ONNX model.
     """
     if isinstance(model, Model):
         return model
@@ -20,6 +21,10 @@ def load(model):
         return Model.read(os.fspath(model))
     if isinstance(model, (bytes, bytearray, memoryview)):
         return Model.from_bytes(bytes(model), "bytes")
+    if isinstance(model, dict):  # what config.json holds
+        return Model.from_bytes(json.dumps(model).encode(), str(model.get("model_type", "configuration")))
+    if hasattr(model, "to_json_string") and hasattr(model, "model_type"):  # transformers.PretrainedConfig
+        return Model.from_bytes(model.to_json_string(use_diff=False).encode(), model.model_type)
     if hasattr(model, "to_model_proto"):  # an onnxscript function
         return _from_proto(model.to_model_proto())
     if hasattr(model, "model_proto"):  # torch.onnx.ONNXProgram
@@ -30,7 +35,7 @@ def load(model):
     if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
         return _from_proto(model)
     raise Error(f"{type(model).__module__}.{type(model).__name__} is no model: give a path, bytes, an onnx.ModelProto, "
-                "or what onnx-ir, onnxscript or torch.onnx.export make")
+                "what onnx-ir, onnxscript or torch.onnx.export make, or a configuration of transformers")
 
 
 def _from_proto(proto):

@@ -264,7 +264,9 @@ class Files(unittest.TestCase):
             ("m.txt", b"ir_version: 8\ngraph {\n}\n", "protobuf's text", "textproto"),
             ("m.txt", b'<\n  ir_version: 8\n>\nagraph (float x) => (float y) {}', "text syntax", "onnxtxt"),
             ("m.pb", b"\x0a\x14\x0a\x05input\x12\x0bPlaceholder", "GraphDef", "tf2onnx"),
-            ("config.json", b'{"model_type": "bert"}', "transformers", "optimum-cli"),
+            ("config.json", b'{"architectures": ["Odd"]}', "transformers", "optimum-cli"),
+            ("config.json", b'{"model_type": "bert"}', "config.json: no num_hidden_layers"),
+            ("config.json", b'{"model_type": "berd"}', "no network is built", "did you mean 'bert'?"),
         ):
             error = self.says(name, content)
             for part in parts:
