@@ -14,12 +14,21 @@ namespace {
 
 constexpr int kTileRows[] = {64, 128};  // queries of one tile that prefill kernels are built for
 
-AttentionProblem ProblemOf(const Part& part, const AttentionNest& nest, const ComputeUnit& unit) {
+// Keys that a query sees on average. A causal mask leaves half of them; (n + 1) / 2 differs where
+// sequences are short and other things count more.
+double VisibleKeys(const AttentionNest& nest) {
+  if (nest.left < 0 && nest.right < 0) return nest.kv_len.AsDouble() * (nest.causal ? 0.5 : 1);
+  return VisibleScores(nest).AsDouble() / std::max(nest.q_len, Count(1)).AsDouble();
+}
+
+AttentionProblem ProblemOf(const Part& part, const AttentionNest& whole, const ComputeUnit& unit) {
+  const AttentionNest nest = WithoutUnseenKeys(whole);
   AttentionProblem p{.phase = AttentionPhase::kEncoder,
                      .causal = nest.causal,
                      .batch = nest.batch.AsDouble(),
                      .query_length = nest.q_len.AsDouble(),
                      .key_length = nest.kv_len.AsDouble(),
+                     .visible = VisibleKeys(nest),
                      .heads = nest.q_heads.AsDouble(),
                      .key_value_heads = std::max(nest.kv_heads, Count(1)).AsDouble(),
                      .head_size = (nest.qk_dim + nest.v_dim).AsDouble() / 2,
@@ -31,8 +40,15 @@ AttentionProblem ProblemOf(const Part& part, const AttentionNest& nest, const Co
   const double keys = 2 * p.batch * p.key_value_heads * p.key_length * p.head_size;
   p.key_value_bytes =
       std::clamp((part.read - queries * p.query_bytes) / keys, 0.5, p.key_value_bytes);
+  if (nest.left >= 0) {
+    p.window = static_cast<double>(nest.left) + 1 +
+               static_cast<double>(nest.causal ? 0 : std::max<std::int64_t>(nest.right, 0));
+  }
   if (nest.cached) p.phase = AttentionPhase::kPrefill;
-  if (p.query_length == 1) p.phase = AttentionPhase::kDecode;
+  if (p.query_length == 1) {
+    p.phase = AttentionPhase::kDecode;
+    p.visible = p.key_length;
+  }
   return p;
 }
 
@@ -74,11 +90,10 @@ Execution ChooseFused(const Target& target, const Part& part, const AttentionNes
 void Explain(const Target& target, const AttentionProblem& p, const AttentionTime& t,
              double extra_seconds, PartTime& time) {
   const bool decode = p.phase == AttentionPhase::kDecode;
-  const double share = p.causal && !decode ? 0.5 : 1;
   const TimingDevice& d = *target.timing;
   TermWriter terms(time.terms);
-  terms.Fact("work", 4 * share * p.batch * p.heads * p.query_length * p.key_length * p.head_size,
-             "FLOP", "scores and values, two products");
+  terms.Fact("work", 4 * p.batch * p.heads * p.query_length * p.visible * p.head_size, "FLOP",
+             "scores and values, two products");
   terms.TimeIfAny("launch", time.launch);
   terms.TimeIfAny("kernel before it", t.prepare_seconds);
   const double exponent = d[Constant::kKernelOverlap];

@@ -68,14 +68,19 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   const double tile = p.tile;
   const double efficiency = Efficiency(d, p);
   const double queries = p.batch * p.heads * p.query_length;
-  const double seen = p.causal ? p.key_length / 2 : p.key_length;
   const double flops_per_clock = p.peak / d.units / d.clock;
   const double head = KernelHead(d, p);
   const double score_clocks =
       4 * head / (flops_per_clock * efficiency) + d[C::kAttentionScoreCycles];
-  const double keys = RoundUp(p.key_length, kKeyTile);
+  // The keys of a tile reach over the windows of its first and its last query.
+  const double reach =
+      p.window > 0 ? std::min(p.key_length, p.window + tile + kKeyTile) : p.key_length;
+  const double keys = RoundUp(reach, kKeyTile);
   // Under a causal mask a block stops at its diagonal: half the keys on average, and one tile.
-  const double average_keys = p.causal ? std::min(keys, (keys + tile) / 2) : keys;
+  // A window's tile reaches over the queries beside it on both sides.
+  const double average_keys = p.window > 0 ? std::min(keys, p.visible + tile)
+                              : p.causal   ? std::min(keys, (keys + tile) / 2)
+                                           : keys;
   t.blocks = p.batch * p.heads * std::ceil(p.query_length / tile);
   t.waves = t.blocks / d.units;
   // Warps whose queries lie beyond the last one compute nothing.
@@ -86,7 +91,7 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   t.block_seconds = average + overhead;
   t.units_seconds = UnderPower(d, {.tensor = true,
                                    .bytes = p.query_bytes,
-                                   .flops = 4 * queries * seen * p.head_size,
+                                   .flops = 4 * queries * p.visible * p.head_size,
                                    .rate = p.peak * efficiency,
                                    .seconds = BlocksSeconds(t.waves, average, longest, overhead)});
   return t;

@@ -15,6 +15,8 @@ struct AttentionProblem {
   AttentionPhase phase = AttentionPhase::kEncoder;
   bool causal = false;
   double batch = 1, query_length = 1, key_length = 1;
+  double visible = 1;  // keys that a query sees on average
+  double window = 0;   // and at most, where a window cuts them; 0: none does
   double heads = 1, key_value_heads = 1, head_size = 64;
   double query_bytes = 2;      // of one element of Q as the products read it
   double key_value_bytes = 2;  // of one element of the cache

@@ -23,8 +23,8 @@ struct NestSizes {
             axis.pad_end);
       }
     } else if constexpr (std::is_same_v<Plain, AttentionNest>) {
-      All(nest.batch, nest.q_heads, nest.kv_heads, nest.q_len, nest.kv_len, nest.qk_dim,
-          nest.v_dim);
+      All(nest.batch, nest.q_heads, nest.kv_heads, nest.q_len, nest.kv_len, nest.qk_dim, nest.v_dim,
+          nest.left, nest.right);
     } else if constexpr (std::is_same_v<Plain, RecurrentNest>) {
       All(nest.directions, nest.steps, nest.batch, nest.input, nest.hidden, nest.gates);
     } else if constexpr (std::is_same_v<Plain, ReduceNest>) {
@@ -94,7 +94,8 @@ struct NestStructure {
     return nest.axes.size() * 2 + (nest.transposed ? 1u : 0u);
   }
   std::size_t operator()(const AttentionNest& nest) const {
-    return (nest.causal ? 1u : 0u) + (nest.cached ? 2u : 0u);
+    return (nest.causal ? 1u : 0u) + (nest.cached ? 2u : 0u) + (nest.left >= 0 ? 4u : 0u) +
+           (nest.right >= 0 ? 8u : 0u);
   }
   std::size_t operator()(const RecurrentNest& nest) const {
     return std::hash<std::string_view>()(nest.cell);

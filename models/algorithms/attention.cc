@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "models/operators/attention_core.h"
+
 namespace dlcost {
 namespace {
 
@@ -16,8 +18,38 @@ Count CausalBlocks(Count tiles, Count rows, Count columns, Count offset) {
   return tiles * (tiles + 1) / 2 * (rows / columns) + tiles * CeilDiv(offset, columns);
 }
 
+// Keys after its own position that a query sees; -1: all.
+std::int64_t KeysAfter(const AttentionNest& nest) {
+  if (!nest.causal) return nest.right;
+  return nest.right < 0 ? 0 : std::min<std::int64_t>(nest.right, 0);
+}
+
+bool HasWindow(const AttentionNest& nest) { return nest.left >= 0 || nest.right >= 0; }
+
+// Blocks of columns that the row blocks touch under a window. Past so many of them each counts as
+// one in the middle, which touches most.
+Count WindowBlocks(const AttentionNest& nest, Count rows, Count columns) {
+  constexpr std::int64_t kMostTiles = 1 << 16;
+  const Count all = CeilDiv(nest.kv_len, columns), tiles = CeilDiv(nest.q_len, rows);
+  const Count before = nest.left < 0 ? nest.kv_len : std::min(Count(nest.left), nest.kv_len);
+  const std::int64_t next = KeysAfter(nest);
+  const Count after = next < 0 ? nest.kv_len : std::min(Count(next), nest.kv_len);
+  if (tiles > Count(kMostTiles)) {
+    return tiles * std::min(all, CeilDiv(before + rows + after, columns) + 1);
+  }
+  Count blocks;
+  for (Count tile = 0; tile < tiles; tile += 1) {
+    const Count from = Offset(nest) + tile * rows;
+    const Count to = Offset(nest) + std::min(nest.q_len, (tile + 1) * rows) + after;
+    const Count first = std::max(Count(0), from - before) / columns;
+    blocks += std::max(Count(0), CeilDiv(std::min(nest.kv_len, to), columns) - first);
+  }
+  return blocks;
+}
+
 // Score positions in the tiles that are computed, per head.
 Count VisitedScores(const AttentionNest& nest, Count rows, Count columns) {
+  if (HasWindow(nest)) return WindowBlocks(nest, rows, columns) * rows * columns;
   const Count all = CeilDiv(nest.kv_len, columns);
   const Count row_tiles = CeilDiv(nest.q_len, rows);
   if (!nest.causal || rows % columns != Count(0)) return row_tiles * all * rows * columns;
@@ -38,7 +70,17 @@ constexpr int kWidestHead = 256;  // FlashAttention 2 and 3
 
 }  // namespace
 
+AttentionNest WithoutUnseenKeys(AttentionNest nest) {
+  if (nest.left < 0) return nest;
+  nest.kv_len -= std::max(Count(0), Offset(nest) - Count(nest.left));
+  return nest;
+}
+
 Count VisibleScores(const AttentionNest& nest) {
+  if (HasWindow(nest)) {
+    return ValidScores(nest.q_len.value(), nest.kv_len.value(), Offset(nest).value(), nest.left,
+                       KeysAfter(nest));
+  }
   if (!nest.causal) return nest.q_len * nest.kv_len;
   const Count rows = std::min(nest.q_len, nest.kv_len);
   return rows * Offset(nest) + rows * (rows + 1) / 2 + (nest.q_len - rows) * nest.kv_len;
@@ -62,9 +104,12 @@ Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& opti
   const bool latent = nest.q_len == Count(1) && nest.qk_dim > Count(kWidestHead);
   const bool packed =
       sharing > Count(1) && (latent || nest.q_len * sharing <= Count(constants.most_shared));
-  AttentionNest tiled = nest;
-  if (packed) tiled.q_len = nest.q_len * sharing;
-  if (packed) tiled.causal = false;
+  AttentionNest tiled = WithoutUnseenKeys(nest);
+  if (packed) {
+    tiled.q_len = nest.q_len * sharing;
+    tiled.causal = false;
+    tiled.left = tiled.right = -1;
+  }
   const Count heads = nest.batch * (packed ? nest.kv_heads : nest.q_heads);
   const Count widest = options.rows > 0 ? options.rows : constants.rows;
   const Count rows = std::min(widest, RoundUp(tiled.q_len, constants.decode_rows));
@@ -91,7 +136,8 @@ Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& opti
   products(fmt::format("tile padding {} x {} -> {} x {}", tiled.q_len, tiled.kv_len,
                        RoundUp(tiled.q_len, rows), RoundUp(tiled.kv_len, columns)),
            TermKind::kPadding, padded - dense);
-  products("tiles above the diagonal", TermKind::kSkipped, visited - padded);
+  products(HasWindow(tiled) ? "tiles outside the window" : "tiles above the diagonal",
+           TermKind::kSkipped, visited - padded);
   const DType type = SoftmaxType(options.type);
   stage.terms.push_back(Vector("softmax: scale, exponential, sum", TermKind::kPointwise, type,
                                Instructions{.fma = 1, .add = 1, .special = 1} * (heads * visited)));

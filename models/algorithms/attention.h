@@ -23,7 +23,11 @@ Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& opti
 Execution MaterializedAttention(const AttentionNest& nest, const AttentionOptions& options,
                                 const Library& library);
 
-// Score positions that a causal mask leaves: query i of q sees kv - q + i + 1 keys.
+// The same without the keys of a cache that lie before every query's window.
+AttentionNest WithoutUnseenKeys(AttentionNest nest);
+
+// Score positions, of a head, that the mask leaves: query i of q sees kv - q + i + 1 keys, or a
+// window of them.
 Count VisibleScores(const AttentionNest& nest);
 
 // Fewer queries than a tile packs to is called decoding, anything else prefill.

@@ -73,18 +73,18 @@ void InferAttention(OpContext& ctx) {
 OpCost CostAttention(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
   AttentionCore core = CoreOf(ctx);
-  for (const int i : {1, 2}) {
-    GrowCache(cost, ctx,
-              {.past = 3 + i,
-               .present = i,
-               .filled = core.offset,
-               .fresh = Count(core.kv_len) - Count(core.offset)});
-  }
   core.causal = ctx.Int("is_causal", 0) != 0;
   core.softcap = ctx.Float("softcap", 0) != 0;
   core.added_masks = ctx.HasInput(3) ? 1 : 0;
   core.left = ctx.Int("left_window_size", -1);
   core.right = ctx.Int("right_window_size", -1);
+  for (const int i : {1, 2}) {
+    GrowCache(cost, ctx,
+              {.past = 3 + i,
+               .present = i,
+               .filled = core.CacheRead(),
+               .fresh = Count(core.kv_len) - Count(core.offset)});
+  }
   if (ctx.HasAttribute("softmax_precision")) {
     core.softmax_type = DTypeFromOnnx(static_cast<int>(ctx.Int("softmax_precision", 1)));
   }
@@ -165,6 +165,14 @@ constexpr OpCase kAttentionCases[] = {
      .macs = 64 * 8,
      .flops = 1024 + 64 + 64 + 4 * 64 - 16,
      .bytes_read = 2 * (32 + 8 + 8 + 8 + 56 + 56),
+     .bytes_written = 2 * (32 + 8 + 8)},
+    {.what = "the same with a window of 3 keys, no mask: 2 positions of the cache are read",
+     .attributes = "q_num_heads=8 kv_num_heads=2 is_causal=1 left_window_size=2",
+     .inputs = "f16[1,1,32] f16[1,1,8] f16[1,1,8] _ f16[1,2,7,4] f16[1,2,7,4]",
+     .outputs = "f16[1,1,32] f16[1,2,8,4] f16[1,2,8,4]",
+     .macs = 64 * 8,
+     .flops = 1024 + 64 + 4 * 64 - 16,
+     .bytes_read = 2 * (32 + 8 + 8 + 16 + 16),
      .bytes_written = 2 * (32 + 8 + 8)},
     {.what = "softcap, causal: dense all the same",
      .attributes = "is_causal=1 softcap=30.0",

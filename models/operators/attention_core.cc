@@ -45,7 +45,9 @@ void AddAttention(OpCost& cost, const AttentionCore& core) {
                            .qk_dim = core.qk_dim,
                            .v_dim = core.v_dim,
                            .causal = core.causal,
-                           .cached = core.cached};
+                           .cached = core.cached,
+                           .left = core.left,
+                           .right = core.right};
   cost.nest = nest;
   if (cost.parts.empty()) {
     cost.work.Add(OpClass::kMac, core.type, scores * per_score);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "models/operators/op_context.h"
@@ -27,6 +28,10 @@ struct AttentionCore {
   // Keys of each sample that are not padding, where known.
   std::vector<std::int64_t> key_lengths;
 
+  // Positions of the cache, of `offset`, that a query sees.
+  Count CacheRead() const {
+    return left < 0 ? Count(offset) : std::min(Count(offset), Count(left));
+  }
   Count Rows() const { return Count(batch) * q_heads * q_len; }
   Count Scores() const { return Rows() * kv_len; }
 };

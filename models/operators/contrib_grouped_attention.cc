@@ -90,7 +90,8 @@ void AddGroupedAccesses(OpCost& cost, const OpContext& ctx, const Grouped& g, in
     }
   }
   for (int i = 0; i < ctx.NumOutputs(); ++i) AddWrite(cost, ctx, i);
-  const Count filled = std::max(Count(g.core.kv_len) - Count(g.new_keys), Count(0));
+  Count filled = std::max(Count(g.core.kv_len) - Count(g.new_keys), Count(0));
+  if (g.core.left >= 0) filled = std::min(filled, Count(g.core.left));
   for (const int i : {1, 2}) {
     GrowCache(cost, ctx, {.past = i + 2, .present = i, .filled = filled, .fresh = g.new_keys});
   }

@@ -66,6 +66,9 @@ struct AttentionNest {
   Count batch = 1, q_heads, kv_heads, q_len, kv_len, qk_dim, v_dim;
   bool causal = false;
   bool cached = false;  // the kernel adds keys and values to a cache and takes them from there
+  // Keys before and after its own position that a query sees, -1: all; the last query's own is the
+  // last key.
+  std::int64_t left = -1, right = -1;
 };
 
 // RNN, GRU, LSTM: `gates` products of [input,hidden] and [hidden,hidden] per step.

@@ -135,6 +135,45 @@ TEST(Attention, CausalMaskSkipsTilesAboveTheDiagonal) {
   EXPECT_EQ(flash.ExtraWritten(), Bytes(0));
 }
 
+// 256 keys before and at each query. The row blocks of 128 begin at key 128 t - 255 and end at 128
+// t
+// + 127: 2, 4, and then 6 blocks of 64 keys each.
+TEST(Attention, WindowSkipsTilesBeforeIt) {
+  const AttentionNest nest{.batch = 1,
+                           .q_heads = 1,
+                           .kv_heads = 1,
+                           .q_len = 1024,
+                           .kv_len = 1024,
+                           .qk_dim = 64,
+                           .v_dim = 64,
+                           .causal = true,
+                           .left = 255};
+  const Execution flash =
+      FlashAttention(nest, {.pipe = Pipe::kTensor, .type = DType::kFloat16}, kAmpere);
+  EXPECT_EQ(flash.On(Pipe::kTensor).fma, Count(42LL * 128 * 64 * 128));
+  EXPECT_EQ(VisibleScores(nest), Count(256LL * 257 / 2 + 768LL * 256));
+}
+
+TEST(Attention, WindowOfADecodedTokenIsAllThatItSees) {
+  AttentionNest nest{.batch = 1,
+                     .q_heads = 4,
+                     .kv_heads = 4,
+                     .q_len = 1,
+                     .kv_len = 4096,
+                     .qk_dim = 64,
+                     .v_dim = 64,
+                     .causal = true,
+                     .left = 511};
+  EXPECT_EQ(WithoutUnseenKeys(nest).kv_len, Count(512));
+  EXPECT_EQ(VisibleScores(nest), Count(512));
+  const AttentionOptions options{.pipe = Pipe::kTensor, .type = DType::kFloat16};
+  const Execution windowed = FlashAttention(nest, options, kAmpere);
+  nest.left = -1;
+  nest.kv_len = 512;
+  EXPECT_EQ(windowed.On(Pipe::kTensor).fma,
+            FlashAttention(nest, options, kAmpere).On(Pipe::kTensor).fma);
+}
+
 TEST(Attention, DecodePacksHeadsThatShareKeys) {
   const AttentionNest nest{.batch = 2,
                            .q_heads = 32,

@@ -120,8 +120,7 @@ TEST(ConfigFile, LatentAttentionAndExpertsMultiplyByHand) {
                                 dense + std::int64_t{2048} * 102400);
 }
 
-// Five of six layers of Gemma 3 see 512 positions. Attention multiplies all of them by the
-// operator's formula; the work that a window saves is the kernel's.
+// Five of six layers of Gemma 3 see 512 positions.
 TEST(ConfigFile, LayersHaveWindows) {
   const InferredModel model = Built(Config("gemma-3-1b"), {}, {{"sequence", 1024}});
   int windows = 0, all = 0;
