@@ -138,6 +138,26 @@ class Models(unittest.TestCase):
         import onnx_ir
         self.check(onnx_ir.serde.deserialize_model(onnx.load_model_from_string(self.bytes)))
 
+    def test_configurations(self):
+        path = os.path.join("tests", "networks", "configs", "qwen2.5-0.5b.json")
+        with open(path, encoding="utf-8") as file:
+            config = json.load(file)
+
+        class Configuration:  # as transformers.PretrainedConfig tells itself
+            model_type = config["model_type"]
+
+            @staticmethod
+            def to_json_string(use_diff=True):
+                return json.dumps({} if use_diff else config)
+
+        with open(path, "rb") as file:
+            written = file.read()
+        for model in (path, config, written, Configuration()):
+            report = dlcost.report(model, dims={"sequence": 128})
+            # 494,032,768 parameters on huggingface.co, and 32 rotary frequencies.
+            self.assertEqual(report.model.parameters, 494032768 + 32)
+        self.assertRaisesRegex(dlcost.Error, "no hidden_size", dlcost.report, {"model_type": "llama"})
+
     def test_wrong_input_is_an_error_of_one_line(self):
         for model in ("/nonexistent.onnx", b"", b"text", 17, None):
             with self.assertRaises(dlcost.Error) as caught:
