@@ -17,6 +17,7 @@
 #include "estimator/roofline/call_queue.h"
 #include "estimator/roofline/forced.h"
 #include "estimator/roofline/run.h"
+#include "estimator/roofline/run_memo.h"
 #include "estimator/roofline/timing_device.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -197,7 +198,7 @@ class Builder {
     sums.bytes_read = kernel.bytes_read;
     sums.bytes_written = kernel.bytes_written;
     Doubt doubt;
-    KernelRun run = runner_.Run(kernel);
+    KernelRun run = runs_.Run(kernel);
     const Bound& bound = run.bound;
     if (run.expected && options_.run.eager) {
       run.expected->time = calls_.Add(*run.expected, kernel.repeat.AsDouble(), bound.time.value());
@@ -358,6 +359,7 @@ class Builder {
   const ReportOptions& options_;
   const Convention& convention_;
   const Runner runner_;
+  RunMemo runs_{runner_};
   ForcedChoices forced_;
   CallQueue calls_;
   // Per tensor of a graph, once some node has it.

@@ -6,7 +6,7 @@
 #include "estimator/core/error.h"
 #include "estimator/plan/kernel_memory.h"
 #include "estimator/report/run_options.h"
-#include "estimator/sweep/kernel_sizes.h"
+#include "estimator/plan/kernel_sizes.h"
 
 namespace dlcost {
 namespace {

@@ -1,6 +1,6 @@
 #include "estimator/sweep/kernel_times.h"
 
-#include "estimator/sweep/kernel_sizes.h"
+#include "estimator/plan/kernel_sizes.h"
 
 namespace dlcost {
 

@@ -1,7 +1,9 @@
 #include "models/algorithms/toom_cook.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -164,14 +166,8 @@ Instructions CostOfColumns(Matrix matrix, const std::vector<Fraction>& points) {
   return sum;
 }
 
-}  // namespace
-
 ToomCook MakeToomCook(int m, int r) {
   const int n = m + r - 1;
-  if (m < 1 || r < 1 || n > kMostToomCookProducts) {
-    throw Error("no transform for F({}, {}): m + r - 1 must be 1 to {}", m, r,
-                kMostToomCookProducts);
-  }
   const std::vector<Fraction> points = Points(n - 1);
   Matrix input, filter, output(static_cast<std::size_t>(m));
   for (int j = 0; j + 1 < n; ++j) {
@@ -196,6 +192,23 @@ ToomCook MakeToomCook(int m, int r) {
           .input = CostOfRows(input),
           .filter = CostOfRows(filter),
           .output = m == 1 ? CostOfRows(output) : CostOfColumns(output, points)};
+}
+
+}  // namespace
+
+const ToomCook& ToomCookOf(int m, int r) {
+  if (m < 1 || r < 1 || m + r - 1 > kMostToomCookProducts) {
+    throw Error("no transform for F({}, {}): m + r - 1 must be 1 to {}", m, r,
+                kMostToomCookProducts);
+  }
+  struct Entry {
+    std::once_flag made;
+    ToomCook transforms;
+  };
+  static std::array<std::array<Entry, kMostToomCookProducts + 1>, kMostToomCookProducts + 1> known;
+  Entry& entry = known[static_cast<std::size_t>(m)][static_cast<std::size_t>(r)];
+  std::call_once(entry.made, [&] { entry.transforms = MakeToomCook(m, r); });
+  return entry.transforms;
 }
 
 }  // namespace dlcost

@@ -18,8 +18,8 @@ struct ToomCook {
   Instructions output;  // A^T y: outputs x products matrix
 };
 
-// Throws Error unless m, r >= 1 and m + r - 1 <= kMostToomCookProducts.
+// Throws Error unless m, r >= 1 and m + r - 1 <= kMostToomCookProducts. Made once and kept.
 inline constexpr int kMostToomCookProducts = 12;
-ToomCook MakeToomCook(int m, int r);
+const ToomCook& ToomCookOf(int m, int r);
 
 }  // namespace dlcost

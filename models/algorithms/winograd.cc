@@ -16,8 +16,8 @@ struct TileTransforms {
 
 TileTransforms TransformsOf(const ConvNest& nest, int outputs) {
   TileTransforms t;
-  t.row = MakeToomCook(outputs, static_cast<int>(nest.axes[0].kernel));
-  t.column = MakeToomCook(outputs, static_cast<int>(nest.axes[1].kernel));
+  t.row = ToomCookOf(outputs, static_cast<int>(nest.axes[0].kernel));
+  t.column = ToomCookOf(outputs, static_cast<int>(nest.axes[1].kernel));
   t.products = Count(t.row.products) * t.column.products;
   t.input = t.row.input * Count(t.column.products);
   t.input += t.column.input * Count(t.row.products);

@@ -15,7 +15,7 @@ Count All(const Instructions& i) { return i.fma + i.add + i.mul; }
 
 TEST(ToomCook, CountsOfLavinAndGray) {
   // Instructions per one-dimensional transform; 2D: F(2x2,3x3) takes 32, 28 and 24.
-  const ToomCook f23 = MakeToomCook(2, 3);
+  const ToomCook f23 = ToomCookOf(2, 3);
   EXPECT_EQ(f23.products, 4);
   EXPECT_EQ(All(f23.input), Count(4));
   EXPECT_EQ(All(f23.filter), Count(4));
@@ -23,7 +23,7 @@ TEST(ToomCook, CountsOfLavinAndGray) {
   EXPECT_EQ(f23.input, (Instructions{.add = 4}));
   // F(4x4,3x3): input 12 and output 10 as published; the filter takes 9 here, 8 with a
   // subexpression that two pairs of rows share.
-  const ToomCook f43 = MakeToomCook(4, 3);
+  const ToomCook f43 = ToomCookOf(4, 3);
   EXPECT_EQ(f43.products, 6);
   EXPECT_EQ(All(f43.input), Count(12));
   EXPECT_EQ(All(f43.filter), Count(9));
@@ -31,17 +31,17 @@ TEST(ToomCook, CountsOfLavinAndGray) {
 }
 
 TEST(ToomCook, TrivialCasesCostNothing) {
-  const ToomCook one = MakeToomCook(1, 1);
+  const ToomCook one = ToomCookOf(1, 1);
   EXPECT_EQ(one.products, 1);
   EXPECT_EQ(All(one.input) + All(one.filter) + All(one.output), Count(0));
-  EXPECT_THROW(MakeToomCook(0, 3), Error);
-  EXPECT_THROW(MakeToomCook(10, 5), Error);
+  EXPECT_THROW(ToomCookOf(0, 3), Error);
+  EXPECT_THROW(ToomCookOf(10, 5), Error);
 }
 
 TEST(ToomCook, EverySupportedPairExists) {
   for (int r = 1; r <= 7; ++r) {
     for (int m = 1; m + r - 1 <= kMostToomCookProducts; ++m) {
-      EXPECT_EQ(MakeToomCook(m, r).products, m + r - 1);
+      EXPECT_EQ(ToomCookOf(m, r).products, m + r - 1);
     }
   }
 }

@@ -1,4 +1,4 @@
-#include "estimator/sweep/kernel_sizes.h"
+#include "estimator/plan/kernel_sizes.h"
 
 #include <functional>
 #include <string>
