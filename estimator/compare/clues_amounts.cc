@@ -1,15 +1,19 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "estimator/compare/as_run.h"
 #include "estimator/compare/clues.h"
 #include "estimator/compare/op_family.h"
+#include "estimator/core/integer.h"
 #include "estimator/profiles/text.h"
 
 namespace dlcost {
 namespace {
 
 using enum KernelFamily;
+
+constexpr double kNear = 0.12;  // of a binary logarithm: counts of libraries differ by so much
 
 class AmountClues {
  public:
@@ -35,8 +39,6 @@ class AmountClues {
     const Measured& m = joined_.kernels[slot.kernel];
     if (!m.any() || m.tensor || !m.vector_flops || !IsProduct(slot.family)) return std::nullopt;
     std::optional<double> distance = FlopDistance(slot, m.vector_flops);
-    // On the matrix pipe, perhaps: its name does not tell.
-    if (distance && m.main.family == kUnknown && *distance < -3) return std::nullopt;
     const double run = AsRun(report_.kernels[slot.kernel], m.main);
     if (!distance || run <= 0) return distance;
     const double filled = run - Padding(report_.kernels[slot.kernel], m.main);
@@ -45,6 +47,18 @@ class AmountClues {
     double as_run = std::log2(*m.vector_flops / run);
     if (std::abs(bare) < std::abs(as_run)) as_run = bare;
     return std::abs(as_run) < std::abs(*distance) ? as_run : distance;
+  }
+
+  // On the matrix pipe, perhaps, where no counter of FLOPs sees them: its name does not tell.
+  static bool HasMatrixPipe(const Device& device) {
+    return std::any_of(device.rates.begin(), device.rates.end(),
+                       [](const Rate& rate) { return rate.unit == UnitKind::kTensor; });
+  }
+  bool MayHide(const Measured& measured) const {
+    if (!device_ || !HasMatrixPipe(*device_)) return false;
+    return std::any_of(measured.parts.begin(), measured.parts.end(), [](const MeasuredPart& part) {
+      return part.main && part.told.family == kUnknown;
+    });
   }
 
   // What of it only fills up tiles. Libraries differ in how they tile transforms.
@@ -65,12 +79,13 @@ class AmountClues {
     const auto judge = [&](double distance) {
       const double off = std::abs(distance);
       rows += 1;
-      near += Along(off, {{0.12, 1}, {0.3, 0}});
+      near += Along(off, {{kNear, 1}, {0.3, 0}});
     };
     const bool unknown = std::any_of(joined_.unmatched.begin(), joined_.unmatched.end(),
                                      [](const UnmatchedKernel& k) { return k.family == kUnknown; });
     for (const Slot& slot : slots_) {
       const auto distance = Distance(slot);
+      if (distance && *distance < -kNear && MayHide(joined_.kernels[slot.kernel])) continue;
       // Some of its products may be among those whose names tell nothing.
       if (distance && slot.several && unknown && *distance < 0) continue;
       if (distance) judge(*distance);
@@ -100,6 +115,7 @@ class AmountClues {
       double off = flops > least && flops < most ? 0 : 64;
       for (const double work : {executed, algorithmic, least, most})
         off = std::min(off, work > 0 ? std::abs(std::log2(flops / work)) : off);
+      if (off > kNear && flops < executed && MayHide(group.measured)) continue;
       judge(off);
     }
     if (rows == 0) return;
@@ -176,36 +192,45 @@ class AmountClues {
     std::sort(off.begin(), off.end());
     const double pace = off[off.size() / 2];
     // Nothing is much faster than a good kernel, but on another unit.
-    const double bits = pace < 0 && tensor ? 0
-                        : pace < 0         ? Along(pace, {{-2, -6}, {-1.2, -3}, {-0.7, 0}, {0, 1}})
-                                   : Along(pace, {{1.3, 1}, {2.3, 0}, {5, -1}, {6, -3}, {10, -8}});
+    const double bits =
+        pace < 0 && tensor ? 0
+        : pace < 0         ? Along(pace, {{-2, -6}, {-1.2, -3}, {-0.7, 0}, {0, 1}})
+                   : Along(pace, {{1.3, 1}, {2.3, 0}, {4, -1.2}, {5.3, -1.4}, {6, -3}, {10, -8}});
     Add(bits, fmt::format("its products take {:.3g} times what is expected of the model's",
                           std::exp2(pace)));
   }
 
-  // Whether long operators take long, on either pipe.
+  // Whether long operators take long, on either pipe: what is left of the spread of times when the
+  // expected ones are taken out of them. It is the odds of these times by what is expected against
+  // the same times in any order. Equal shapes tell the same.
   void Pattern(const std::vector<std::pair<double, double>>& vector,
                const std::vector<std::pair<double, double>>& tensor) {
-    double xx = 0, yy = 0, xy = 0;
-    const auto n = static_cast<double>(vector.size() + tensor.size());
-    if (n < 5) return;
+    constexpr double kNoise = 0.3;  // of a binary logarithm: less spread than that tells nothing
+    double measured = 0, left = 0;
+    std::set<std::int64_t> shapes;
     for (const auto* points : {&vector, &tensor}) {
-      double mean_x = 0, mean_y = 0;
       const auto size = static_cast<double>(points->size());
+      double mean_x = 0, mean_y = 0;
       for (const auto& [x, y] : *points) mean_x += x / size, mean_y += y / size;
       for (const auto& [x, y] : *points) {
-        xx += (x - mean_x) * (x - mean_x);
-        yy += (y - mean_y) * (y - mean_y);
-        xy += (x - mean_x) * (y - mean_y);
+        measured += std::pow(y - mean_y, 2);
+        left += std::pow((y - mean_y) - (x - mean_x), 2);
+        shapes.insert(RoundToInteger(32 * x));
       }
     }
-    if (std::sqrt(xx / n) < 0.3 || yy <= 0) return;  // all alike: nothing to see
-    const double correlation = xy / std::sqrt(xx * yy);
+    const auto n = static_cast<double>(vector.size() + tensor.size());
+    if (shapes.size() < 2) return;
+    measured = std::sqrt(measured / n);
+    left = std::sqrt(left / n);
+    // An order that was sought among many follows a little by itself.
+    const auto free = static_cast<double>(std::min<std::size_t>(shapes.size(), 7) - 1);
+    const double bits = std::log2(std::max(measured, kNoise) / std::max(left, kNoise)) * free;
     // Expected times are those of the pipe that is expected: less is known of the other.
     const double least = vector.size() < tensor.size() || n < 10 ? -2 : -6;
-    Add(std::max(least, Along(correlation, {{0.1, -6}, {0.4, -3}, {0.6, -1}, {0.8, 1}, {0.95, 2}})),
-        fmt::format("times of its products follow those expected with a correlation of {:.2f}",
-                    correlation));
+    Add(std::clamp(bits, least, 1.5),
+        fmt::format("times of its products vary by a factor of {:.2f}, and over those expected by "
+                    "one of {:.2f}",
+                    std::exp2(measured), std::exp2(left)));
   }
 
   const ClueSource& source_;

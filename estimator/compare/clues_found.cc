@@ -5,6 +5,7 @@
 #include "estimator/compare/clues.h"
 #include "estimator/compare/op_family.h"
 #include "estimator/compare/shape_text.h"
+#include "estimator/profiles/text.h"
 
 namespace dlcost {
 namespace {
@@ -57,8 +58,12 @@ class FoundClues {
       const bool told = named_node || measured.main.family != kUnknown;
       // A convolution's kernel does no matrix product; the other way round it may.
       const bool other = slot.family == kGemm && measured.main.family == kConvolution;
-      found_[slot.family].joined += other ? 0.2 : told ? 1 : 0.9;
-      cells_ |= std::any_of(measured.parts.begin(), measured.parts.end(), IsCell);
+      found_[slot.family].joined += other                         ? 0.2
+                                    : LacksWindow(slot, measured) ? 0.5
+                                    : LacksGroups(slot, measured) ? 0.7
+                                    : told                        ? 1
+                                                                  : 0.9;
+      Look(measured);
       // Attention has two products, not any number.
       double products = 0;
       for (const MeasuredPart& part : measured.parts)
@@ -66,7 +71,7 @@ class FoundClues {
       if (slot.several && products > slot.most) found_[slot.family].over += products - slot.most;
     }
     for (const Joined::Shared& group : joined_.shared) {
-      cells_ |= std::any_of(group.measured.parts.begin(), group.measured.parts.end(), IsCell);
+      Look(group.measured);
       if (group.beside) continue;
       double launches = 0;
       for (const MeasuredPart& part : group.measured.parts)
@@ -85,6 +90,7 @@ class FoundClues {
       }
     }
     for (const UnmatchedKernel& kernel : joined_.unmatched) {
+      if (kernel.family == kUnknown) unknown_[kernel.name] += kernel.launches;
       // What ran before the first run may be a run that is not whole.
       found_[kernel.family].over += kernel.before
                                         ? 0.5 * kernel.launches / static_cast<double>(joined_.runs)
@@ -92,21 +98,93 @@ class FoundClues {
     }
   }
 
-  static bool IsCell(const MeasuredPart& part) { return part.told.family == kRecurrent; }
+  // A convolution with a window runs as a plain matrix product only behind a transform.
+  bool LacksWindow(const Slot& slot, const Measured& measured) const {
+    const auto* conv = std::get_if<ConvNest>(&report_.kernels[slot.kernel].nest);
+    if (!conv || measured.main.family != kGemm || measured.joined_by.starts_with("name"))
+      return false;
+    const bool window = std::any_of(conv->axes.begin(), conv->axes.end(),
+                                    [](const ConvAxis& axis) { return axis.kernel > 1; });
+    return window &&
+           std::none_of(measured.parts.begin(), measured.parts.end(),
+                        [](const MeasuredPart& p) { return p.told.family == kTransform; });
+  }
 
-  // Recurrent cells leave a trace beside their products.
+  // Libraries have kernels of their own for depthwise convolutions.
+  static bool LacksGroups(const Slot& slot, const Measured& measured) {
+    const KernelName& main = measured.main;
+    return slot.depthwise && IsProduct(main.family) && Contains(main.algorithm, "implicit GEMM") &&
+           !measured.joined_by.starts_with("name");
+  }
+
+  void Look(const Measured& measured) {
+    for (const MeasuredPart& part : measured.parts) {
+      cells_ |= part.told.family == kRecurrent;
+      if (part.told.family == kUnknown) unknown_[part.name] += part.launches;
+    }
+  }
+
+  // Recurrent cells leave a trace beside their products; and these are launched once for all inputs
+  // and once for every step.
   void Cells() {
-    const bool unknown = std::any_of(joined_.unmatched.begin(), joined_.unmatched.end(),
-                                     [](const UnmatchedKernel& k) { return k.family == kUnknown; });
-    if (found_[kRecurrent].model == 0 || (!cells_ && unknown)) return;
-    Add(cells_ ? 1.5 : -1.5,
-        fmt::format("kernels of recurrent cells were {}", cells_ ? "found" : "not found"));
+    if (found_[kRecurrent].model == 0) return;
+    const double launched = RecurrentLaunches();
+    if (cells_) {
+      Add(1.5, "kernels of recurrent cells were found");
+    } else if (launched > 0) {
+      Add(1.5, fmt::format("its products launch {:.6g} times, as recurrent cells of the model do",
+                           launched));
+    } else if (!MayBeCells()) {
+      Add(-1.5, "kernels of recurrent cells were not found");
+    }
+  }
+
+  // Whether kernels of a name that tells nothing launch for every step.
+  bool MayBeCells() const {
+    double steps = 0;
+    for (const Slot& slot : slots_) steps += slot.family == kRecurrent ? slot.products - 1 : 0;
+    return std::any_of(unknown_.begin(), unknown_.end(),
+                       [&](const auto& entry) { return entry.second > 0.8 * steps; });
+  }
+
+  // Launches of products at operators with recurrent ones among them, where these are as many as
+  // planned; else 0.
+  double RecurrentLaunches() const {
+    std::map<std::size_t, const Slot*> of;
+    for (const Slot& slot : slots_) of[slot.kernel] = &slot;
+    const auto products = [](const Measured& measured) {
+      double launches = 0;
+      for (const MeasuredPart& part : measured.parts)
+        launches += IsProduct(part.told.family) ? part.launches : 0;
+      return launches;
+    };
+    double launched = 0, planned = 0;
+    for (const Slot& slot : slots_) {
+      if (slot.family != kRecurrent || !joined_.kernels[slot.kernel].any()) continue;
+      launched += products(joined_.kernels[slot.kernel]);
+      planned += slot.products;
+    }
+    for (const Joined::Shared& group : joined_.shared) {
+      const bool recurrent =
+          std::any_of(group.kernels.begin(), group.kernels.end(),
+                      [&](std::size_t k) { return of.at(k)->family == kRecurrent; });
+      if (group.beside || !recurrent) continue;
+      launched += products(group.measured);
+      for (const std::size_t k : group.kernels) planned += of.at(k)->products;
+    }
+    return planned > 1 && std::abs(launched / planned - 1) < 0.02 ? launched : 0;
   }
 
   void Names() {
     const auto found = static_cast<double>(joined_.names.found);
     const auto missing = static_cast<double>(joined_.names.missing);
-    if (found == 0) return;
+    if (found == 0) {
+      if (missing >= 4) {
+        Add(-1.5,
+            fmt::format("none of {} names in it is a node of the model", joined_.names.missing));
+      }
+      return;
+    }
     const double share = found / (found + missing);
     Add(Along(share, {{0, -16}, {0.5, -14}, {0.7, -10}, {0.9, 0}, {1, 12}}) *
             std::min(1.0, (found + missing) / 4),
@@ -136,7 +214,7 @@ class FoundClues {
                                 {0.9, -1},
                                 {0.95, 0.5},
                                 {0.98, 1.5},
-                                {1, 1 + 0.7 * std::log2(1 + certain)}});
+                                {1, std::min(1.0, certain / 4) + 0.7 * std::log2(1 + certain)}});
     // A part of a run: all of it is in the model, without holes, but not all of the model in it.
     const double holes = Holes();
     const bool part =
@@ -150,12 +228,15 @@ class FoundClues {
       Add(-4, fmt::format("what is taken for one run repeats itself {} times", joined_.repeats));
     }
     if (joined_.uneven > 0.02) {
-      Add(-8 * joined_.uneven,
-          fmt::format("{:.0f} % of the launches of its products are no multiple of {} runs",
-                      100 * joined_.uneven, joined_.runs));
+      Add(-16 * joined_.uneven, fmt::format("{:.0f} % of the launches of its products, poolings "
+                                            "and the like are no multiple of {} runs",
+                                            100 * joined_.uneven, joined_.runs));
     }
-    if (holes > 0.2) {
-      Add(-(joined_.names.found > 0 ? 60 : 30) * (holes - 0.2),
+    if (holes > 0.03) {
+      // Profilers lose no launches; but a runtime may have merged products.
+      Add(joined_.names.found > 0
+              ? Along(holes, {{0.2, 0}, {1, -48}})
+              : Along(holes, {{0.03, 0}, {0.1, -1.5}, {0.2, -2}, {0.33, -4}, {1, -24}}),
           fmt::format("{:.0f} % of the model's products between those that were found are missing",
                       100 * holes));
     }
@@ -252,7 +333,8 @@ class FoundClues {
   const Joined& joined_;
   const std::vector<Slot>& slots_;
   std::map<KernelFamily, Found> found_;
-  bool cells_ = false;
+  bool cells_ = false;                     // there are kernels of recurrent cells
+  std::map<std::string, double> unknown_;  // launches of kernels whose names tell nothing
 };
 
 }  // namespace

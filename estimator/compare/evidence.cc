@@ -33,6 +33,8 @@ int TimeScore(const Slot& slot, const Item& item, std::optional<double> pace) {
   if (!pace || slot.several || !slot.seconds || !item.seconds) return 0;
   if (*slot.seconds <= 0 || *item.seconds <= 0) return 0;
   const double off = std::abs(std::log2(*item.seconds / *slot.seconds) - *pace);
+  // A kernel whose name tells nothing has but its time to be taken for a product.
+  if (item.family == kUnknown && IsProduct(slot.family) && off > 3) return kImpossible;
   return RoundToInteger<int>(6 * (1 - std::min(off, 3.0)));
 }
 
@@ -59,7 +61,7 @@ int MainScore(const Slot& slot, const Item& item, std::optional<double> pace) {
   // A 1x1 convolution is a matrix product, and libraries run it as one; recurrent cells are built
   // of products; fused attention may come as its products.
   if (IsProduct(item.family) && IsProduct(slot.family)) return 50 + fit;
-  if (item.family == kUnknown) return 5 + fit;
+  if (item.family == kUnknown) return fit < kImpossible / 2 ? kImpossible : 5 + fit;
   // Normalization at inference, casts and the like run as plain elementwise kernels or reductions.
   const bool simple = slot.family == kNormalization || slot.family == kQuantize ||
                       slot.family == kLayout || slot.family == kReduction ||

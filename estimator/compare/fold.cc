@@ -128,6 +128,26 @@ Period FindPeriod(const std::vector<int>& ids, const std::vector<Kind>& kinds,
   return best;
 }
 
+// Whether all runs of a period are equal to the last launch.
+bool RepeatsExactly(const std::vector<int>& ids, const Period& period) {
+  const std::vector<int> runs(ids.end() - static_cast<std::ptrdiff_t>(period.tail + period.length),
+                              ids.end());
+  return Exact(runs, period.length);
+}
+
+// The shortest length that the whole sequence is a repetition of (by the borders of its prefixes).
+std::size_t ShortestPeriod(const std::vector<int>& ids) {
+  if (ids.empty()) return 0;
+  std::vector<std::size_t> border(ids.size(), 0);
+  for (std::size_t i = 1, length = 0; i < ids.size(); ++i) {
+    while (length > 0 && ids[i] != ids[length]) length = border[length - 1];
+    if (ids[i] == ids[length]) ++length;
+    border[i] = length;
+  }
+  const std::size_t period = ids.size() - border.back();
+  return ids.size() % period == 0 ? period : ids.size();
+}
+
 std::vector<int> Numbered(const std::vector<std::string>& names) {
   std::map<std::string, int> known;
   std::vector<int> ids;
@@ -173,20 +193,46 @@ Marks ProductMarks(const std::vector<MeasuredKernel>& kernels, const std::vector
   return marks;
 }
 
-// Kernels of every family whose names occur a multiple of `runs` times, and that are no others'.
-Marks CountMarks(const std::vector<MeasuredKernel>& kernels, const std::vector<Kind>& all,
-                 std::size_t runs) {
-  std::map<std::string, std::size_t> often;
-  for (const MeasuredKernel& kernel : kernels) ++often[kernel.name];
+// The launches that repeat exactly `runs` times, with others between that do not: of names, those
+// that certainly are a model's first, as many as leave the sequence of all of them periodic. None
+// where one that is the model's repeats otherwise.
+Marks RepeatedMarks(const std::vector<MeasuredKernel>& kernels, const std::vector<Kind>& all,
+                    std::size_t runs) {
+  constexpr std::size_t kMostSteps = 20'000'000;
+  const auto own = [&](std::size_t i) { return all[i].product || all[i].markers > 0; };
+  std::map<std::string, std::vector<std::size_t>> where;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (!all[i].foreign) where[kernels[i].name].push_back(i);
+  }
+  std::vector<const std::vector<std::size_t>*> names;
+  for (const auto& [name, at] : where) {
+    if (at.size() % runs == 0) {
+      names.push_back(&at);
+    } else if (own(at.front())) {
+      return {};  // the model's own run as often as it does
+    }
+  }
+  if (names.size() * kernels.size() > kMostSteps) return {};
+  std::stable_sort(names.begin(), names.end(), [&](const auto* a, const auto* b) {
+    const auto sure = [&](const auto* at) {
+      return std::pair(own(at->front()), all[at->front()].unknown == 0);
+    };
+    return std::pair(sure(a), a->size()) > std::pair(sure(b), b->size());
+  });
+  std::vector<int> ids(kernels.size(), -1);
+  std::vector<int> sequence;
+  for (std::size_t name = 0; name < names.size(); ++name) {
+    for (const std::size_t i : *names[name]) ids[i] = static_cast<int>(name);
+    sequence.clear();
+    std::copy_if(ids.begin(), ids.end(), std::back_inserter(sequence),
+                 [](int id) { return id >= 0; });
+    if (Exact(sequence, sequence.size() / runs)) continue;
+    if (own(names[name]->front())) return {};
+    for (const std::size_t i : *names[name]) ids[i] = -1;
+  }
   Marks marks;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const std::size_t count = often[kernels[i].name];
-    if (all[i].foreign || (all[i].unknown > 0 && count <= 6 * runs)) continue;
-    if (count % runs != 0) {
-      // The model's own run as often as it does.
-      if (all[i].product || all[i].markers > 0) return {};
-      continue;
-    }
+    if (ids[i] < 0) continue;
     marks.Add(i, kernels[i].name, all[i].product);
     marks.kinds.back() = all[i];
   }
@@ -263,16 +309,22 @@ Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, const ExpectedProduc
       kinds.push_back(KindOf(kernel));
     }
     period = FindPeriod(Numbered(names), kinds, products, runs);
-    if (period.length == 0) {
+    const bool exact = period.length > 0 && RepeatsExactly(Numbered(names), period);
+    if (!exact && !runs) {
       // All that is the model's repeats as often as it ran, whatever its name tells.
       constexpr std::size_t kMostRuns = 64;
-      for (std::size_t count = kMostRuns; count >= 2 && !runs; --count) {
-        const Marks marks = CountMarks(kernels, kinds, count);
-        const std::size_t size = marks.at.size();
-        const bool most = static_cast<double>(size) > 0.8 * static_cast<double>(n);
-        if (!most || size % count != 0 || !Exact(Numbered(marks.names), size / count)) continue;
-        if (CutBy(kernels, marks, products, std::nullopt, folded)) return folded;
+      const auto foreign =
+          std::count_if(kinds.begin(), kinds.end(), [](const Kind& kind) { return kind.foreign; });
+      for (std::size_t count = kMostRuns; count >= 2; --count) {
+        const Marks marks = RepeatedMarks(kernels, kinds, count);
+        const bool most = static_cast<double>(marks.at.size()) >
+                          0.8 * static_cast<double>(n - static_cast<std::size_t>(foreign));
+        // What repeats more often than that is no run.
+        if (most && ShortestPeriod(Numbered(marks.names)) * count != marks.at.size()) continue;
+        if (most && CutBy(kernels, marks, products, std::nullopt, folded)) return folded;
       }
+    }
+    if (period.length == 0) {
       // Calls tell what is one product; without them, kernels.
       const Marks calls = CallMarks(kernels);
       const ExpectedProducts of_calls{products.least, products.least, products.least, 0};

@@ -40,6 +40,82 @@ double ProductFlops(const Report& report, const Slot& slot, const KernelName& na
   return flops > 0 ? flops : slot.flops.value_or(0);
 }
 
+// A row that may be of products: its launches, work and time in one run.
+struct PerhapsRow {
+  std::size_t row = 0, launches = 0;
+  double flops = 0, seconds = 0;
+};
+
+// Of few rows those that launch from `least` to `most` times and whose work comes to one of `works`
+// within a fifth, the closest; empty: none do.
+std::vector<std::size_t> ClosestOf(const std::vector<PerhapsRow>& rows, double least, double most,
+                                   std::initializer_list<double> works) {
+  constexpr std::size_t kMostRows = 14;
+  if (rows.size() > kMostRows) return {};
+  double closest = 0.2;
+  std::size_t best = 0;
+  for (std::size_t set = 1; set < std::size_t{1} << rows.size(); ++set) {
+    double launches = 0, work = 0;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      if ((set >> r) % 2 == 0) continue;
+      launches += static_cast<double>(rows[r].launches);
+      work += rows[r].flops;
+    }
+    double off = HUGE_VAL;
+    for (const double flops : works) {
+      if (flops > 0) off = std::min(off, std::abs(work / flops - 1));
+    }
+    if (launches < least - 0.5 || launches > most + 0.5 || off >= closest) continue;
+    closest = off;
+    best = set;
+  }
+  std::vector<std::size_t> found;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if ((best >> r) % 2 == 1) found.push_back(rows[r].row);
+  }
+  return found;
+}
+
+// The rows that together launch from `least` to `most` times, or as close below as they can, with
+// the most work; of equal ones with the most time.
+std::vector<std::size_t> MostOf(std::vector<PerhapsRow> rows, double least, double most) {
+  constexpr std::size_t kMostLaunches = 20'000, kMostRows = 200;
+  std::stable_sort(rows.begin(), rows.end(), [](const PerhapsRow& a, const PerhapsRow& b) {
+    return std::pair(a.flops, a.seconds) > std::pair(b.flops, b.seconds);
+  });
+  if (rows.size() > kMostRows) rows.resize(kMostRows);
+  const auto limit = std::min(kMostLaunches, RoundToInteger<std::size_t>(std::min(most, 1e9)));
+  using Value = std::pair<double, double>;
+  std::vector<std::optional<Value>> best(limit + 1);  // by launches
+  best[0] = Value(0, 0);
+  std::vector<std::vector<bool>> taken(rows.size(), std::vector<bool>(limit + 1, false));
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t n = limit; n >= rows[r].launches && n > 0; --n) {
+      const std::optional<Value>& before = best[n - rows[r].launches];
+      if (!before) continue;
+      const Value value(before->first + rows[r].flops, before->second + rows[r].seconds);
+      if (best[n] && *best[n] >= value) continue;
+      best[n] = value;
+      taken[r][n] = true;
+    }
+  }
+  const auto first = std::min(limit, RoundToInteger<std::size_t>(std::min(least, 1e9)));
+  std::size_t chosen = 0;
+  for (std::size_t n = first; n <= limit; ++n) {
+    if (best[n] && (chosen < first || *best[n] > *best[chosen])) chosen = n;
+  }
+  for (std::size_t n = first; chosen == 0 && n > 0; --n) {
+    if (best[n]) chosen = n;
+  }
+  std::vector<std::size_t> found;
+  for (std::size_t r = rows.size(); r-- > 0;) {
+    if (!taken[r][chosen]) continue;
+    found.push_back(rows[r].row);
+    chosen -= rows[r].launches;
+  }
+  return found;
+}
+
 class SlotFinder {
  public:
   SlotFinder(const Report& report, const std::vector<Slot>& slots,
@@ -51,7 +127,8 @@ class SlotFinder {
         device_(device),
         runs_(runs),
         tally_(tally),
-        taken_(slots.size(), false) {}
+        taken_(slots.size(), false),
+        covered_(slots.size(), false) {}
 
   FoldedSlots Run() {
     out_.slots.resize(rows_.size());
@@ -59,11 +136,15 @@ class SlotFinder {
       out_.told.push_back(ToldBy(row));
       fused_attention_ |= out_.told.back().family == kAttention;
     }
+    FindCovered();
     FindPerhaps();
     Narrow();
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      if (out_.slots[r].empty())
-        out_.slots[r] = out_.perhaps[r] ? LeftProducts() : LeftFor(out_.told[r]);
+      if (out_.slots[r].empty() && !out_.perhaps[r]) out_.slots[r] = LeftFor(out_.told[r]);
+    }
+    const std::vector<std::size_t> left = LeftProducts();
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      if (out_.slots[r].empty() && out_.perhaps[r]) out_.slots[r] = left;
     }
     Merge();
     return std::move(out_);
@@ -72,44 +153,64 @@ class SlotFinder {
  private:
   double Launches(std::size_t r) const { return static_cast<double>(rows_[r].launches) / runs_; }
 
-  // Rows whose names tell nothing: products, when a launch counts as many FLOPs as one of the
-  // model's may, or, without counters, when products of the model are missing that are at least as
-  // many.
-  void FindPerhaps() {
-    double least = 0, missing = 0;
-    bool counted = false, tensor = false;
-    for (const MeasuredKernel& row : rows_) counted |= tally_.VectorFlops(row).has_value();
+  // Products that the model has and that no row's name tells of: at least one for an operator, at
+  // most as many as operators with several have.
+  struct Missing {
+    double least = 0, most = 0;
+    double smallest = 0;                // work of a product
+    double flops = 0, algorithmic = 0;  // of all operators that no row's name tells of
+  };
+
+  Missing FindMissing() const {
+    Missing missing;
     for (const Slot& slot : slots_) {
-      missing += slot.products > 0 ? (counted ? slot.most : 1) : 0;
+      missing.least += slot.products > 0 ? 1 : 0;
+      missing.most += slot.products > 0 ? slot.most : 0;
+      if (slot.products > 0 && !covered_[static_cast<std::size_t>(&slot - slots_.data())]) {
+        missing.flops += slot.flops.value_or(0);
+        missing.algorithmic += slot.algorithmic.value_or(0);
+      }
       const double each = slot.algorithmic.value_or(0) / std::max(1.0, slot.most);
-      if (each > 0 && (least == 0 || each < least)) least = each;
+      if (each > 0 && (missing.smallest == 0 || each < missing.smallest)) missing.smallest = each;
     }
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      tensor |= out_.told[r].tensor;
-      if (IsProduct(out_.told[r].family)) missing -= Launches(r);
+      if (!IsProduct(out_.told[r].family)) continue;
+      missing.least -= Launches(r);
+      missing.most -= Launches(r);
     }
+    return missing;
+  }
+
+  // Rows whose names tell nothing: products, where one launch counts as many FLOPs as one of the
+  // model's may, and where together they launch as often as products are missing. Of all such sets
+  // the one with most work, else with most time: products take most of both.
+  void FindPerhaps() {
     out_.perhaps.assign(rows_.size(), false);
-    std::vector<std::size_t> longest;
+    const Missing missing = FindMissing();
+    if (missing.most < 0.5) return;
+    bool counted = false, tensor = false;
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      if (out_.told[r].family == kUnknown) longest.push_back(r);
+      counted |= tally_.VectorFlops(rows_[r]).has_value();
+      tensor |= out_.told[r].tensor || out_.told[r].family == kUnknown;
     }
-    const auto flops = [&](std::size_t r) { return tally_.VectorFlops(rows_[r]).value_or(0); };
-    const auto time = [&](std::size_t r) {
-      return rows_[r].duration ? rows_[r].duration->value() * Launches(r) : 0;
-    };
-    std::stable_sort(longest.begin(), longest.end(), [&](std::size_t a, std::size_t b) {
-      return std::pair(flops(a), time(a)) > std::pair(flops(b), time(b));
-    });
-    for (const std::size_t r : longest) {
+    std::vector<PerhapsRow> rows;
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      if (out_.told[r].family != kUnknown) continue;
       const double launches = Launches(r);
       const bool whole = std::abs(launches - std::round(launches)) < 1e-9;
-      if (!whole || launches > missing + 0.5) continue;
-      const bool counts = counted && least > 0 && flops(r) > 0.3 * least;
-      const bool fits = (!counted || tensor) && launches > 0.5 * missing;
-      if (!counts && !fits) continue;
-      out_.perhaps[r] = true;
-      missing -= launches;
+      if (!whole || launches > missing.most + 0.5) continue;
+      const double flops = tally_.VectorFlops(rows_[r]).value_or(0);
+      // On the matrix pipe no counter sees them, though that need not be.
+      if (counted && !tensor && flops < 0.3 * missing.smallest) continue;
+      const double seconds = rows_[r].duration ? rows_[r].duration->value() : 0;
+      rows.push_back(
+          {r, RoundToInteger<std::size_t>(launches), flops * launches, seconds * launches});
     }
+    const double least = std::max(0.0, missing.least);
+    std::vector<std::size_t> found =
+        ClosestOf(rows, least, missing.most, {missing.flops, missing.algorithmic});
+    if (found.empty()) found = MostOf(std::move(rows), least, missing.most);
+    for (const std::size_t r : found) out_.perhaps[r] = true;
   }
 
   // Whether the algorithm that the name tells can run the operator at all.
@@ -221,12 +322,33 @@ class SlotFinder {
     }
   }
 
-  std::vector<std::size_t> LeftProducts() const {
-    std::vector<std::size_t> left;
-    for (std::size_t s = 0; s < slots_.size(); ++s) {
-      if (IsProduct(slots_[s].family) && !taken_[s]) left.push_back(s);
+  // Operators that rows of their family launch as often as there are any, by their names.
+  void FindCovered() {
+    std::map<std::vector<std::size_t>, double> launches;
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      if (IsProduct(out_.told[r].family)) launches[LeftFor(out_.told[r])] += Launches(r);
     }
-    return left;
+    for (const auto& entry : launches) {
+      const std::vector<std::size_t>& set = entry.first;
+      double most = 0, count = 0;
+      for (const std::size_t s : set) most += slots_[s].most;
+      for (const auto& [part, of_part] : launches) {
+        if (std::includes(set.begin(), set.end(), part.begin(), part.end())) count += of_part;
+      }
+      if (count < most - 0.5) continue;
+      for (const std::size_t s : set) covered_[s] = true;
+    }
+  }
+
+  // What is left of all products, for rows whose names do not tell which.
+  std::vector<std::size_t> LeftProducts() const {
+    std::vector<std::size_t> left, open;
+    for (std::size_t s = 0; s < slots_.size(); ++s) {
+      if (!IsProduct(slots_[s].family) || taken_[s]) continue;
+      left.push_back(s);
+      if (!covered_[s]) open.push_back(s);
+    }
+    return open.empty() ? left : open;
   }
 
   // What is left of the operators that run kernels of a family.
@@ -294,6 +416,7 @@ class SlotFinder {
   Tally& tally_;
   std::map<std::pair<std::size_t, std::size_t>, std::optional<double>> as_run_;  // of row and slot
   std::vector<bool> taken_;       // slots that a row took for itself
+  std::vector<bool> covered_;     // slots of rows that launch as often as there are slots
   bool fused_attention_ = false;  // attention has kernels of its own
   FoldedSlots out_;
 };

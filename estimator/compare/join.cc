@@ -163,6 +163,9 @@ class Joiner {
       FoldedRow row;
       row.launches = launches_told ? 0 : kernel.launches;
       row.product = IsProduct(told.family);
+      row.unknown = told.family == KernelFamily::kUnknown;
+      row.foreign = IsForeign(kernel);
+      row.marker = IsMarker(told.family);
       row.fewer = Contains(told.algorithm, "Winograd") || Contains(told.algorithm, "FFT");
       const auto flops = tally_.VectorFlops(kernel);
       if (flops && !told.tensor) row.flops = *flops * launches;
@@ -181,18 +184,12 @@ class Joiner {
     joined_.folded = true;
     double launches = 0, uneven = 0;
     for (const FoldedRow& row : rows) {
-      if (!row.product) continue;
+      if (!row.product && !row.marker) continue;
       launches += static_cast<double>(row.launches);
       if (row.launches % count.runs != 0) uneven += static_cast<double>(row.launches);
     }
     if (launches > 0) joined_.uneven = uneven / launches;
-    std::int64_t common = 0, names = 0;
-    for (const FoldedRow& row : rows) {
-      if (!row.product || row.launches % count.runs != 0 || row.launches == 0) continue;
-      common = std::gcd(common, row.launches / count.runs);
-      ++names;
-    }
-    if (names >= 3 && common > 1) joined_.repeats = common;
+    joined_.repeats = RepeatsWithin(rows, count.runs);
     JoinFolded(report_, slots_, rows_, device_, count.runs, tally_, joined_);
     joined_.notes.push_back(
         "the file folds launches by kernel name: rows are sums over operators where these cannot "

@@ -85,7 +85,7 @@ struct Joined {
   };
   Names names;
   bool folded = false;  // the file has sums over launches
-  double uneven = 0;    // share of the products' launches that are no multiple of `runs`
+  double uneven = 0;    // share of launches of products and markers that are no multiple of `runs`
   // How often one run repeats itself: its products in order, or a factor that all their numbers of
   // launches have. 1 for most models: more says that it was more runs.
   std::int64_t repeats = 1;

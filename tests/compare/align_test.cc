@@ -76,6 +76,15 @@ TEST(FoldRuns, WarmUpGoesAndTheRestFoldsToTheMedian) {
   EXPECT_EQ(folded.kernels[0].duration->value(), (5 + 8) / 2.0);  // the first run, at 2, is warm-up
 }
 
+TEST(FoldRuns, KernelsOfOthersAnywhereBetween) {
+  // Four runs; what stands between them has names that tell nothing, as one of the model's own has.
+  const std::vector<MeasuredKernel> kernels =
+      Launches({"k_1", "sgemm", "k_own", "head_sgemm", "sgemm", "k_2", "k_own", "head_sgemm", "k_3",
+                "k_3", "sgemm", "k_own", "head_sgemm", "sgemm", "k_own", "head_sgemm"});
+  const Folded folded = FoldRuns(kernels, {2, 2, 2});
+  EXPECT_EQ(folded.runs, 4);
+}
+
 TEST(FoldRuns, LayersThatRepeatAreNoRuns) {
   // Four equal layers of a product each, in a model with four products: one run.
   const std::vector<MeasuredKernel> kernels =

@@ -70,6 +70,35 @@ TEST(InferRuns, OneKernelsWorkTellsWhatItsLaunchesDoNot) {
   EXPECT_TRUE(count.by_work);
 }
 
+// Three products of one name, and five of names that tell nothing: launches of all of them are
+// multiples of the runs, not only those of the products; work that names do not tell is between.
+TEST(InferRuns, KernelsWhoseNamesTellNothingRunAsOftenAsTheModel) {
+  std::vector<Slot> slots;
+  for (int i = 0; i < 5; ++i) slots.push_back(ProductSlot("Conv", kConvolution, 250e6));
+  for (int i = 0; i < 3; ++i) slots.push_back(ProductSlot("Gemm", kGemm, 40e6));
+  const auto hidden = [](std::int64_t launches, double flops) {
+    return FoldedRow{launches, false, flops, std::nullopt, false, true};
+  };
+  const RunCount count = InferRuns({{21, true, 21 * 40e6, std::nullopt},
+                                    hidden(7, 7 * 250e6),
+                                    hidden(28, 28 * 250e6),
+                                    hidden(35, 35 * 1e5)},
+                                   slots);
+  EXPECT_EQ(count.runs, 7);
+}
+
+TEST(RepeatsWithin, WhatAllNamesHaveInCommon) {
+  const auto rows = [](std::initializer_list<std::int64_t> launches) {
+    std::vector<FoldedRow> all;
+    for (const std::int64_t count : launches) all.push_back({.launches = count, .product = true});
+    return all;
+  };
+  EXPECT_EQ(RepeatsWithin(rows({4, 8, 12}), 1), 4);
+  EXPECT_EQ(RepeatsWithin(rows({4, 8, 12}), 2), 2);
+  EXPECT_EQ(RepeatsWithin(rows({4, 8, 13}), 1), 1);
+  EXPECT_EQ(RepeatsWithin(rows({4, 8}), 1), 1);  // too few names tell
+}
+
 TEST(Align, DepthwiseKernelsRunDepthwiseConvolutions) {
   std::vector<Slot> slots = {ProductSlot("Conv", kConvolution, 1e9),
                              ProductSlot("Conv", kConvolution, 1e9)};
