@@ -35,7 +35,11 @@ std::vector<Timeline> TimelinesOf(const Measurement& measurement) {
     const MeasuredKernel& kernel = measurement.kernels[row];
     const auto [found, fresh] =
         at.emplace(std::pair(kernel.process.value_or(-1), kernel.device), timelines.size());
-    if (fresh) timelines.push_back({kernel.device, kernel.process, {}});
+    if (fresh) {
+      timelines.push_back({kernel.device, kernel.process, {}});
+      if (timelines.size() == 1)
+        timelines.back().launches.reserve(measurement.folded_launches.size());
+    }
     timelines[found->second].launches.push_back({start, end, row});
     return true;
   };

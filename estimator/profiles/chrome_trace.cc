@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 
 #include "estimator/core/error.h"
 #include "estimator/profiles/json_events.h"
@@ -87,17 +89,19 @@ class ChromeReader {
   void Finish() {
     PairMarks();
     modules_.Nest();
-    std::sort(ops_.begin(), ops_.end());
     calls_.resize(spans_.size());
     if (const std::int64_t ties = FindParents(spans_, kSlack); ties > 0) {
       out_.notes.push_back(fmt::format(
           "{} events lie in several parallel spans of equal length; the first was taken as parent",
           ties));
     }
-    const bool on_device =
-        std::any_of(spans_.begin(), spans_.end(), [this](const Span& s) { return OnDevice(s); });
-    for (std::size_t i = 0; i < spans_.size(); ++i) {
-      if (on_device ? OnDevice(spans_[i]) : IsOutermostOp(i)) Emit(i);
+    const bool on_device = !launches_.empty();
+    if (on_device) {
+      EmitLaunches();
+    } else {
+      for (std::size_t i = 0; i < spans_.size(); ++i) {
+        if (IsOutermostOp(i)) EmitOp(i);
+      }
     }
     for (const Span& span : spans_) {
       if (span.level == kModelLevel && span.parent < 0) {
@@ -119,13 +123,20 @@ class ChromeReader {
     bool begin;
     std::uint32_t name;
   };
-  struct Extra {  // of spans on a device; names in names_
-    std::size_t span = 0;
-    std::int64_t number = 0;
-    std::uint32_t stream = 0, device = 0, op = 0;
+  // What many launches have in common; names in names_.
+  struct Kind {
+    std::uint32_t name = 0, stream = 0, device = 0, op = 0;
     bool copy = false;
     std::array<std::int32_t, 3> grid{}, block{};  // zeros where not told
-    std::vector<Counter> counters;
+    auto operator<=>(const Kind&) const = default;
+  };
+  // What ran on a device: 40 bytes.
+  struct Launch {
+    std::int64_t start = 0, end = 0;  // nanoseconds
+    std::int64_t correlation = 0;  // with the call that launched it, or, below 0, with the operator
+    std::uint32_t kind = 0;        // in kinds_
+    std::uint32_t number = 0;      // of the event
+    std::uint32_t span = 0;        // without a correlation: the span that stands for it
   };
 
   std::uint32_t Track(const std::string& pid, const std::string& tid) {
@@ -153,32 +164,44 @@ class ChromeReader {
                  : role == Role::kRuntime    ? kRuntimeLevel
                  : role == Role::kAnnotation ? kModelLevel
                                              : kLayerLevel;
-    if (device) {
+    // Without a launch in the trace: the operator that has the same external id, told below 0.
+    const bool by_op = device ? span.correlation == 0 : role != Role::kRuntime;
+    if (by_op) span.correlation = -ExternalId(event);
+    if (!device) {
+      spans_.push_back(span);
+      return;
+    }
+    Launch launch{.start = span.start, .end = span.end, .correlation = span.correlation};
+    launch.kind = KindOf(event, role, span.name);
+    launch.number = static_cast<std::uint32_t>(event.number);
+    if (launch.correlation == 0) {
       span.asynchronous = true;
-      extras_.push_back(ExtraOf(event, role));
-      extras_.back().span = spans_.size();
-    } else if (role != Role::kRuntime) {
-      span.correlation = 0;
-      const auto external = ParseInteger(event.Arg("External id"));
-      if (external) ops_.emplace_back(*external, spans_.size());
+      launch.span = static_cast<std::uint32_t>(spans_.size());
+      spans_.push_back(span);
     }
-    if (device && span.correlation == 0) {
-      // Without a launch in the trace: the operator that has the same external id.
-      span.correlation = -ParseInteger(event.Arg("External id")).value_or(0);
-    }
-    spans_.push_back(span);
+    std::vector<Counter> counters = CountersOf(event, role);
+    if (!counters.empty()) counters_.emplace(launches_.size(), std::move(counters));
+    launches_.push_back(launch);
   }
 
-  Extra ExtraOf(const JsonEvent& event, Role role) {
-    Extra extra;
-    extra.number = event.number;
-    extra.stream = names_.Id(event.Arg("stream"));
-    extra.device =
+  static std::int64_t ExternalId(const JsonEvent& event) {
+    return std::max<std::int64_t>(0, ParseInteger(event.Arg("External id")).value_or(0));
+  }
+
+  std::uint32_t KindOf(const JsonEvent& event, Role role, std::uint32_t name) {
+    Kind kind{.name = name, .stream = names_.Id(event.Arg("stream"))};
+    kind.device =
         names_.Id(event.Arg("device").empty() ? processes_[event.pid] : event.Arg("device"));
-    extra.op = names_.Id(event.Arg("tf_op").empty() ? event.Arg("name") : event.Arg("tf_op"));
-    extra.grid = ParseTriple(event.Arg("grid"));
-    extra.block = ParseTriple(event.Arg("block"));
-    extra.copy = role == Role::kCopy || event.name.starts_with("Mem");
+    kind.op = names_.Id(event.Arg("tf_op").empty() ? event.Arg("name") : event.Arg("tf_op"));
+    kind.grid = ParseTriple(event.Arg("grid"));
+    kind.block = ParseTriple(event.Arg("block"));
+    kind.copy = role == Role::kCopy || event.name.starts_with("Mem");
+    const auto [at, added] = kind_ids_.emplace(kind, static_cast<std::uint32_t>(kinds_.size()));
+    if (added) kinds_.push_back(kind);
+    return at->second;
+  }
+
+  std::vector<Counter> CountersOf(const JsonEvent& event, Role role) {
     CounterSet counters;
     for (const auto& [key, value] : event.args) {
       const bool counter = FindCounterRule(key) != nullptr;
@@ -190,8 +213,7 @@ class ChromeReader {
         out_.AddUnknownCounter(key);
       }
     }
-    extra.counters = counters.Normalize();
-    return extra;
+    return counters.Normalize();
   }
 
   void AddRange(const Span& span) {
@@ -234,34 +256,66 @@ class ChromeReader {
     }
   }
 
-  bool OnDevice(const Span& span) const { return span.level == kKernelLevel; }
-
   bool IsOutermostOp(std::size_t index) const {
     const Span& span = spans_[index];
     if (span.level != kLayerLevel) return false;
     return span.parent < 0 || spans_[static_cast<std::size_t>(span.parent)].level < kLayerLevel;
   }
 
-  void Emit(std::size_t index) {
+  // From the first to the last in the file; each is gone when it was told.
+  void EmitLaunches() {
+    out_.Expect(launches_.size());
+    const Launchers launchers(spans_);
+    for (std::size_t i = 0; !launches_.empty(); ++i) {
+      const Launch launch = launches_.front();
+      launches_.pop_front();
+      const Kind& kind = kinds_[launch.kind];
+      MeasuredKernel kernel;
+      kernel.name = names_.Name(kind.name);
+      kernel.SetTimes(launch.start, launch.end);
+      if (launch.correlation > 0) kernel.correlation = launch.correlation;
+      const std::int32_t parent = launch.correlation == 0
+                                      ? spans_[launch.span].parent
+                                      : launchers.Of(launch.correlation, kKernelLevel);
+      TellCallers(parent, kernel);
+      kernel.kind = kind.copy ? MeasuredKind::kCopy : MeasuredKind::kKernel;
+      kernel.stream = names_.Name(kind.stream);
+      kernel.device = names_.Name(kind.device);
+      kernel.grid = Widen(kind.grid);
+      kernel.block = Widen(kind.block);
+      kernel.line = launch.number;
+      if (const auto counters = counters_.find(i); counters != counters_.end())
+        kernel.counters = std::move(counters->second);
+      if (!names_.Name(kind.op).empty()) {
+        // "model/conv1/Conv2D:Conv2D": the node and its type.
+        std::string_view op = names_.Name(kind.op);
+        kernel.op = TakeUntil(op, ':');
+        kernel.op_type = op;
+      }
+      out_.Add(std::move(kernel));
+    }
+  }
+
+  void EmitOp(std::size_t index) {
     const Span& span = spans_[index];
     MeasuredKernel kernel;
     kernel.name = names_.Name(span.name);
-    kernel.start = Seconds(static_cast<double>(span.start) * 1e-9);
-    kernel.start_ns = span.start;
-    kernel.duration = Seconds(static_cast<double>(span.end - span.start) * 1e-9);
-    if (span.correlation > 0) kernel.correlation = span.correlation;
-    std::vector<std::int64_t> chain = Ancestors(spans_, static_cast<std::int64_t>(index));
-    if (chain.empty() && span.correlation < 0) {
-      const std::pair<std::int64_t, std::size_t> least{-span.correlation, 0};
-      const auto op = std::lower_bound(ops_.begin(), ops_.end(), least);
-      if (op != ops_.end() && op->first == least.first) {
-        chain = Ancestors(spans_, static_cast<std::int64_t>(op->second));
-        chain.push_back(static_cast<std::int64_t>(op->second));
-      }
-    }
-    // The module that was running when the host called, or when it ran the operator itself.
-    if (!chain.empty() || !span.asynchronous) {
-      const Span& call = chain.empty() ? span : spans_[static_cast<std::size_t>(chain.back())];
+    kernel.SetTimes(span.start, span.end);
+    // The module that was running when the operator ran, where no call around it tells.
+    if (span.parent < 0) kernel.module = modules_.At(span.track, span.start);
+    TellCallers(span.parent, kernel);
+    kernel.kind = MeasuredKind::kOp;
+    kernel.op = kernel.op_type = kernel.name;
+    out_.Add(std::move(kernel));
+  }
+
+  // What the host was in when it called: the innermost span, and all around it.
+  void TellCallers(std::int32_t innermost, MeasuredKernel& kernel) {
+    std::vector<std::int64_t> chain;
+    if (innermost >= 0) {
+      chain = Ancestors(spans_, innermost);
+      chain.push_back(innermost);
+      const Span& call = spans_[static_cast<std::size_t>(innermost)];
       kernel.module = modules_.At(call.track, call.start);
     }
     for (const std::int64_t i : chain) {
@@ -276,37 +330,16 @@ class ChromeReader {
           kernel.host = Seconds(static_cast<double>(outer.end - outer.start) * 1e-9);
       }
     }
-    const auto found =
-        std::lower_bound(extras_.begin(), extras_.end(), index,
-                         [](const Extra& extra, std::size_t at) { return extra.span < at; });
-    if (found == extras_.end() || found->span != index) {
-      kernel.kind = MeasuredKind::kOp;
-      kernel.op = kernel.op_type = kernel.name;
-    } else {
-      Extra& extra = *found;
-      kernel.kind = extra.copy ? MeasuredKind::kCopy : MeasuredKind::kKernel;
-      kernel.stream = names_.Name(extra.stream);
-      kernel.device = names_.Name(extra.device);
-      kernel.grid = Widen(extra.grid);
-      kernel.block = Widen(extra.block);
-      kernel.counters = std::move(extra.counters);
-      kernel.line = extra.number;
-      if (!names_.Name(extra.op).empty()) {
-        // "model/conv1/Conv2D:Conv2D": the node and its type.
-        std::string_view op = names_.Name(extra.op);
-        kernel.op = TakeUntil(op, ':');
-        kernel.op_type = op;
-      }
-    }
-    out_.Add(std::move(kernel));
   }
 
   Measurement& out_;
   NamePool names_;
   ModuleSpans modules_;
-  std::vector<Span> spans_;
-  std::vector<Extra> extras_;                              // in the order of their spans
-  std::vector<std::pair<std::int64_t, std::size_t>> ops_;  // PyTorch's external id, span
+  Spans spans_;                  // of the host
+  std::deque<Launch> launches_;  // on devices
+  std::vector<Kind> kinds_;
+  std::map<Kind, std::uint32_t> kind_ids_;
+  std::unordered_map<std::size_t, std::vector<Counter>> counters_;  // of launches
   std::vector<bool> calls_;  // spans whose time a kernel tells as its host's
   std::map<std::string, std::string> processes_;
   std::map<std::pair<std::string, std::string>, std::vector<Mark>> marks_;

@@ -65,6 +65,12 @@ const Counter* MeasuredKernel::Find(Metric metric) const {
   return nullptr;
 }
 
+void MeasuredKernel::SetTimes(std::int64_t from, std::int64_t to) {
+  start = Seconds(static_cast<double>(from) * 1e-9);
+  start_ns = from;
+  duration = Seconds(static_cast<double>(to - from) * 1e-9);
+}
+
 std::optional<std::int64_t> MeasuredKernel::StartNs() const {
   if (start_ns || !start) return start_ns;
   return TryTruncate(std::round(start->value() * 1e9));
@@ -113,18 +119,28 @@ void Measurement::Add(MeasuredKernel kernel) {
     throw Error("{}: row {}: {} launches are more than any run has", Printable(path), kernel.line,
                 kernel.launches);
   }
-  if (folded_.empty() && kernels.size() < kMaxRows) {
+  if (!folding_ && kernels.size() < kMaxRows) {
     kernels.push_back(std::move(kernel));
     return;
   }
-  if (folded_.empty()) {
-    std::vector<MeasuredKernel> rows;
-    rows.swap(kernels);
-    for (MeasuredKernel& row : rows) Fold(std::move(row));
-    notes.push_back(
-        fmt::format("more than {} rows: folded to their mean by kernel and operator", kMaxRows));
-  }
+  FoldAll();
   Fold(std::move(kernel));
+}
+
+void Measurement::Expect(std::size_t rows) {
+  if (kernels.size() + rows <= kMaxRows) return;
+  FoldAll();
+  folded_launches.reserve(folded_launches.size() + rows);
+}
+
+void Measurement::FoldAll() {
+  if (folding_) return;
+  folding_ = true;
+  std::vector<MeasuredKernel> rows;
+  rows.swap(kernels);
+  for (MeasuredKernel& row : rows) Fold(std::move(row));
+  notes.push_back(
+      fmt::format("more than {} rows: folded to their mean by kernel and operator", kMaxRows));
 }
 
 void Measurement::Fold(MeasuredKernel kernel) {

@@ -48,6 +48,8 @@ struct MeasuredKernel {
   std::int64_t line = 0;       // of the file, or number of the event in it
 
   const Counter* Find(Metric metric) const;
+  // From its start to its end, in nanoseconds since the profiler's origin.
+  void SetTimes(std::int64_t from, std::int64_t to);
   // Nanoseconds since the profiler's origin, of the launch that the row is.
   std::optional<std::int64_t> StartNs() const;
   // FLOPs of the vector pipes over all types; nothing when no such counter was taken.
@@ -113,9 +115,13 @@ struct Measurement {
   // device fold into their mean, so that a launch takes the 24 bytes of its LaunchTime.
   static constexpr std::size_t kMaxRows = 200'000;
   void Add(MeasuredKernel kernel);
+  // So many rows are still to come: when they are more than that, folding begins with the first.
+  void Expect(std::size_t rows);
 
  private:
   std::int64_t launches_ = 0;  // of all rows
+  void FoldAll();
+  bool folding_ = false;
   void Fold(MeasuredKernel kernel);
   std::unordered_map<std::string, std::size_t> folded_;  // index into kernels, once folding began
   std::unordered_set<std::string> unknown_;

@@ -20,7 +20,7 @@ std::optional<Span> SpanOf(const MeasuredKernel& row, int level) {
   Span span;
   span.start = *start;
   if (!length || __builtin_add_overflow(*start, *length, &span.end)) return std::nullopt;
-  span.level = level;
+  span.level = static_cast<std::int16_t>(level);
   return span;
 }
 
@@ -109,7 +109,7 @@ class Nest {
 
   Measurement& inner_;
   const Measurement& outer_;
-  std::vector<Span> spans_;
+  Spans spans_;
   std::vector<const std::string*> names_;                             // of the outer spans
   std::unordered_map<std::size_t, const MeasuredKernel*> operators_;  // by span
   std::unordered_map<std::int64_t, const LaunchCall*> calls_;

@@ -4,7 +4,7 @@
 #include "estimator/core/error.h"
 #include "estimator/profiles/readers.h"
 #include "estimator/profiles/sqlite_database.h"
-#include "estimator/profiles/trace.h"
+#include "estimator/profiles/trace_rows.h"
 
 // The SQLite export of Nsight Systems: kernels and copies (CUPTI_ACTIVITY_KIND_*), the runtime
 // calls that launched them, and NVTX ranges. Names are numbers that StringIds resolves.
@@ -21,11 +21,13 @@ class SqliteReader {
   void Read() {
     ReadRanges();
     if (!spans_.empty()) ReadCalls();  // they only lead from kernels to ranges
+    first_kernel_ = spans_.size();
     ReadKernels();
     ReadCopies("CUPTI_ACTIVITY_KIND_MEMCPY", "[CUDA memcpy]");
     ReadCopies("CUPTI_ACTIVITY_KIND_MEMSET", "[CUDA memset]");
     FindParents(spans_);
     ranges_.resize(spans_.size());
+    out_.Expect(spans_.size() - first_kernel_);
     for (std::size_t i = 0; i < spans_.size(); ++i) {
       if (spans_[i].level == kKernelLevel) Emit(i);
     }
@@ -39,15 +41,6 @@ class SqliteReader {
   }
 
  private:
-  // Makes room, so that growing takes no memory twice.
-  void Reserve(const std::string& table) {
-    database_.ForEach("SELECT count(*) FROM " + table, [&](sqlite3_stmt* row) {
-      constexpr std::int64_t kMost = 1 << 24;  // a damaged file may tell anything
-      const std::int64_t count = std::clamp<std::int64_t>(sqlite3_column_int64(row, 0), 0, kMost);
-      spans_.reserve(spans_.size() + static_cast<std::size_t>(count));
-    });
-  }
-
   // Spans with (start, end, name, track, correlation) in the first columns of `sql`.
   void AddSpans(const std::string& sql, int level, bool asynchronous) {
     database_.ForEach(sql, [&](sqlite3_stmt* row) {
@@ -61,7 +54,7 @@ class SqliteReader {
       span.name = names_.Id(SqliteText(row, 2));
       span.track = names_.Id(SqliteText(row, 3));
       span.correlation = sqlite3_column_int64(row, 4);
-      span.level = level;
+      span.level = static_cast<std::int16_t>(level);
       span.asynchronous = asynchronous;
       spans_.push_back(span);
     });
@@ -82,7 +75,6 @@ class SqliteReader {
 
   void ReadCalls() {
     if (!database_.Has("CUPTI_ACTIVITY_KIND_RUNTIME", "correlationId")) return;
-    Reserve("CUPTI_ACTIVITY_KIND_RUNTIME");
     AddSpans(
         "SELECT r.start, r.end, s.value, 't' || r.globalTid, r.correlationId "
         "FROM CUPTI_ACTIVITY_KIND_RUNTIME r LEFT JOIN StringIds s ON s.id = r.nameId",
@@ -91,7 +83,6 @@ class SqliteReader {
 
   void ReadKernels() {
     if (!database_.Has("CUPTI_ACTIVITY_KIND_KERNEL", "correlationId")) return;
-    Reserve("CUPTI_ACTIVITY_KIND_KERNEL");
     AddSpans(
         "SELECT k.start, k.end, s.value, 'd' || k.deviceId || ' stream ' || k.streamId, "
         "k.correlationId FROM CUPTI_ACTIVITY_KIND_KERNEL k LEFT JOIN StringIds s ON s.id = "
@@ -105,7 +96,6 @@ class SqliteReader {
             size[static_cast<std::size_t>(i)] = sqlite3_column_int(row, i);
           sizes_.push_back(size);
         });
-    first_kernel_ = spans_.size() - sizes_.size();
   }
 
   void ReadCopies(const std::string& table, const std::string& name) {
@@ -122,23 +112,10 @@ class SqliteReader {
     kernel.name = names_.Name(span.name);
     kernel.stream = names_.Name(span.track);
     if (kernel.name.starts_with("[CUDA mem")) kernel.kind = MeasuredKind::kCopy;
-    kernel.start = Seconds(static_cast<double>(span.start) * 1e-9);
-    kernel.start_ns = span.start;
-    kernel.duration = Seconds(static_cast<double>(span.end - span.start) * 1e-9);
+    kernel.SetTimes(span.start, span.end);
     kernel.correlation = span.correlation;
     kernel.line = static_cast<std::int64_t>(index) + 1;
-    std::int64_t range = -1;  // the innermost
-    for (const std::int64_t i : Ancestors(spans_, static_cast<std::int64_t>(index))) {
-      const Span& outer = spans_[static_cast<std::size_t>(i)];
-      if (outer.level != kLayerLevel) continue;
-      kernel.scope.push_back(names_.Name(outer.name));
-      range = i;
-    }
-    if (range >= 0 && Once(ranges_, range)) {
-      const Span& marked = spans_[static_cast<std::size_t>(range)];
-      kernel.host = Seconds(static_cast<double>(marked.end - marked.start) * 1e-9);
-    }
-    if (!kernel.scope.empty()) kernel.op = kernel.scope.back();
+    TellRanges(spans_, index, names_, ranges_, kernel);
     if (index >= first_kernel_ && index - first_kernel_ < sizes_.size()) {
       const auto& size = sizes_[index - first_kernel_];
       kernel.grid = {size[0], size[1], size[2]};
@@ -151,7 +128,7 @@ class SqliteReader {
   std::string name_;
   Measurement& out_;
   NamePool names_;
-  std::vector<Span> spans_;
+  Spans spans_;
   std::vector<bool> ranges_;                        // spans whose time a kernel tells as its host's
   std::vector<std::array<std::int32_t, 6>> sizes_;  // of the kernels, in order
   std::size_t first_kernel_ = 0;

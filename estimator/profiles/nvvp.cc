@@ -7,7 +7,7 @@
 #include "estimator/profiles/readers.h"
 #include "estimator/profiles/sqlite_database.h"
 #include "estimator/profiles/text.h"
-#include "estimator/profiles/trace.h"
+#include "estimator/profiles/trace_rows.h"
 
 // What nvprof --export-profile writes and the Visual Profiler opens: an SQLite database of CUPTI's
 // activity records, one table per kind, whose names are numbers in StringTable. Kernels run in
@@ -35,6 +35,7 @@ class NvvpReader {
     NoteCounters();
     FindParents(spans_);
     ranges_.resize(spans_.size());
+    out_.Expect(spans_.size() - first_on_device_);
     for (std::size_t i = first_on_device_; i < spans_.size(); ++i) Emit(i);
     for (const Span& span : spans_) {
       if (span.level == kLayerLevel && span.parent < 0)
@@ -195,23 +196,10 @@ class NvvpReader {
     kernel.device = std::to_string(shape.device);
     kernel.stream = std::to_string(shape.stream);
     if (kernel.name.starts_with("[CUDA mem")) kernel.kind = MeasuredKind::kCopy;
-    kernel.start = Seconds(static_cast<double>(span.start) * 1e-9);
-    kernel.start_ns = span.start;
-    kernel.duration = Seconds(static_cast<double>(span.end - span.start) * 1e-9);
+    kernel.SetTimes(span.start, span.end);
     kernel.correlation = span.correlation;
     kernel.line = static_cast<std::int64_t>(index - first_on_device_) + 1;
-    std::int64_t range = -1;  // the innermost
-    for (const std::int64_t i : Ancestors(spans_, static_cast<std::int64_t>(index))) {
-      const Span& outer = spans_[static_cast<std::size_t>(i)];
-      if (outer.level != kLayerLevel) continue;
-      kernel.scope.push_back(names_.Name(outer.name));
-      range = i;
-    }
-    if (range >= 0 && Once(ranges_, range)) {
-      const Span& marked = spans_[static_cast<std::size_t>(range)];
-      kernel.host = Seconds(static_cast<double>(marked.end - marked.start) * 1e-9);
-    }
-    if (!kernel.scope.empty()) kernel.op = kernel.scope.back();
+    TellRanges(spans_, index, names_, ranges_, kernel);
     if (shape.size[0] > 0) {
       kernel.grid = {shape.size[0], shape.size[1], shape.size[2]};
       kernel.block = {shape.size[3], shape.size[4], shape.size[5]};
@@ -224,7 +212,7 @@ class NvvpReader {
   Measurement& out_;
   NamePool names_;
   std::unordered_map<std::int64_t, std::uint32_t> strings_;  // StringTable's ids to names_
-  std::vector<Span> spans_;
+  Spans spans_;
   std::vector<bool> ranges_;   // spans whose time a kernel tells as its host's
   std::vector<Shape> shapes_;  // of the spans from first_on_device_ on
   std::size_t first_on_device_ = 0;

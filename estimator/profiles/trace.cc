@@ -1,6 +1,7 @@
 #include "estimator/profiles/trace.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -14,47 +15,53 @@ namespace {
 // taking quadratic time.
 constexpr std::size_t kMaxOpen = 4096;
 
+std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+// By start; of equal starts the longer first, then the outer level: containers before contents.
+bool Before(const Spans& spans, std::uint32_t a, std::uint32_t b) {
+  const Span &x = spans[a], &y = spans[b];
+  return std::tuple(x.start, -x.end, x.level, a) < std::tuple(y.start, -y.end, y.level, b);
+}
+
 class Nesting {
  public:
-  Nesting(std::vector<Span>& spans, std::int64_t slack) : spans_(spans), slack_(slack) {}
+  Nesting(Spans& spans, std::int64_t slack) : spans_(spans), slack_(slack) {}
 
   std::int64_t Run() {
-    for (const std::size_t i : InOrder()) {
-      if (spans_[i].asynchronous && spans_[i].correlation != 0) continue;
-      spans_[i].parent = Enclosing(spans_[i]);
-      if (!spans_[i].asynchronous) Open(i);
+    if (spans_.size() > std::numeric_limits<std::int32_t>::max()) {
+      throw Error("{} events are more than a trace can have here; profile a shorter run",
+                  spans_.size());
     }
-    std::sort(launches_.begin(), launches_.end(), [this](std::size_t a, std::size_t b) {
-      const Span &x = spans_[a], &y = spans_[b];
-      if (x.correlation != y.correlation) return x.correlation < y.correlation;
-      return Before(a, b);
-    });
+    bool launched = false;
+    for (const std::uint32_t i : InOrder()) {
+      Span& span = spans_[i];
+      launched |= span.asynchronous && span.correlation != 0;
+      if (span.asynchronous && span.correlation != 0) continue;
+      span.parent = Enclosing(span);
+      if (!span.asynchronous) Open(i);
+    }
+    if (!launched) return ambiguous_;
+    const Launchers launchers(spans_);
     for (Span& span : spans_) {
-      if (span.asynchronous && span.correlation != 0) span.parent = Launcher(span);
+      if (span.asynchronous && span.correlation != 0)
+        span.parent = launchers.Of(span.correlation, span.level);
     }
     return ambiguous_;
   }
 
  private:
-  // By start; of equal starts the longer first, then the outer level: containers before contents.
-  std::vector<std::size_t> InOrder() {
-    std::vector<std::size_t> order(spans_.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::uint32_t> InOrder() {
+    std::vector<std::uint32_t> order(spans_.size());
+    std::iota(order.begin(), order.end(), 0u);
     std::sort(order.begin(), order.end(),
-              [this](std::size_t a, std::size_t b) { return Before(a, b); });
+              [this](std::uint32_t a, std::uint32_t b) { return Before(spans_, a, b); });
     return order;
   }
 
-  bool Before(std::size_t a, std::size_t b) const {
-    const Span &x = spans_[a], &y = spans_[b];
-    return std::tuple(x.start, -x.end, x.level, a) < std::tuple(y.start, -y.end, y.level, b);
-  }
-
-  void Open(std::size_t index) {
+  void Open(std::uint32_t index) {
     const Span& span = spans_[index];
-    if (span.correlation != 0) launches_.push_back(index);
     auto& open = open_[span.level];
-    std::erase_if(open, [&](std::size_t i) { return spans_[i].end < span.start; });
+    std::erase_if(open, [&](std::uint32_t i) { return spans_[i].end < span.start; });
     open.push_back(index);
     if (open.size() > kMaxOpen) {
       throw Error("more than {} spans are open at the same time; the trace is damaged", kMaxOpen);
@@ -66,12 +73,12 @@ class Nesting {
     return inner.end <= outer.end || (inner.start < outer.end && inner.end <= outer.end + slack_);
   }
 
-  std::int64_t Enclosing(const Span& span) {
+  std::int32_t Enclosing(const Span& span) {
     for (auto level = open_.rbegin(); level != open_.rend(); ++level) {
       if (level->first > span.level) continue;
-      std::int64_t best = -1;
+      std::int32_t best = -1;
       bool best_on_track = false, tie = false;
-      for (const std::size_t i : level->second) {
+      for (const std::uint32_t i : level->second) {
         const Span& outer = spans_[i];
         const bool on_track = outer.track == span.track;
         if (!Holds(outer, span) || (level->first == span.level && !on_track)) continue;
@@ -86,7 +93,7 @@ class Nesting {
           // Of equal intervals on one track the later is the inner one; on two tracks nobody knows.
           tie = length == best_length && outer.track != spans_[At(best)].track;
         }
-        best = static_cast<std::int64_t>(i);
+        best = static_cast<std::int32_t>(i);
         best_on_track = on_track;
       }
       ambiguous_ += tie;
@@ -95,24 +102,9 @@ class Nesting {
     return -1;
   }
 
-  std::int64_t Launcher(const Span& span) const {
-    const auto found = std::lower_bound(
-        launches_.begin(), launches_.end(), span.correlation,
-        [this](std::size_t at, std::int64_t id) { return spans_[at].correlation < id; });
-    if (found == launches_.end() || spans_[*found].correlation != span.correlation) return -1;
-    auto launcher = static_cast<std::int64_t>(*found);
-    while (launcher >= 0 && spans_[At(launcher)].level >= span.level)
-      launcher = spans_[At(launcher)].parent;
-    return launcher;
-  }
-
-  static std::size_t At(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-  std::vector<Span>& spans_;
+  Spans& spans_;
   const std::int64_t slack_;
-  std::map<int, std::vector<std::size_t>> open_;  // by level; spans that have not ended yet
-  std::vector<std::size_t>
-      launches_;  // spans with a correlation, by it; the first of equals counts
+  std::map<int, std::vector<std::uint32_t>> open_;  // by level; spans that have not ended yet
   std::int64_t ambiguous_ = 0;
 };
 
@@ -127,11 +119,37 @@ std::uint32_t NamePool::Id(std::string_view name) {
   return id;
 }
 
-std::int64_t FindParents(std::vector<Span>& spans, std::int64_t slack) {
-  return Nesting(spans, slack).Run();
+std::int64_t FindParents(Spans& spans, std::int64_t slack) { return Nesting(spans, slack).Run(); }
+
+Launchers::Launchers(const Spans& spans) : spans_(spans) {
+  std::size_t count = 0;
+  const auto launches = [](const Span& span) {
+    return !span.asynchronous && span.correlation != 0;
+  };
+  for (const Span& span : spans_) count += launches(span);
+  launches_.reserve(count);
+  for (std::size_t i = 0; i < spans_.size(); ++i) {
+    if (launches(spans_[i])) launches_.push_back(static_cast<std::uint32_t>(i));
+  }
+  std::sort(launches_.begin(), launches_.end(), [this](std::uint32_t a, std::uint32_t b) {
+    const Span &x = spans_[a], &y = spans_[b];
+    if (x.correlation != y.correlation) return x.correlation < y.correlation;
+    return Before(spans_, a, b);
+  });
 }
 
-std::vector<std::int64_t> Ancestors(const std::vector<Span>& spans, std::int64_t index) {
+std::int32_t Launchers::Of(std::int64_t correlation, int level) const {
+  const auto found = std::lower_bound(
+      launches_.begin(), launches_.end(), correlation,
+      [this](std::uint32_t at, std::int64_t id) { return spans_[at].correlation < id; });
+  if (found == launches_.end() || spans_[*found].correlation != correlation) return -1;
+  auto launcher = static_cast<std::int32_t>(*found);
+  while (launcher >= 0 && spans_[At(launcher)].level >= level)
+    launcher = spans_[At(launcher)].parent;
+  return launcher;
+}
+
+std::vector<std::int64_t> Ancestors(const Spans& spans, std::int64_t index) {
   std::vector<std::int64_t> chain;
   for (std::int64_t i = spans[static_cast<std::size_t>(index)].parent; i >= 0;
        i = spans[static_cast<std::size_t>(i)].parent) {

@@ -92,8 +92,8 @@ class BigTrace(unittest.TestCase):
         print("%.0f MB of trace, %.0f MB of memory" % (size / 1e6, most / 1e6))
         with open(PROGRAM, "rb") as program:
             sanitized = b"__asan_init" in program.read()
-        if not sanitized:  # which takes several times the memory; up to 200,000 rows stay one by one
-            self.assertLess(most, 0.55 * size + 200e6)
+        if not sanitized:  # which takes several times the memory
+            self.assertLess(most, 0.3 * size + 40e6)
 
     def test_no_progress_without_a_terminal(self):
         _, shown, _ = measured(self.path, False)

@@ -17,7 +17,7 @@ Span At(std::int64_t start, std::int64_t end, int level, std::uint32_t track,
   Span span;
   span.start = start;
   span.end = end;
-  span.level = level;
+  span.level = static_cast<std::int16_t>(level);
   span.track = track;
   span.correlation = correlation;
   span.asynchronous = asynchronous;
@@ -58,7 +58,7 @@ TEST(FindParents, ThreeLevelsWithParallelLayersAndAsynchronousKernels) {
     for (std::size_t i = phase; i < trace.size(); i += 3) order.push_back(i);
   }
   std::vector<std::int64_t> place(trace.size());
-  std::vector<Span> spans;
+  Spans spans;
   for (std::size_t i = 0; i < order.size(); ++i) {
     place[order[i]] = static_cast<std::int64_t>(i);
     spans.push_back(trace[order[i]].span);
@@ -75,9 +75,8 @@ TEST(FindParents, ThreeLevelsWithParallelLayersAndAsynchronousKernels) {
 }
 
 TEST(FindParents, OperatorsNestOnTheirThread) {
-  std::vector<Span> spans = {At(0, 100, kLayerLevel, 0), At(10, 90, kLayerLevel, 0),
-                             At(20, 30, kRuntimeLevel, 0, 5),
-                             At(200, 300, kKernelLevel, 9, 5, true)};
+  Spans spans = {At(0, 100, kLayerLevel, 0), At(10, 90, kLayerLevel, 0),
+                 At(20, 30, kRuntimeLevel, 0, 5), At(200, 300, kKernelLevel, 9, 5, true)};
   FindParents(spans);
   EXPECT_EQ(spans[1].parent, 0);
   EXPECT_EQ(spans[2].parent, 1);
@@ -86,21 +85,21 @@ TEST(FindParents, OperatorsNestOnTheirThread) {
 }
 
 TEST(FindParents, SynchronousKernelsBelongToWhatTheyRunUnder) {
-  std::vector<Span> spans = {At(0, 100, kLayerLevel, 0), At(10, 20, kKernelLevel, 0),
-                             At(90, 110, kKernelLevel, 0)};
+  Spans spans = {At(0, 100, kLayerLevel, 0), At(10, 20, kKernelLevel, 0),
+                 At(90, 110, kKernelLevel, 0)};
   FindParents(spans);
   EXPECT_EQ(spans[1].parent, 0);
   EXPECT_EQ(spans[2].parent, -1);  // sticks out: no layer contains it
 }
 
 TEST(FindParents, EqualParallelSpansAreReportedAsAmbiguous) {
-  std::vector<Span> spans = {At(0, 100, kLayerLevel, 0), At(0, 100, kLayerLevel, 1),
-                             At(10, 20, kKernelLevel, 2)};
+  Spans spans = {At(0, 100, kLayerLevel, 0), At(0, 100, kLayerLevel, 1),
+                 At(10, 20, kKernelLevel, 2)};
   EXPECT_EQ(FindParents(spans), 1);
 }
 
 TEST(FindParents, HostileOverlapsEnd) {
-  std::vector<Span> spans;
+  Spans spans;
   for (int i = 0; i < 10000; ++i) spans.push_back(At(i, 1000000 + i, kLayerLevel, 0));
   EXPECT_THROW(FindParents(spans), Error);
 }
