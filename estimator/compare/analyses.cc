@@ -130,7 +130,8 @@ Analyses AnalysesOf(const std::vector<CompareRow>& rows) {
   analyses.by_op = std::move(ops).Rows(true);
   analyses.by_kernel = SliceParts(rows, [](const MeasuredPart& part) { return part.name; });
   analyses.by_algorithm = SliceParts(rows, [](const MeasuredPart& part) {
-    return std::string(part.told.algorithm.empty() ? Name(part.told.family) : part.told.algorithm);
+    const std::string_view algorithm = Name(part.told.algorithm);
+    return std::string(algorithm.empty() ? Name(part.told.family) : algorithm);
   });
   return analyses;
 }

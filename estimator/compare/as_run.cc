@@ -1,6 +1,5 @@
 #include "estimator/compare/as_run.h"
 
-#include "estimator/profiles/text.h"
 #include "estimator/roofline/choose.h"  // which library a device has
 #include "models/algorithms/convolution.h"
 #include "models/algorithms/gemm.h"
@@ -11,14 +10,25 @@ namespace {
 
 // The algorithm that the name tells for this kind of loop nest; kNone when it tells none.
 Algorithm AlgorithmOf(const KernelName& name, bool convolution) {
-  if (Contains(name.algorithm, "Winograd")) return Algorithm::kWinograd;
-  if (Contains(name.algorithm, "FFT")) return Algorithm::kFft;
-  if (Contains(name.algorithm, "implicit GEMM")) return Algorithm::kImplicitGemm;
-  if (Contains(name.algorithm, "im2col")) return Algorithm::kIm2colGemm;
-  if (Contains(name.algorithm, "depthwise")) return Algorithm::kDepthwise;
-  if (Contains(name.algorithm, "direct")) return Algorithm::kDirect;
+  switch (MethodOf(name.algorithm)) {
+    case KernelMethod::kWinograd:
+      return Algorithm::kWinograd;
+    case KernelMethod::kFft:
+      return Algorithm::kFft;
+    case KernelMethod::kImplicitGemm:
+      return Algorithm::kImplicitGemm;
+    case KernelMethod::kIm2col:
+      return Algorithm::kIm2colGemm;
+    case KernelMethod::kDepthwise:
+      return Algorithm::kDepthwise;
+    case KernelMethod::kDirect:
+      return Algorithm::kDirect;
+    case KernelMethod::kMatrixVector:
+      return convolution ? Algorithm::kNone : Algorithm::kMatrixVector;
+    case KernelMethod::kNone:
+      break;
+  }
   if (convolution) return Algorithm::kNone;
-  if (name.algorithm == "matrix times vector") return Algorithm::kMatrixVector;
   // A product without a tile may be any: the plan stands.
   return name.family == KernelFamily::kGemm && name.tile_m ? Algorithm::kTiledGemm
                                                            : Algorithm::kNone;
@@ -90,7 +100,8 @@ std::shared_ptr<const Execution> ExecutionAsRun(const KernelRow& kernel, const K
   const auto* conv = std::get_if<ConvNest>(&kernel.nest);
   const auto* gemm = std::get_if<GemmNest>(&kernel.nest);
   // Names that say what a kernel computes and not how.
-  const bool told = !name.library.empty() || !name.algorithm.empty() || name.tile_m || name.tensor;
+  const bool told = !name.library.empty() || name.algorithm != KernelAlgorithm::kNone ||
+                    name.tile_m || name.tensor;
   const Algorithm algorithm = told ? AlgorithmOf(name, conv != nullptr) : Algorithm::kNone;
   if (algorithm == Algorithm::kNone || (!conv && !gemm)) return kernel.execution;
   if (IsAsPlanned(name, algorithm, *planned)) return kernel.execution;

@@ -6,7 +6,6 @@
 #include "estimator/compare/clues.h"
 #include "estimator/compare/op_family.h"
 #include "estimator/core/integer.h"
-#include "estimator/profiles/text.h"
 
 namespace dlcost {
 namespace {
@@ -63,7 +62,7 @@ class AmountClues {
 
   // What of it only fills up tiles. Libraries differ in how they tile transforms.
   double Padding(const KernelRow& kernel, const KernelName& name) const {
-    const bool tiled = Contains(name.algorithm, "Winograd") || Contains(name.algorithm, "FFT");
+    const bool tiled = IsTransformed(name.algorithm);
     if (!device_ || !kernel.execution || !tiled) return 0;
     return ExecutionAsRun(kernel, name, *device_)->Of(TermKind::kPadding).flops().AsDouble();
   }
@@ -157,8 +156,7 @@ class AmountClues {
       const Measured& m = joined_.kernels[slot.kernel];
       if (!m.any() || !m.time || !(m.time->value() > 0) || !slot.seconds || *slot.seconds <= 0)
         continue;
-      const bool other_work =
-          m.tensor || Contains(m.main.algorithm, "Winograd") || Contains(m.main.algorithm, "FFT");
+      const bool other_work = m.tensor || IsTransformed(m.main.algorithm);
       const double bound = report_.kernels[slot.kernel].sums.bound.value();
       rows += 1;
       // On the matrix pipe it may take a fraction of what is expected on the other.

@@ -5,7 +5,6 @@
 #include "estimator/compare/clues.h"
 #include "estimator/compare/op_family.h"
 #include "estimator/compare/shape_text.h"
-#include "estimator/profiles/text.h"
 
 namespace dlcost {
 namespace {
@@ -54,8 +53,7 @@ class FoundClues {
       const Measured& measured = joined_.kernels[slot.kernel];
       if (!measured.any()) continue;
       // A kernel whose name tells nothing counts for less.
-      const bool named_node = measured.joined_by.starts_with("name");
-      const bool told = named_node || measured.main.family != kUnknown;
+      const bool told = measured.by_name || measured.main.family != kUnknown;
       // A convolution's kernel does no matrix product; the other way round it may.
       const bool other = slot.family == kGemm && measured.main.family == kConvolution;
       found_[slot.family].joined += other                         ? 0.2
@@ -101,8 +99,7 @@ class FoundClues {
   // A convolution with a window runs as a plain matrix product only behind a transform.
   bool LacksWindow(const Slot& slot, const Measured& measured) const {
     const auto* conv = std::get_if<ConvNest>(&report_.kernels[slot.kernel].nest);
-    if (!conv || measured.main.family != kGemm || measured.joined_by.starts_with("name"))
-      return false;
+    if (!conv || measured.main.family != kGemm || measured.by_name) return false;
     const bool window = std::any_of(conv->axes.begin(), conv->axes.end(),
                                     [](const ConvAxis& axis) { return axis.kernel > 1; });
     return window &&
@@ -113,8 +110,8 @@ class FoundClues {
   // Libraries have kernels of their own for depthwise convolutions.
   static bool LacksGroups(const Slot& slot, const Measured& measured) {
     const KernelName& main = measured.main;
-    return slot.depthwise && IsProduct(main.family) && Contains(main.algorithm, "implicit GEMM") &&
-           !measured.joined_by.starts_with("name");
+    return slot.depthwise && IsProduct(main.family) &&
+           MethodOf(main.algorithm) == KernelMethod::kImplicitGemm && !measured.by_name;
   }
 
   void Look(const Measured& measured) {

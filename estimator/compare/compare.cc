@@ -61,6 +61,7 @@ void MergeInto(Measured& to, const Measured& from, bool times, bool finer) {
     to.launches = from.launches;
     to.joined_by = from.joined_by;
     to.confidence = from.confidence;
+    to.by_name = from.by_name;
   }
   MergeParts(to.parts, others.empty() ? from.parts : others, true);
   to.tensor |= from.tensor;

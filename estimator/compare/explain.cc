@@ -6,7 +6,6 @@
 #include <map>
 
 #include "estimator/core/integer.h"
-#include "estimator/profiles/text.h"
 #include "estimator/report/format.h"
 
 namespace dlcost {
@@ -86,12 +85,13 @@ std::string ExplainFlops(const CompareRow& row) {
     return "matrix pipe: its products are in no FLOP counter, only the vector pipe's are";
   }
   if (std::abs(ratio - 1) < kSameFlops) return "";
-  const bool winograd = Contains(main.algorithm, "Winograd");
-  const bool fourier = Contains(main.algorithm, "FFT");
+  const bool winograd = MethodOf(main.algorithm) == KernelMethod::kWinograd;
+  const bool fourier = MethodOf(main.algorithm) == KernelMethod::kFft;
   const double tolerance = winograd || fourier ? kExplainedTransformed : kExplained;
   if (row.executed_ratio && Near(*row.executed_ratio, tolerance)) {
     if (winograd) {
-      return fmt::format("{}: fewer products, more additions; {}", main.algorithm, OfExecuted(row));
+      return fmt::format("{}: fewer products, more additions; {}", Name(main.algorithm),
+                         OfExecuted(row));
     }
     if (fourier) return "FFT: products of frequencies replace the window; " + OfExecuted(row);
     const std::string parts = PartsOf(row);
@@ -154,8 +154,7 @@ std::string ExplainTime(const CompareRow& row) {
   const double bound = row.bound->value();
   if (bound > 0 && measured < 0.98 * bound) {
     const KernelName& main = row.measured.main;
-    if (Contains(main.algorithm, "Winograd") || Contains(main.algorithm, "FFT"))
-      return "";  // said above
+    if (IsTransformed(main.algorithm)) return "";  // said above
     if (main.tensor && main.type == "tf32") return "ran in TF32: bound it with --math tf32";
     const bool by_memory = row.memory && row.compute && *row.memory >= *row.compute;
     if (!by_memory) return "time unexplained: faster than its compute bound";

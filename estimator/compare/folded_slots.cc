@@ -7,7 +7,6 @@
 #include "estimator/compare/as_run.h"
 #include "estimator/compare/op_family.h"
 #include "estimator/core/integer.h"
-#include "estimator/profiles/text.h"
 
 namespace dlcost {
 namespace {
@@ -215,11 +214,10 @@ class SlotFinder {
 
   // Whether the algorithm that the name tells can run the operator at all.
   bool Runs(const KernelName& told, const Slot& slot) const {
-    if (Contains(told.algorithm, "depthwise") && !slot.depthwise) return false;
+    if (MethodOf(told.algorithm) == KernelMethod::kDepthwise && !slot.depthwise) return false;
     const KernelRow& kernel = report_.kernels[slot.kernel];
-    const bool winograd = Contains(told.algorithm, "Winograd");
-    if (!device_ || !kernel.execution || (!winograd && !Contains(told.algorithm, "FFT")))
-      return true;
+    const bool winograd = MethodOf(told.algorithm) == KernelMethod::kWinograd;
+    if (!device_ || !kernel.execution || !IsTransformed(told.algorithm)) return true;
     const Algorithm ran = ExecutionAsRun(kernel, told, *device_)->algorithm;
     return ran == (winograd ? Algorithm::kWinograd : Algorithm::kFft) ||
            (winograd && ran == Algorithm::kWinogradNonfused);
@@ -279,7 +277,7 @@ class SlotFinder {
         }
       }
       // The only operators that it can run, and as many: then it ran these.
-      only |= as_run && open.size() == count && Contains(told.algorithm, "Winograd");
+      only |= as_run && open.size() == count && MethodOf(told.algorithm) == KernelMethod::kWinograd;
       double sets = 1;
       for (std::size_t i = 0; i < count && i < kMostOperators; ++i)
         sets *= static_cast<double>(open.size());

@@ -12,7 +12,6 @@
 #include "estimator/compare/runs.h"
 #include "estimator/compare/slots.h"
 #include "estimator/compare/tally.h"
-#include "estimator/profiles/text.h"
 #include "models/operators/registry.h"
 
 namespace dlcost {
@@ -140,6 +139,7 @@ class Joiner {
         tally_.Add(to, kernel, launches, main && IsProduct(told.family));
         if (main) to.main = told;
         to.joined_by = match->how;
+        to.by_name = true;
         to.confidence = match->confidence;
       } else {
         std::string why = IsForeign(kernel) ? WhyUnmatched(kernel, ToldBy(kernel).family)
@@ -166,7 +166,7 @@ class Joiner {
       row.unknown = told.family == KernelFamily::kUnknown;
       row.foreign = IsForeign(kernel);
       row.marker = IsMarker(told.family);
-      row.fewer = Contains(told.algorithm, "Winograd") || Contains(told.algorithm, "FFT");
+      row.fewer = IsTransformed(told.algorithm);
       const auto flops = tally_.VectorFlops(kernel);
       if (flops && !told.tensor) row.flops = *flops * launches;
       if (kernel.duration) row.seconds = kernel.duration->value() * launches;

@@ -47,6 +47,7 @@ struct Measured {
   bool tensor = false;              // one of them runs on the matrix pipe
   std::string joined_by;            // how, and how sure: "name", "order, family, FLOPs within 2 %"
   double confidence = 0;            // 0 to 1
+  bool by_name = false;             // a name in the file is that of a node
 
   bool any() const { return launches > 0; }
 };

@@ -6,7 +6,6 @@
 
 #include "estimator/compare/folded_slots.h"
 #include "estimator/compare/op_family.h"
-#include "estimator/profiles/text.h"
 
 namespace dlcost {
 namespace {
@@ -59,21 +58,19 @@ class FoldedJoiner {
       to.confidence = narrowed ? 0.8 : 0.3;
       for (const std::size_t s : found_.slots[r]) {
         worked_.insert(s);
-        algorithm_[s] += std::string(found_.told[r].algorithm) + "; ";
+        methods_[s].insert(MethodOf(found_.told[r].algorithm));
       }
     }
   }
 
   // The products that a transform or an epilogue serves: those of its algorithm.
   std::vector<std::size_t> Served(const KernelName& told) const {
+    const KernelMethod method = MethodOf(told.algorithm);
     std::vector<std::size_t> convolutions, products, same;
     for (const std::size_t s : worked_) {
       if (slots_[s].family == kConvolution) convolutions.push_back(s);
       products.push_back(s);
-      const std::string& algorithm = algorithm_.at(s);
-      for (const std::string_view word : {"Winograd", "FFT", "implicit GEMM"}) {
-        if (Contains(told.algorithm, word) && Contains(algorithm, word)) same.push_back(s);
-      }
+      if (method != KernelMethod::kNone && methods_.at(s).contains(method)) same.push_back(s);
     }
     if (told.family == kTransform) return same.empty() ? convolutions : same;
     if (told.family == kSoftmax || told.family == kRecurrent) {
@@ -141,8 +138,8 @@ class FoldedJoiner {
   const double runs_;
   Tally& tally_;
   Joined& joined_;
-  std::set<std::size_t> worked_;                  // slots with products
-  std::map<std::size_t, std::string> algorithm_;  // of all kernels of a slot
+  std::set<std::size_t> worked_;                           // slots with products
+  std::map<std::size_t, std::set<KernelMethod>> methods_;  // of all kernels of a slot
   std::map<std::pair<bool, std::vector<std::size_t>>, std::size_t> groups_;  // to joined_.shared
 };
 

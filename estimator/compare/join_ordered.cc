@@ -7,7 +7,6 @@
 #include "estimator/compare/align.h"
 #include "estimator/compare/fold.h"
 #include "estimator/compare/op_family.h"
-#include "estimator/profiles/text.h"
 
 namespace dlcost {
 namespace {
@@ -125,7 +124,7 @@ class OrderedJoiner {
                 .family = of_call == KernelFamily::kUnknown ? name.family : of_call,
                 .tensor = name.tensor,
                 .flops = flops};
-      item.depthwise = Contains(name.algorithm, "depthwise");
+      item.depthwise = MethodOf(name.algorithm) == KernelMethod::kDepthwise;
       if (kernel.duration) item.seconds = kernel.duration->value();
       if (const auto match = names_.Of(kernel)) {
         const auto slot = slot_of_.find(match->kernel);
@@ -149,6 +148,7 @@ class OrderedJoiner {
     measured.confidence = by_call ? 0.9 : 0.5;
     if (item.named >= 0) {
       measured.joined_by = "name of a range around it";
+      measured.by_name = true;
       measured.confidence = 0.95;
     }
     if (by_family) {

@@ -1,7 +1,6 @@
 #include "estimator/compare/stages.h"
 
 #include <algorithm>
-#include <array>
 
 #include "estimator/compare/op_family.h"
 #include "estimator/compare/tally.h"
@@ -63,13 +62,12 @@ std::vector<Predicted> PredictedStages(const Execution& execution) {
   return stages;
 }
 
-constexpr std::array<std::string_view, 4> kWhat = {"filter", "input", "output", "inverse"};
-
 // Transforms before the product that no kernel's name tells apart count as one.
 void MergeForward(std::vector<Predicted>& stages, Predicted& first) {
   for (auto stage = stages.begin(); stage != stages.end();) {
     const std::string& name = stage->row.stage;
-    const bool behind = Contains(name, "output") || Contains(name, "inverse");
+    const bool behind = Contains(name, Name(TransformedPart::kOutput)) ||
+                        Contains(name, Name(TransformedPart::kInverse));
     if (&*stage == &first || stage->role != StageRole::kTransform || behind) {
       ++stage;
       continue;
@@ -83,19 +81,16 @@ void MergeForward(std::vector<Predicted>& stages, Predicted& first) {
 // The stage that a kernel ran: of its role, and of what its name says that it transforms.
 Predicted* StageOf(std::vector<Predicted>& stages, const KernelName& told) {
   const StageRole role = RoleOf(told);
+  const TransformedPart what = TransformedBy(told.algorithm);
   Predicted* first = nullptr;
   for (Predicted& stage : stages) {
     if (stage.role != role) continue;
     if (!first) first = &stage;
-    for (const std::string_view what : kWhat) {
-      if (Contains(told.algorithm, what) && Contains(stage.row.stage, what)) return &stage;
-    }
+    if (what != TransformedPart::kNone && Contains(stage.row.stage, Name(what))) return &stage;
   }
-  const bool which = std::any_of(kWhat.begin(), kWhat.end(), [&](std::string_view what) {
-    return Contains(told.algorithm, what);
-  });
   // The first stands before all that are erased, and stays where it is.
-  if (first && role == StageRole::kTransform && !which) MergeForward(stages, *first);
+  if (first && role == StageRole::kTransform && what == TransformedPart::kNone)
+    MergeForward(stages, *first);
   return first;
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "estimator/profiles/kernel_algorithm.h"
+
 namespace dlcost {
 
 // What a kernel does, as far as its name tells.
@@ -36,9 +38,9 @@ struct KernelName {
   KernelFamily family = KernelFamily::kUnknown;
   std::string_view
       library;  // "cuDNN", "cuBLAS", "CUTLASS", "PyTorch", "Eigen", "Triton", ...; "" unknown
-  std::string_view algorithm;  // "implicit GEMM", "Winograd", "FFT", "split k", ...; "" unknown
-  bool tensor = false;         // runs on the matrix pipe (tensor cores, MFMA)
-  std::string type;            // input type: "f32", "f16", "tf32", "i8", ...; "" unknown
+  KernelAlgorithm algorithm = KernelAlgorithm::kNone;
+  bool tensor = false;  // runs on the matrix pipe (tensor cores, MFMA)
+  std::string type;     // input type: "f32", "f16", "tf32", "i8", ...; "" unknown
   std::optional<std::int64_t> tile_m, tile_n, tile_k;
 };
 
@@ -51,7 +53,7 @@ struct KernelNameRule {
   std::string_view part, and_part;  // and_part may be ""
   std::string_view library;
   KernelFamily family;
-  std::string_view algorithm;
+  KernelAlgorithm algorithm;
   bool tensor;
 };
 std::span<const KernelNameRule> KernelNameRules();

@@ -8,7 +8,7 @@
 namespace dlcost {
 namespace {
 
-MeasuredPart Part(const std::string& name, std::string_view algorithm, KernelFamily family,
+MeasuredPart Part(const std::string& name, KernelAlgorithm algorithm, KernelFamily family,
                   std::optional<double> flops, std::optional<double> bytes, double time) {
   MeasuredPart part;
   part.name = name;
@@ -46,12 +46,13 @@ std::vector<CompareRow> ThreeLayers() {
   using enum KernelFamily;
   std::vector<CompareRow> rows = {
       Row("conv1", "Conv",
-          {Part("transform", "Winograd, filter transform", kTransform, 10, 100, 0.5),
-           Part("main_a", "Winograd", kConvolution, 90, 300, 1.5)}),
+          {Part("transform", KernelAlgorithm::kWinogradFilterTransform, kTransform, 10, 100, 0.5),
+           Part("main_a", KernelAlgorithm::kWinograd, kConvolution, 90, 300, 1.5)}),
       Row("conv2", "Conv",
-          {Part("transform", "Winograd, filter transform", kTransform, 30, 100, 1.5),
-           Part("main_b", "Winograd", kConvolution, 270, 500, 4.5)}),
-      Row("pool", "MaxPool", {Part("pool", "", kPooling, std::nullopt, 200, 2)})};
+          {Part("transform", KernelAlgorithm::kWinogradFilterTransform, kTransform, 30, 100, 1.5),
+           Part("main_b", KernelAlgorithm::kWinograd, kConvolution, 270, 500, 4.5)}),
+      Row("pool", "MaxPool",
+          {Part("pool", KernelAlgorithm::kNone, kPooling, std::nullopt, 200, 2)})};
   rows[0].measured.occupancy.Add(0.25, 1, 2.0);
   rows[1].measured.occupancy.Add(0.75, 1, 6.0);
   rows[0].memory_bytes = Bytes(1000);

@@ -75,7 +75,7 @@ TEST(ReadKernelName, PublicNames) {
     const KernelName kernel = ReadKernelName(expected.name);
     EXPECT_EQ(Name(kernel.family), Name(expected.family)) << expected.name;
     EXPECT_EQ(kernel.library, expected.library) << expected.name;
-    EXPECT_EQ(kernel.algorithm, expected.algorithm) << expected.name;
+    EXPECT_EQ(Name(kernel.algorithm), expected.algorithm) << expected.name;
     EXPECT_EQ(kernel.type, expected.type) << expected.name;
     EXPECT_EQ(kernel.tensor, expected.tensor) << expected.name;
     EXPECT_EQ(kernel.tile_m.value_or(0), expected.m) << expected.name;
