@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "estimator/cli/commands.h"
-#include "estimator/cli/options.h"
+#include "estimator/cli/job.h"
 #include "estimator/collective/collective.h"
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
@@ -203,7 +203,7 @@ void AddCollectiveCommand(Commands& commands) {
                   "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast or send")
       ->type_name("OP")
       ->capture_default_str();
-  app->add_option("--system", options->system, "an id, an alias or a YAML file")->type_name("NAME");
+  AddSystemOption(*app, options->system);
   app->add_option("--bandwidth", options->bandwidth, "of a bare link, instead of a system")
       ->type_name("RATE");
   app->add_option("--devices", options->devices, "how many: 8, 2,4,8 or 8:1024:x2; else a node's")

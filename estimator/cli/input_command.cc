@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "estimator/cli/commands.h"
-#include "estimator/cli/options.h"
+#include "estimator/cli/job.h"
 #include "estimator/core/error.h"
 #include "estimator/hardware/quantity_text.h"
 #include "estimator/report/format.h"
@@ -36,12 +35,11 @@ constexpr const char* kExamples =
     "Rates of --decode and --augment are those of one core, of --compute those of one device.\n";
 
 double ParseRate(const std::string& option, const std::string& text) {
-  char* end = nullptr;
-  const double rate = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || *end != '\0' || !(rate > 0) || rate > 1e18) {
+  const std::optional<LeadingNumber> rate = ParseLeadingNumber(text);
+  if (!rate || !rate->rest.empty()) {
     throw Error("{} '{}': items per second, such as 1050", option, Printable(text));
   }
-  return rate;
+  return rate->value;
 }
 
 double ParseWith(const std::string& option, const std::string& text, Dimension dimension) {
@@ -180,8 +178,7 @@ void AddInputCommand(Commands& commands) {
   CLI::App* app = commands.app.add_subcommand(
       "input", "which stage bounds a training: storage, decoding, copies or the devices");
   app->footer(kExamples);
-  app->add_option("--system", options->system, "for cores, storage and host link")
-      ->type_name("NAME");
+  AddSystemOption(*app, options->system, "for cores, storage and host link");
   app->add_option("--item", options->item, "size of an item on the device")->type_name("SIZE");
   app->add_option("--stored", options->stored, "its size in storage, where that differs")
       ->type_name("SIZE");

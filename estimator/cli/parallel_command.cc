@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "estimator/cli/commands.h"
-#include "estimator/cli/options.h"
+#include "estimator/cli/job.h"
 #include "estimator/core/error.h"
 #include "estimator/parallel/hybrid_render.h"
 
@@ -12,10 +12,7 @@ namespace dlcost {
 namespace {
 
 struct Options {
-  ModelOptions model;
-  DeviceOptions device;
-  CountOptions count;
-  std::string system;
+  JobOptions job;
   std::string plan = "auto";
   std::int64_t micro_batch = 1;
   std::int64_t global_batch = 0;
@@ -39,40 +36,25 @@ constexpr std::int64_t kMostItems = std::int64_t{1} << 32;  // so that products 
 
 int Run(const Options& options) {
   RequireOneOf("--format", options.format, {"text", "json"});
-  if (options.model.train.empty()) throw Error("parallel needs --train OPTIMIZER, such as adamw");
-  if (options.model.batch) throw Error("--batch: say --micro-batch and --global-batch instead");
-  if (options.system.empty()) {
-    throw Error("on what? --system NAME (`dlcost systems` lists them)");
-  }
-  const System system = OpenSystems().Find(options.system);
-  DeviceOptions device_options = options.device;
-  if (device_options.gpu.empty()) device_options.gpu = system.device;
-  const Device device = *FindDevice(device_options);
-  ReportOptions report_options = ReportOptionsOf(options.count, device_options, options.model);
-  report_options.dtype = options.model.dtype;
-  report_options.detail = ReportDetail::kRows;
+  if (options.job.model.train.empty())
+    throw Error("parallel needs --train OPTIMIZER, such as adamw");
+  if (options.job.model.batch) throw Error("--batch: say --micro-batch and --global-batch instead");
+  const Job job(options.job);
+  const System& system = job.system();
   std::map<std::int64_t, StepProfile> profiles;
   const auto profile_of = [&](std::int64_t micro) -> const StepProfile& {
     const auto known = profiles.find(micro);
     if (known != profiles.end()) return known->second;
-    ModelOptions model_options = options.model;
-    model_options.batch = micro;
-    const InferredModel model = InferModel(model_options);
-    const Report report = BuildReport(model, device, report_options);
-    return profiles.emplace(micro, ProfileOf(model, report, micro)).first->second;
+    return profiles.emplace(micro, job.Profile(micro)).first->second;
   };
   if (options.global_batch < 0 || options.global_batch > kMostItems) {
     throw Error("--global-batch {}: 1 to {}", options.global_batch, kMostItems);
   }
-  PlanReport report{options.model.path, system.id, device.id, {}, device.memory.size, {}};
-  const auto check_size = [&](int devices) {
-    if (devices < 1 || devices > system.MostDevices()) {
-      throw Error("{} devices: {} joins 1 to {}", devices, system.id, system.MostDevices());
-    }
-  };
+  PlanReport report{options.job.model.path,   system.id, job.device().id, {},
+                    job.device().memory.size, {}};
   if (options.plan == "auto") {
     const int devices = options.devices > 0 ? options.devices : system.node_devices;
-    check_size(devices);
+    job.CheckSize("--devices", devices);
     if (options.global_batch < 1) throw Error("--parallel auto needs --global-batch");
     report.steps = AllPlans(profile_of, system, devices, options.global_batch);
     if (report.steps.empty()) {
@@ -81,7 +63,7 @@ int Run(const Options& options) {
     }
   } else {
     HybridPlan plan = ParsePlan(options.plan);
-    check_size(plan.devices());
+    job.CheckSize("--parallel " + options.plan + ":", plan.devices());
     if (options.devices > 0 && options.devices != plan.devices()) {
       throw Error("--devices {}: --parallel {} is for {}", options.devices, options.plan,
                   plan.devices());
@@ -109,10 +91,7 @@ void AddParallelCommand(Commands& commands) {
   CLI::App* app = commands.app.add_subcommand(
       "parallel", "a training laid out on devices: replicas, pipeline stages, ZeRO; or the best");
   app->footer(kExamples);
-  AddModelOptions(*app, options->model);
-  AddDeviceOptions(*app, options->device);
-  AddCountOptions(*app, options->count);
-  app->add_option("--system", options->system, "an id, an alias or a YAML file")->type_name("NAME");
+  AddJobOptions(*app, options->job);
   app->add_option("--parallel", options->plan,
                   "dp=N,pp=N,zero=N,chunks=N, or auto: all plans of --devices, the best first")
       ->type_name("PLAN")

@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 
 #include "estimator/cli/commands.h"
-#include "estimator/cli/options.h"
+#include "estimator/cli/job.h"
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
 #include "estimator/hardware/quantity_text.h"
@@ -16,10 +15,7 @@ namespace dlcost {
 namespace {
 
 struct Options {
-  ModelOptions model;
-  DeviceOptions device;
-  CountOptions count;
-  std::string system;
+  JobOptions job;
   std::string devices = "1:64:x2";
   bool strong = false;
   int zero = 0;
@@ -45,55 +41,35 @@ constexpr const char* kExamples =
     "4.1/h --trace step.json\n"
     "--batch is that of one device; with --strong that of all devices together.\n";
 
-constexpr int kMostDevices = 1 << 20;
-
 double ParsePrice(const std::string& text) {
-  char* end = nullptr;
-  const double price = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || !(price > 0) || price > 1e9 ||
-      (*end != '\0' && std::string(end) != "/h")) {
+  const std::optional<LeadingNumber> price = ParseLeadingNumber(text);
+  if (!price || price->value > 1e9 || (!price->rest.empty() && price->rest != "/h")) {
     throw Error("--price '{}': of a device per hour, as in 2.5/h", Printable(text));
   }
-  return price;
+  return price->value;
 }
 
-// The step of one device with this batch.
-StepProfile ProfileFor(const Options& options, const Device& device, std::int64_t batch) {
-  ModelOptions model_options = options.model;
-  model_options.batch = batch;
-  DeviceOptions device_options = options.device;
-  if (device_options.gpu.empty()) device_options.gpu = device.id;  // the system's
-  ReportOptions report_options = ReportOptionsOf(options.count, device_options, options.model);
-  report_options.dtype = options.model.dtype;
-  report_options.detail = ReportDetail::kRows;
-  const InferredModel model = InferModel(model_options);
-  std::optional<DType> send_as;
-  if (!options.gradients.empty()) {
-    send_as = ParseDType(options.gradients);
-    if (!send_as || !IsFloat(*send_as)) {
-      throw Error("--gradients '{}': fp32, fp16 or bf16", Printable(options.gradients));
-    }
+std::optional<DType> GradientType(const Options& options) {
+  if (options.gradients.empty()) return std::nullopt;
+  const std::optional<DType> type = ParseDType(options.gradients);
+  if (!type || !IsFloat(*type)) {
+    throw Error("--gradients '{}': fp32, fp16 or bf16", Printable(options.gradients));
   }
-  return ProfileOf(model, BuildReport(model, device, report_options), batch, send_as);
+  return type;
 }
 
 int Run(const Options& options) {
   RequireOneOf("--format", options.format, {"text", "json"});
-  if (options.model.train.empty()) throw Error("scale needs --train OPTIMIZER, such as sgd");
-  if (options.system.empty()) {
-    throw Error("on what? --system NAME (`dlcost systems` lists them)");
-  }
+  if (options.job.model.train.empty()) throw Error("scale needs --train OPTIMIZER, such as sgd");
   if (options.zero < 0 || options.zero > 3) throw Error("--zero {}: 0, 1, 2 or 3", options.zero);
-  const System system = OpenSystems().Find(options.system);
-  DeviceOptions device_options = options.device;
-  if (device_options.gpu.empty()) device_options.gpu = system.device;
-  const Device device = *FindDevice(device_options);
-  const std::int64_t batch = options.model.batch.value_or(1);
+  const Job job(options.job);
+  const System& system = job.system();
+  const std::int64_t batch = options.job.model.batch.value_or(1);
   if (batch < 1) throw Error("--batch {}: 1 or more", batch);
   Scaling scaling;
-  scaling.model = options.model.path;
+  scaling.model = options.job.model.path;
   scaling.system = system.id;
-  scaling.device = device.id;
+  scaling.device = job.device().id;
   scaling.strong = options.strong;
   scaling.plan.zero = options.zero;
   scaling.plan.overlap = !options.serial;
@@ -103,18 +79,16 @@ int Run(const Options& options) {
   if (options.samples > 0) scaling.question.samples = options.samples;
   if (!options.price.empty()) scaling.question.price = ParsePrice(options.price);
   if (scaling.question.price && !scaling.question.samples) throw Error("--price needs --samples");
-  scaling.question.memory = device.memory.size;
-  if (!options.model.batch) {
+  scaling.question.memory = job.device().memory.size;
+  if (!options.job.model.batch) {
     scaling.notes.emplace_back("no --batch given: a device trains one item a step");
   }
-  const StepProfile whole = ProfileFor(options, device, batch);
+  const std::optional<DType> send_as = GradientType(options);
+  const StepProfile whole = job.Profile(batch, send_as);
   if (!whole.Note().empty()) scaling.notes.push_back(whole.Note());
   ScalePoint alone{1, batch, RunDataParallel(whole, system, {1})};
-  const int most = std::min(system.MostDevices(), kMostDevices);
   for (const std::int64_t size : ParseSizeList("--devices", options.devices).Sizes()) {
-    if (size < 1 || size > most) {
-      throw Error("--devices {}: {} joins 1 to {} devices", size, system.id, most);
-    }
+    job.CheckSize("--devices", size);
     if (options.strong && batch % size != 0) {
       throw Error("--batch {} does not divide among {} devices; {} would", batch, size,
                   batch / size * size > 0 ? batch / size * size : size);
@@ -123,10 +97,9 @@ int Run(const Options& options) {
     point.devices = static_cast<int>(size);
     point.batch = options.strong ? batch / size : batch;
     scaling.plan.devices = point.devices;
-    point.step =
-        options.strong && size > 1
-            ? RunDataParallel(ProfileFor(options, device, point.batch), system, scaling.plan)
-            : RunDataParallel(whole, system, scaling.plan);
+    point.step = options.strong && size > 1
+                     ? RunDataParallel(job.Profile(point.batch, send_as), system, scaling.plan)
+                     : RunDataParallel(whole, system, scaling.plan);
     scaling.points.push_back(std::move(point));
   }
   SetEfficiencies(scaling, alone);
@@ -148,10 +121,7 @@ void AddScaleCommand(Commands& commands) {
   CLI::App* app = commands.app.add_subcommand(
       "scale", "a training on 1, 2, 4, ... devices: step time, efficiency, memory, price");
   app->footer(kExamples);
-  AddModelOptions(*app, options->model);
-  AddDeviceOptions(*app, options->device);
-  AddCountOptions(*app, options->count);
-  app->add_option("--system", options->system, "an id, an alias or a YAML file")->type_name("NAME");
+  AddJobOptions(*app, options->job);
   app->add_option("--devices", options->devices, "how many: 8, 1,8,64 or 1:1024:x2")
       ->type_name("N")
       ->capture_default_str();

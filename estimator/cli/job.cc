@@ -1,0 +1,60 @@
+#include "estimator/cli/job.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "estimator/core/error.h"
+
+namespace dlcost {
+namespace {
+
+constexpr int kMostDevices = 1 << 20;
+
+}  // namespace
+
+void AddSystemOption(CLI::App& app, std::string& system, const std::string& help) {
+  app.add_option("--system", system, help)->type_name("NAME");
+}
+
+void AddJobOptions(CLI::App& app, JobOptions& options) {
+  AddModelOptions(app, options.model);
+  AddDeviceOptions(app, options.device);
+  AddCountOptions(app, options.count);
+  AddSystemOption(app, options.system);
+}
+
+Job::Job(const JobOptions& options) : options_(options) {
+  if (options.system.empty()) {
+    throw Error("on what? --system NAME (`dlcost systems` lists them)");
+  }
+  system_ = OpenSystems().Find(options.system);
+  DeviceOptions device = options.device;
+  if (device.gpu.empty()) device.gpu = system_.device;
+  device_ = FindDevice(device);
+  report_ = ReportOptionsOf(options.count, device, options.model);
+  report_.dtype = options.model.dtype;
+  report_.detail = ReportDetail::kRows;
+}
+
+StepProfile Job::Profile(std::int64_t batch, std::optional<DType> send_as) const {
+  ModelOptions options = options_.model;
+  options.batch = batch;
+  const InferredModel model = InferModel(options);
+  return ProfileOf(model, BuildReport(model, *device_, report_), batch, send_as);
+}
+
+void Job::CheckSize(const std::string& what, std::int64_t devices) const {
+  const int most = std::min(system_.MostDevices(), kMostDevices);
+  if (devices < 1 || devices > most) {
+    throw Error("{} {}: {} joins 1 to {} devices", what, devices, system_.id, most);
+  }
+}
+
+std::optional<LeadingNumber> ParseLeadingNumber(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || !(value > 0) || value > 1e18) return std::nullopt;
+  return LeadingNumber{value, end};
+}
+
+}  // namespace dlcost

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "estimator/cli/options.h"
+#include "estimator/parallel/step_profile.h"
+
+namespace dlcost {
+
+// What the commands about many devices share.
+
+// A model on a system of devices.
+struct JobOptions {
+  ModelOptions model;
+  DeviceOptions device;
+  CountOptions count;
+  std::string system;
+};
+void AddJobOptions(CLI::App& app, JobOptions& options);
+
+void AddSystemOption(CLI::App& app, std::string& system,
+                     const std::string& help = "an id, an alias or a YAML file");
+
+// The system of --system, whose device is taken where --gpu names no other. `options` lasts as long
+// as this.
+class Job {
+ public:
+  // Throws Error where the options name no system.
+  explicit Job(const JobOptions& options);
+
+  const System& system() const { return system_; }
+  const Device& device() const { return *device_; }
+  // What one device does with a batch of so many items.
+  StepProfile Profile(std::int64_t batch, std::optional<DType> send_as = std::nullopt) const;
+  // Throws Error for a number of devices that the system does not join.
+  void CheckSize(const std::string& what, std::int64_t devices) const;
+
+ private:
+  const JobOptions& options_;
+  System system_;
+  std::optional<Device> device_;
+  ReportOptions report_;
+};
+
+// A number above zero at the begin of `text`, and what is behind it; none where there is none.
+struct LeadingNumber {
+  double value = 0;
+  std::string rest;
+};
+std::optional<LeadingNumber> ParseLeadingNumber(const std::string& text);
+
+}  // namespace dlcost
