@@ -36,11 +36,20 @@ Job::Job(const JobOptions& options) : options_(options) {
   report_.detail = ReportDetail::kRows;
 }
 
-StepProfile Job::Profile(std::int64_t batch, std::optional<DType> send_as) const {
+StepProfile Job::Profile(std::int64_t batch, std::optional<DType> send_as,
+                         const TensorParallel& split) const {
   ModelOptions options = options_.model;
   options.batch = batch;
+  if (split.devices > 1) {
+    options.split = [&](const InferredModel& model, const InferOptions& infer) {
+      return InferRank(model, split, infer);
+    };
+  }
   const InferredModel model = InferModel(options);
-  return ProfileOf(model, BuildReport(model, *device_, report_), batch, send_as);
+  StepProfile profile =
+      ProfileOf(model, BuildReport(model, *device_, report_), system_, batch, send_as);
+  if (split.devices > 1) profile.notes = model.notes;
+  return profile;
 }
 
 void Job::CheckSize(const std::string& what, std::int64_t devices) const {

@@ -6,6 +6,7 @@
 
 #include "estimator/cli/options.h"
 #include "estimator/parallel/step_profile.h"
+#include "estimator/parallel/tensor_parallel.h"
 
 namespace dlcost {
 
@@ -33,7 +34,8 @@ class Job {
   const System& system() const { return system_; }
   const Device& device() const { return *device_; }
   // What one device does with a batch of so many items.
-  StepProfile Profile(std::int64_t batch, std::optional<DType> send_as = std::nullopt) const;
+  StepProfile Profile(std::int64_t batch, std::optional<DType> send_as = std::nullopt,
+                      const TensorParallel& split = {}) const;
   // Throws Error for a number of devices that the system does not join.
   void CheckSize(const std::string& what, std::int64_t devices) const;
 

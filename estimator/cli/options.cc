@@ -215,6 +215,7 @@ InferredModel InferModel(Model model, const ModelOptions& options, const Binding
   const std::optional<DType> dtype = WhatIfType(options);
   const ModelDerivation derive = DerivationOf(options);
   InferredModel inferred = Infer(std::move(model), infer);
+  if (options.split) inferred = options.split(std::move(inferred), infer);
   if (derive) inferred = derive(std::move(inferred), infer);
   if (dtype) {
     Retype(inferred, *dtype);

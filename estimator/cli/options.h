@@ -17,6 +17,9 @@ namespace dlcost {
 
 // Options that several subcommands share.
 
+// What is counted of an inferred model instead.
+using ModelDerivation = std::function<InferredModel(InferredModel, const InferOptions&)>;
+
 // Which model, and its open dimensions.
 struct ModelOptions {
   std::string path;
@@ -34,6 +37,7 @@ struct ModelOptions {
   std::optional<double> clip_norm;
   // What is looked for (fit.h): the largest batch that fits, the cheapest recomputation that does.
   bool batch_max = false, fit = false;
+  ModelDerivation split;  // before any other: the part of one of several devices
 };
 // `positional` is the name of the positional argument for the file.
 void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional = "model");
@@ -44,7 +48,6 @@ InferOptions InferOptionsOf(const ModelOptions& options, const Bindings& binding
 void ApplyDType(const ModelOptions& options, InferredModel& model);
 // What is counted of an inferred model instead: the training step, or the precision, that the
 // options ask for. Null where they ask for neither; throws Error where they contradict each other.
-using ModelDerivation = std::function<InferredModel(InferredModel, const InferOptions&)>;
 ModelDerivation DerivationOf(const ModelOptions& options);
 InferredModel InferModel(const ModelOptions& options);
 // The same for a model that was read already, with the dimensions bound so.

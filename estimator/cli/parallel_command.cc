@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/job.h"
@@ -30,22 +31,36 @@ constexpr const char* kExamples =
     "  dlcost parallel resnet50.onnx --system dgx-1 --train sgd --parallel auto --devices 16 "
     "--global-batch 1024\n"
     "  dlcost parallel bert.onnx --system dgx-h100 --train lamb --dim sequence=512 --parallel "
-    "pp=4,chunks=2 --global-batch 64\n";
+    "pp=4,chunks=2 --global-batch 64\n"
+    "  dlcost parallel llama.onnx --system dgx-h100 --dim sequence=2048 --dtype bf16 --parallel "
+    "tp=8 --micro-batch 4\n"
+    "Without --train it is the forward pass alone.\n";
 
 constexpr std::int64_t kMostItems = std::int64_t{1} << 32;  // so that products stay far from 2^63
 
+// A forward pass has nothing to share out, and passes through one stage after the other.
+void CheckForwardPlan(const HybridPlan& plan) {
+  if (plan.zero > 0 || plan.stages > 1 || plan.micro_batches() > 1) {
+    throw Error("{} needs --train OPTIMIZER; a forward pass has dp, tp and sp",
+                plan.zero > 0     ? fmt::format("zero={}", plan.zero)
+                : plan.stages > 1 ? fmt::format("pp={}", plan.stages)
+                                  : fmt::format("a batch in {} passes", plan.micro_batches()));
+  }
+}
+
 int Run(const Options& options) {
   RequireOneOf("--format", options.format, {"text", "json"});
-  if (options.job.model.train.empty())
-    throw Error("parallel needs --train OPTIMIZER, such as adamw");
   if (options.job.model.batch) throw Error("--batch: say --micro-batch and --global-batch instead");
   const Job job(options.job);
   const System& system = job.system();
-  std::map<std::int64_t, StepProfile> profiles;
-  const auto profile_of = [&](std::int64_t micro) -> const StepProfile& {
-    const auto known = profiles.find(micro);
+  const bool trains = !options.job.model.train.empty();
+  std::map<std::tuple<std::int64_t, int, bool>, StepProfile> profiles;
+  const auto profile_of = [&](const HybridPlan& plan) -> const StepProfile& {
+    const auto key = std::tuple(plan.micro_batch, plan.tensor, plan.sequence);
+    const auto known = profiles.find(key);
     if (known != profiles.end()) return known->second;
-    return profiles.emplace(micro, job.Profile(micro)).first->second;
+    const TensorParallel split = {plan.tensor, plan.sequence, trains};
+    return profiles.emplace(key, job.Profile(plan.micro_batch, std::nullopt, split)).first->second;
   };
   if (options.global_batch < 0 || options.global_batch > kMostItems) {
     throw Error("--global-batch {}: 1 to {}", options.global_batch, kMostItems);
@@ -53,6 +68,7 @@ int Run(const Options& options) {
   PlanReport report{options.job.model.path,   system.id, job.device().id, {},
                     job.device().memory.size, {}};
   if (options.plan == "auto") {
+    if (!trains) throw Error("--parallel auto needs --train OPTIMIZER, such as adamw");
     const int devices = options.devices > 0 ? options.devices : system.node_devices;
     job.CheckSize("--devices", devices);
     if (options.global_batch < 1) throw Error("--parallel auto needs --global-batch");
@@ -73,12 +89,13 @@ int Run(const Options& options) {
     if (plan.micro_batch < 1 || plan.micro_batch > kMostItems) {
       throw Error("--micro-batch {}: 1 to {}", plan.micro_batch, kMostItems);
     }
-    plan.global_batch =
-        options.global_batch > 0 ? options.global_batch : plan.micro_batch * plan.devices();
+    plan.global_batch = options.global_batch > 0 ? options.global_batch
+                                                 : plan.micro_batch * plan.data * plan.stages;
     CheckPlan(plan);
-    report.steps = {RunHybrid(profile_of(plan.micro_batch), system, plan)};
+    if (!trains) CheckForwardPlan(plan);
+    report.steps = {RunHybrid(profile_of(plan), system, plan)};
   }
-  report.profile = profile_of(report.steps.front().plan.micro_batch);
+  report.profile = profile_of(report.steps.front().plan);
   WriteOutput(options.output, options.format == "json" ? PlanJson(report, options.top)
                                                        : PlanText(report, options.top));
   return 0;
@@ -89,11 +106,13 @@ int Run(const Options& options) {
 void AddParallelCommand(Commands& commands) {
   auto options = std::make_shared<Options>();
   CLI::App* app = commands.app.add_subcommand(
-      "parallel", "a training laid out on devices: replicas, pipeline stages, ZeRO; or the best");
+      "parallel",
+      "a model laid out on devices: replicas, split operators, stages, ZeRO; or the best");
   app->footer(kExamples);
   AddJobOptions(*app, options->job);
   app->add_option("--parallel", options->plan,
-                  "dp=N,pp=N,zero=N,chunks=N, or auto: all plans of --devices, the best first")
+                  "dp=N,tp=N,sp=1,pp=N,zero=N,chunks=N, or auto: all plans of --devices, the best "
+                  "first")
       ->type_name("PLAN")
       ->capture_default_str();
   app->add_option("--micro-batch", options->micro_batch, "items that pass a stage at a time")

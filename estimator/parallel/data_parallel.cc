@@ -19,6 +19,7 @@ class StepWriter {
       : profile_(profile), system_(system), plan_(plan) {
     compute_ = step_.timeline.AddResource("compute stream");
     network_ = step_.timeline.AddResource("communication stream");
+    if (profile.tensor > 1) split_ = step_.timeline.AddResource("exchange of split operators");
   }
 
   ParallelStep Run() {
@@ -28,7 +29,7 @@ class StepWriter {
         Update(kernel);
       } else {
         if (Shards()) GatherBefore(k);
-        Compute(kernel.name, kernel.time);
+        Compute(kernel.name, kernel.time, kernel.exchange.has_value());
         if (IsBackward(kernel.phase) || kernel.phase == Phase::kLoss) Complete(kernel.gradients);
       }
     }
@@ -45,8 +46,9 @@ class StepWriter {
  private:
   bool Shards() const { return plan_.zero == 3 && plan_.devices > 1; }
 
-  void Compute(const std::string& name, Seconds time) {
-    Task task{name, TaskKind::kKernel, compute_, time, std::move(waits_)};
+  void Compute(const std::string& name, Seconds time, bool exchanges = false) {
+    Task task{name, exchanges ? TaskKind::kCommunication : TaskKind::kKernel,
+              exchanges ? split_ : compute_, time, std::move(waits_)};
     waits_.clear();
     if (last_compute_) task.after.push_back(*last_compute_);
     last_compute_ = step_.timeline.Add(std::move(task));
@@ -56,7 +58,7 @@ class StepWriter {
   std::optional<std::size_t> Communicate(CollectiveOp op, const std::string& what, Bytes bytes,
                                          std::vector<std::size_t> after) {
     if (plan_.devices == 1 || bytes == Bytes()) return std::nullopt;
-    const CollectiveCall call{op, bytes, {plan_.devices, 1}};
+    const CollectiveCall call{op, bytes, {plan_.devices, plan_.stride}};
     const CollectiveRun run = BestCollective(system_, call);
     ++step_.collectives;
     step_.sent += RingBytes(call);
@@ -130,7 +132,7 @@ class StepWriter {
   const System& system_;
   const DataParallelPlan& plan_;
   ParallelStep step_;
-  std::size_t compute_ = 0, network_ = 0;
+  std::size_t compute_ = 0, network_ = 0, split_ = 0;
   std::optional<std::size_t> last_compute_, last_sent_, reduced_, before_gather_;
   std::vector<std::size_t> waits_;  // of the next computation, beside the one before
   Bytes bucket_, largest_;

@@ -9,6 +9,7 @@ namespace dlcost {
 // Every device trains its own items with the same parameters.
 struct DataParallelPlan {
   int devices = 1;
+  int stride = 1;  // from one of them to the next: devices between split operators
   // What devices share out instead of each holding all of it: 1 states of the optimizer, 2
   // gradients too, 3 parameters too (Rajbhandari et al., ZeRO, 2020; FSDP is 3).
   int zero = 0;
@@ -19,7 +20,9 @@ struct DataParallelPlan {
 
 // A step of one of the devices: all do the same.
 struct ParallelStep {
-  Timeline timeline;  // resources: compute stream, communication stream
+  // Resources: compute stream, communication stream, and one for what devices that split operators
+  // exchange, which computation waits for.
+  Timeline timeline;
   Seconds time;
   Seconds compute, communication;  // busy
   Seconds exposed;                 // communication that no computation hides

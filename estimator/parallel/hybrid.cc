@@ -32,7 +32,7 @@ double InFlight(const HybridPlan& plan, int stage) {
 // Exchange of a stage's gradients among replicas, and what its update gathers.
 Seconds Exchange(const PipelineStage& stage, const System& system, const HybridPlan& plan) {
   if (plan.data == 1) return Seconds();
-  const DeviceGroup replicas{plan.data, 1};
+  const DeviceGroup replicas{plan.data, plan.tensor};
   const auto time = [&](CollectiveOp op, Bytes bytes) {
     return BestCollective(system, {op, bytes, replicas}).time();
   };
@@ -52,7 +52,7 @@ HybridStep RunPipeline(const StepProfile& profile, const System& system, const H
   for (const PipelineStage& stage : step.stages) {
     Seconds send;
     if (stage.passed > Bytes()) {
-      const CollectiveCall call{CollectiveOp::kSend, stage.passed, {2, plan.data}};
+      const CollectiveCall call{CollectiveOp::kSend, stage.passed, {2, plan.data * plan.tensor}};
       send = BestCollective(system, call).time();
     }
     work.push_back({stage.forward, stage.backward, send});
@@ -99,7 +99,7 @@ HybridStep RunPipeline(const StepProfile& profile, const System& system, const H
 HybridStep RunReplicas(const StepProfile& profile, const System& system, const HybridPlan& plan) {
   HybridStep step;
   step.plan = plan;
-  const DataParallelPlan replicas{.devices = plan.data, .zero = plan.zero};
+  const DataParallelPlan replicas{.devices = plan.data, .stride = plan.tensor, .zero = plan.zero};
   const ParallelStep last = RunDataParallel(profile, system, replicas);
   const Seconds pass = profile.Time() - profile.Time(Phase::kOptimizer);
   // With ZeRO 3 every micro-batch gathers its parameters.
@@ -114,7 +114,7 @@ HybridStep RunReplicas(const StepProfile& profile, const System& system, const H
 }  // namespace
 
 HybridPlan ParsePlan(const std::string& text) {
-  static const std::vector<std::string> kKeys = {"dp", "pp", "tp", "zero", "chunks"};
+  static const std::vector<std::string> kKeys = {"dp", "tp", "pp", "sp", "zero", "chunks"};
   HybridPlan plan;
   std::set<std::string> seen;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -130,22 +130,22 @@ HybridPlan ParsePlan(const std::string& text) {
     int value = -1;
     const char* last = part.data() + part.size();
     const auto [stop, error] = std::from_chars(part.data() + equals + 1, last, value);
-    const int least = key == "zero" ? 0 : 1;
-    const int most = key == "zero" ? 3 : kMostDevices;
+    const bool flag = key == "sp";
+    const int least = key == "zero" || flag ? 0 : 1;
+    const int most = key == "zero" ? 3 : flag ? 1 : kMostDevices;
     if (error != std::errc() || stop != last || value < least || value > most) {
       throw Error("--parallel '{}': {} is {} to {}", Printable(part), key, least, most);
     }
     if (!seen.insert(key).second) throw Error("--parallel: {} is given twice", key);
-    if (key == "tp" && value > 1) {
-      throw Error("--parallel {}: operators are not split among devices yet; dp, pp and zero are",
-                  part);
-    }
+    if (key == "tp") plan.tensor = value;
+    if (key == "sp") plan.sequence = value == 1;
     if (key == "dp") plan.data = value;
     if (key == "pp") plan.stages = value;
     if (key == "zero") plan.zero = value;
     if (key == "chunks") plan.chunks = value;
   }
-  if (std::int64_t{plan.data} * plan.stages > kMostDevices) {
+  const std::int64_t replicas = std::int64_t{plan.data} * plan.tensor;
+  if (replicas > kMostDevices || replicas * plan.stages > kMostDevices) {
     throw Error("--parallel {}: more than {} devices", Printable(text), kMostDevices);
   }
   if (std::int64_t{plan.stages} * plan.chunks > kMostChunks) {
@@ -155,12 +155,16 @@ HybridPlan ParsePlan(const std::string& text) {
 }
 
 std::string ToString(const HybridPlan& plan) {
-  std::string text = fmt::format("dp={},pp={},zero={}", plan.data, plan.stages, plan.zero);
+  std::string text = fmt::format("dp={},", plan.data);
+  if (plan.tensor > 1) text += fmt::format("tp={},", plan.tensor);
+  if (plan.sequence) text += "sp=1,";
+  text += fmt::format("pp={},zero={}", plan.stages, plan.zero);
   if (plan.chunks > 1) text += fmt::format(",chunks={}", plan.chunks);
   return text;
 }
 
 void CheckPlan(const HybridPlan& plan) {
+  if (plan.sequence && plan.tensor == 1) throw Error("sp=1 needs tp=2 or more");
   const std::int64_t each = plan.micro_batch * plan.data;
   if (plan.micro_batch < 1) throw Error("--micro-batch {}: 1 or more", plan.micro_batch);
   if (plan.global_batch < each || plan.global_batch % each != 0) {
@@ -184,12 +188,18 @@ HybridStep RunHybrid(const StepProfile& profile, const System& system, const Hyb
   CheckPlan(plan);
   HybridPlan fixed = plan;
   if (plan.chunks > 1) fixed.schedule = PipelineSchedule::kInterleaved;
-  return plan.stages == 1 ? RunReplicas(profile, system, fixed)
-                          : RunPipeline(profile, system, fixed);
+  HybridStep step =
+      plan.stages == 1 ? RunReplicas(profile, system, fixed) : RunPipeline(profile, system, fixed);
+  step.exchanges = profile.Exchanges();
+  step.exchanged = profile.Exchanged();
+  // Stages take turns in what they do of the model: a device has its share of the exchange.
+  step.split = profile.ExchangeTime() * static_cast<double>(plan.micro_batches()) /
+               static_cast<double>(plan.stages);
+  return step;
 }
 
-std::vector<HybridStep> AllPlans(const std::function<const StepProfile&(std::int64_t)>& profile_of,
-                                 const System& system, int devices, std::int64_t global_batch) {
+std::vector<HybridStep> AllPlans(const ProfileOfPlan& profile_of, const System& system, int devices,
+                                 std::int64_t global_batch) {
   constexpr std::int64_t kMostMicroBatch = 64;
   std::vector<HybridStep> steps;
   for (std::int64_t micro = 1; micro <= kMostMicroBatch; micro *= 2) {
@@ -201,7 +211,7 @@ std::vector<HybridStep> AllPlans(const std::function<const StepProfile&(std::int
       plan.micro_batch = micro;
       plan.global_batch = global_batch;
       if (global_batch % (micro * plan.data) != 0) continue;
-      const StepProfile& profile = profile_of(micro);
+      const StepProfile& profile = profile_of(plan);
       const auto kernels =
           std::count_if(profile.kernels.begin(), profile.kernels.end(),
                         [](const StepKernel& kernel) { return kernel.phase == Phase::kForward; });

@@ -10,25 +10,27 @@
 
 namespace dlcost {
 
-// How a training is laid out on devices: replicas, and stages of a pipeline in each. Devices of a
-// stage are in a row, so that replicas exchange gradients over near links and stages pass
-// activations over far ones (as Megatron-LM places them).
+// How a model is laid out on devices: replicas, stages of a pipeline in each, and devices that
+// split the operators of a stage. Those are next to each other, then replicas, then stages: what
+// exchanges most has the nearest links (as Megatron-LM places them).
 struct HybridPlan {
-  int data = 1;    // dp
-  int stages = 1;  // pp
-  int zero = 0;    // sharded among the replicas
-  int chunks = 1;  // of the model per device, for an interleaved schedule
+  int data = 1;           // dp
+  int tensor = 1;         // tp: operators split among neighbours
+  bool sequence = false;  // sp: and the rest along the sequence
+  int stages = 1;         // pp
+  int zero = 0;           // sharded among the replicas
+  int chunks = 1;         // of the model per device, for an interleaved schedule
   std::int64_t micro_batch = 1;
   std::int64_t global_batch = 1;
   PipelineSchedule schedule = PipelineSchedule::kOneFOneB;
 
-  int devices() const { return data * stages; }
+  int devices() const { return data * tensor * stages; }
   // Micro-batches that a replica passes through its pipeline in a step.
   std::int64_t micro_batches() const { return global_batch / (micro_batch * data); }
 };
 
 // "dp=4,pp=2,zero=1", in any order, each at most once. Throws Error for anything else, with the
-// nearest spelling, and for tp, which is not laid out yet.
+// nearest spelling.
 HybridPlan ParsePlan(const std::string& text);
 // "dp=4,pp=2,zero=1"
 std::string ToString(const HybridPlan& plan);
@@ -43,6 +45,9 @@ struct HybridStep {
   Seconds exposed;                    // communication between replicas that nothing hides
   double bubble = 0;                  // share of the pipeline's time in which its devices wait
   Bytes memory;                       // of the device that needs the most
+  Seconds split;                      // exchange of split operators, of the slowest device
+  int exchanges = 0;                  // of those, of a micro-batch on one device
+  Bytes exchanged;                    // sent in them, as rings count
   std::vector<PipelineStage> stages;  // of one micro-batch, chunk by chunk
 
   double Throughput() const { return static_cast<double>(plan.global_batch) / time.value(); }
@@ -53,8 +58,9 @@ struct HybridStep {
 HybridStep RunHybrid(const StepProfile& profile, const System& system, const HybridPlan& plan);
 
 // Every plan of so many devices that divides the global batch: replicas and stages, ZeRO 0 to 3,
-// micro-batches of powers of two up to 64. `profile_of` gives the profile of a micro-batch.
-std::vector<HybridStep> AllPlans(const std::function<const StepProfile&(std::int64_t)>& profile_of,
-                                 const System& system, int devices, std::int64_t global_batch);
+// micro-batches of powers of two up to 64. `profile_of` gives the profile of a plan's micro-batch.
+using ProfileOfPlan = std::function<const StepProfile&(const HybridPlan&)>;
+std::vector<HybridStep> AllPlans(const ProfileOfPlan& profile_of, const System& system, int devices,
+                                 std::int64_t global_batch);
 
 }  // namespace dlcost

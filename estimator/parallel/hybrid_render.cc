@@ -44,6 +44,14 @@ std::string StagesText(const PlanReport& report, const HybridStep& step) {
   return "\nstages, of one micro-batch\n" + table.Render();
 }
 
+// What devices that split operators exchange.
+std::string SplitText(const HybridStep& step) {
+  if (step.plan.tensor == 1) return "";
+  return fmt::format(
+      "\nsplit among {}: {} exchanges and {} sent by a device in a micro-batch, {} of the step\n",
+      step.plan.tensor, step.exchanges, ReadableBytes(step.exchanged), ReadableTime(step.split));
+}
+
 Json StepJson(const PlanReport& report, const HybridStep& step) {
   return {{"plan", ToString(step.plan)},
           {"devices", step.plan.devices()},
@@ -55,6 +63,9 @@ Json StepJson(const PlanReport& report, const HybridStep& step) {
           {"items_per_s", step.Throughput()},
           {"bubble", step.bubble},
           {"exposed_communication_s", step.exposed.value()},
+          {"split_exchanges", step.exchanges},
+          {"split_sent_bytes", step.exchanged.value()},
+          {"split_communication_s", step.split.value()},
           {"memory_bytes", step.memory.value()},
           {"fits", report.memory ? Json(Fits(report, step)) : Json()}};
 }
@@ -63,7 +74,8 @@ Json StepJson(const PlanReport& report, const HybridStep& step) {
 
 std::string PlanText(const PlanReport& report, std::size_t top) {
   const std::string note = report.profile.Note();
-  const std::string notes = note.empty() ? "" : "note: " + note + "\n";
+  std::string notes = note.empty() ? "" : "note: " + note + "\n";
+  for (const std::string& each : report.profile.notes) notes += "note: " + each + "\n";
   std::string text = fmt::format("{} on {} x {} of {}, {} items a step\n\n", report.model,
                                  report.steps.front().plan.devices(), report.device, report.system,
                                  report.steps.front().plan.global_batch);
@@ -74,7 +86,7 @@ std::string PlanText(const PlanReport& report, std::size_t top) {
   if (report.steps.size() == 1) {
     Table table(head, left);
     AddRow(table, report, report.steps.front());
-    text += table.Render();
+    text += table.Render() + SplitText(report.steps.front());
     if (!report.steps.front().stages.empty()) text += StagesText(report, report.steps.front());
     return text + notes;
   }
@@ -113,6 +125,8 @@ std::string PlanJson(const PlanReport& report, std::size_t top) {
                {"system", report.system},
                {"device", report.device},
                {"unknown_nodes", report.profile.unknown},
+               {"macs", report.profile.macs.value()},
+               {"notes", report.profile.notes},
                {"plans_tried", report.steps.size()},
                {"plans", std::move(steps)}})
              .dump(2, ' ', false, Json::error_handler_t::replace) +

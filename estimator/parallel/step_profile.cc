@@ -55,6 +55,59 @@ void AddPassed(const InferredModel& step,
   }
 }
 
+std::optional<CollectiveOp> ExchangeOf(const Node& node) {
+  if (node.domain != "dlcost.parallel") return std::nullopt;
+  if (node.op == "AllReduce") return CollectiveOp::kAllReduce;
+  if (node.op == "AllGather") return CollectiveOp::kAllGather;
+  if (node.op == "ReduceScatter") return CollectiveOp::kReduceScatter;
+  if (node.op == "AllToAll") return CollectiveOp::kAllToAll;
+  return std::nullopt;
+}
+
+std::int64_t IntOf(const Node& node, std::string_view name) {
+  const AttributeValue* value = node.FindAttribute(name);
+  const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+  return number == nullptr ? 0 : *number;
+}
+
+// The exchanges among the nodes, in the place of the kernels that they are.
+void AddExchanges(const InferredModel& step, const Report& report,
+                  const std::unordered_map<std::string, std::size_t>& kernel_of,
+                  const System& system, StepProfile& profile) {
+  const auto time_of = [&](const Exchange& exchange, Bytes bytes) {
+    return BestCollective(system, {exchange.op, bytes, {exchange.devices, 1}}).time();
+  };
+  Bytes parameters;
+  std::optional<std::size_t> last;  // of the gradients of parameters
+  for (const CountedNode& counted : step.nodes) {
+    const std::optional<CollectiveOp> op = ExchangeOf(*counted.node);
+    const auto kernel = kernel_of.find(counted.name);
+    if (!op || kernel == kernel_of.end() || report.nodes[report.kernels[kernel->second].main].name != counted.name) {
+      continue;
+    }
+    const auto tensor = [&](TensorId id) -> const Tensor& {
+      return counted.graph->tensors[static_cast<std::size_t>(id)];
+    };
+    const TensorId whole =
+        op == CollectiveOp::kAllGather ? counted.node->outputs[0] : counted.node->inputs[0];
+    const std::int64_t devices = IntOf(*counted.node, "devices");
+    if (devices < 2 || devices > 1 << 20) continue;
+    const Exchange exchange = {*op, SizeAs(tensor(whole), std::nullopt) * counted.repeat,
+                               static_cast<int>(devices), IntOf(*counted.node, "parameter") != 0};
+    StepKernel& row = profile.kernels[kernel->second];
+    row.exchange = exchange;
+    profile.tensor = exchange.devices;
+    if (exchange.parameter && *op == CollectiveOp::kAllReduce) {
+      parameters += exchange.bytes;
+      row.time = Seconds();
+      last = kernel->second;
+    } else {
+      row.time = time_of(exchange, exchange.bytes);
+    }
+  }
+  if (last) profile.kernels[*last].time = time_of(*profile.kernels[*last].exchange, parameters);
+}
+
 }  // namespace
 
 std::string StepProfile::Note() const {
@@ -80,10 +133,33 @@ Seconds StepProfile::Time() const {
   return sum;
 }
 
-StepProfile ProfileOf(const InferredModel& step, const Report& report, std::int64_t items,
-                      std::optional<DType> send_as) {
+Seconds StepProfile::ExchangeTime() const {
+  Seconds sum;
+  for (const StepKernel& kernel : kernels) {
+    if (kernel.exchange) sum += kernel.time;
+  }
+  return sum;
+}
+
+int StepProfile::Exchanges() const {
+  return static_cast<int>(std::count_if(
+      kernels.begin(), kernels.end(),
+      [](const StepKernel& kernel) { return kernel.exchange && !kernel.exchange->parameter; }));
+}
+
+Bytes StepProfile::Exchanged() const {
+  Bytes sum;
+  for (const StepKernel& kernel : kernels) {
+    if (!kernel.exchange) continue;
+    const Exchange& exchange = *kernel.exchange;
+    sum += RingBytes({exchange.op, exchange.bytes, {exchange.devices, 1}});
+  }
+  return sum;
+}
+
+StepProfile ProfileOf(const InferredModel& step, const Report& report, const System& system,
+                      std::int64_t items, std::optional<DType> send_as) {
   if (items < 1) throw Error("a batch of {}: 1 or more", items);
-  if (step.step == nullptr) throw Error("a plan for many devices needs a training step: --train");
   if (!report.totals.expected) {
     throw Error("{}: no expected times for this model on this device", report.model.path);
   }
@@ -91,8 +167,12 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, std::int6
   profile.items = items;
   profile.unknown = static_cast<std::int64_t>(report.unknown.size());
   profile.weights = report.model.weight_bytes;
-  profile.gradients = step.step->gradient_bytes;
-  profile.states = step.step->state_bytes;
+  profile.trains = step.step != nullptr;
+  profile.macs = report.totals.work.macs();
+  if (profile.trains) {
+    profile.gradients = step.step->gradient_bytes;
+    profile.states = step.step->state_bytes;
+  }
   const Bytes lasting = profile.gradients + profile.states;
   if (report.peak_activation_bytes > lasting) {
     profile.activations = report.peak_activation_bytes - lasting;
@@ -103,6 +183,7 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, std::int6
     profile.kernels.push_back(
         {.name = main.name, .phase = main.phase, .time = row.sums.expected.value_or(Seconds())});
   }
+  AddExchanges(step, report, kernel_of, system, profile);
   // Which kernel completes a tensor.
   std::unordered_map<TensorId, std::size_t> completed_by;
   for (const CountedNode& counted : step.nodes) {
@@ -127,7 +208,7 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, std::int6
     }
   }
   AddPassed(step, kernel_of, completed_by, profile);
-  if (profile.sent_gradients == Bytes()) {
+  if (profile.trains && profile.sent_gradients == Bytes()) {
     throw Error("{}: the step has no gradients to send; --train needs an optimizer",
                 report.model.path);
   }

@@ -4,10 +4,19 @@
 #include <string>
 #include <vector>
 
+#include "estimator/collective/collective.h"
 #include "estimator/infer/infer.h"
 #include "estimator/report/report.h"
 
 namespace dlcost {
+
+// What the devices that split an operator exchange.
+struct Exchange {
+  CollectiveOp op = CollectiveOp::kAllReduce;
+  Bytes bytes;  // as CollectiveCall counts
+  int devices = 1;
+  bool parameter = false;  // a gradient of a parameter: may wait for the others
+};
 
 // A kernel of a training step as plans for many devices see it.
 struct StepKernel {
@@ -19,6 +28,7 @@ struct StepKernel {
   Bytes weights;    // that no kernel before it reads
   // Behind a forward kernel: results of kernels up to it that later forward kernels read.
   Bytes passed;
+  std::optional<Exchange> exchange;  // instead of computing
 };
 
 // A training step of one device: what runs in which order, and what memory it holds.
@@ -32,18 +42,29 @@ struct StepProfile {
   Bytes
       sent_gradients;  // what all-reduces send: `gradients` in another type where one is asked for
 
+  bool trains = true;
+  int tensor = 1;                  // devices that split its operators
+  std::vector<std::string> notes;  // about how they do
+  Macs macs;                       // of this device
+
   std::int64_t unknown = 0;  // nodes whose work nobody knows: times are at least these
 
   // A line for people about `unknown`; "" where everything is known.
   std::string Note() const;
   Seconds Time(Phase phase) const;
   Seconds Time() const;
+  // What devices that split operators exchange: times, number and bytes as rings count.
+  Seconds ExchangeTime() const;
+  int Exchanges() const;
+  Bytes Exchanged() const;
 };
 
-// Profile of a step (--train) from its report, which has rows of kernels and a device. `send_as`:
-// the type that gradients are sent in; none: as they are stored. Throws Error for a model that does
-// not train, and for one whose kernels have no expected time.
-StepProfile ProfileOf(const InferredModel& step, const Report& report, std::int64_t items,
-                      std::optional<DType> send_as = std::nullopt);
+// Profile of a step (--train), or of a forward pass alone, from its report, which has rows of
+// kernels and a device. `send_as`: the type that gradients are sent in; none: as they are stored.
+// Exchanges take the time that the system's links need, gradients of parameters that are parts all
+// at once. Throws Error for a step without gradients, and for a model whose kernels have no
+// expected time.
+StepProfile ProfileOf(const InferredModel& step, const Report& report, const System& system,
+                      std::int64_t items, std::optional<DType> send_as = std::nullopt);
 
 }  // namespace dlcost

@@ -57,7 +57,7 @@ std::vector<bool> FactorsOf(const Graph& graph) {
 
 }  // namespace
 
-std::vector<TensorId> TakeParameters(Graph& graph, const std::vector<std::string>& frozen) {
+void StoreGenerated(Graph& graph) {
   const bool stores = std::any_of(graph.tensors.begin(), graph.tensors.end(), [](const Tensor& t) {
     return t.is_initializer && IsTrainable(t);
   });
@@ -69,6 +69,10 @@ std::vector<TensorId> TakeParameters(Graph& graph, const std::vector<std::string
     tensor.stored = SizeOf(tensor.type.dtype, tensor.type.shape->Elements());
     return true;
   });
+}
+
+std::vector<TensorId> TakeParameters(Graph& graph, const std::vector<std::string>& frozen) {
+  StoreGenerated(graph);
   const std::vector<TensorId> statistics = Statistics(graph);
   const std::vector<bool> factors = FactorsOf(graph);
   std::vector<bool> used(frozen.size(), false);

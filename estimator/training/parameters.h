@@ -7,10 +7,13 @@
 
 namespace dlcost {
 
+// In a file that has no weights as initializers, those that Constant and ConstantOfShape nodes make
+// become stored tensors, and the nodes go.
+void StoreGenerated(Graph& graph);
+
 // The stored floating-point numbers of a graph that training may change: weights with at least one
-// axis. Single numbers that arithmetic reads are constants, running statistics are not trained. In
-// a file that has no weights as initializers, those that Constant and ConstantOfShape nodes make
-// are: they become stored tensors, and the nodes go. Without those that match a pattern of
+// axis, those that nodes make too. Single numbers that arithmetic reads are constants, running
+// statistics are not trained. Without those that match a pattern of
 // `frozen`; throws Error for a pattern that matches none.
 std::vector<TensorId> TakeParameters(Graph& graph, const std::vector<std::string>& frozen);
 

@@ -37,7 +37,8 @@ std::span<const std::span<const GradientDef>> GradientFamilies() {
       ConvolutionGradients(), ProductGradients(),       ElementwiseGradients(),
       ActivationGradients(),  NormalizationGradients(), PoolingGradients(),
       ReductionGradients(),   MovementGradients(),      LossGradients(),
-      RecurrentGradients(),   AttentionGradients(),     QuantizationGradients()};
+      RecurrentGradients(),   AttentionGradients(),     QuantizationGradients(),
+      CollectiveGradients()};
   return kFamilies;
 }
 

@@ -92,5 +92,6 @@ std::span<const GradientDef> LossGradients();
 std::span<const GradientDef> RecurrentGradients();
 std::span<const GradientDef> AttentionGradients();
 std::span<const GradientDef> QuantizationGradients();
+std::span<const GradientDef> CollectiveGradients();
 
 }  // namespace dlcost

@@ -44,6 +44,7 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       LinearAttentionOps(),
       QuantizationOps(),
       TrainingOps(),
+      CollectiveOps(),
       RecurrentGradientOps(),
       // Tensors.
       ElementwiseUnaryOps(),

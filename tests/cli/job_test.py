@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 PROGRAM, SOURCE = sys.argv[1], sys.argv[2]
+BERT = os.path.join(SOURCE, "models/networks/bert-base.onnx")
 RESNET = os.path.join(SOURCE, "models/networks/resnet50.onnx")
 
 
@@ -97,6 +98,19 @@ class Job(unittest.TestCase):
         self.assertEqual((one["devices"], one["micro_batches"]), (8, 8))
         self.assertGreater(one["bubble"], 3 / 11 - 1e-9)  # equal stages would wait so long
 
+    def test_split_operators(self):
+        common = ("parallel", BERT, "--system", "dgx-a100", "--dim", "sequence=128", "--micro-batch", "2")
+        alone, split = (load(*common, "--parallel", plan) for plan in ("dp=1", "tp=2,dp=2"))
+        pooler = 2 * 768 * 768  # of every device
+        self.assertEqual((split["macs"] - pooler) * 2, alone["macs"] - pooler)
+        plan = split["plans"][0]
+        self.assertEqual((plan["devices"], plan["split_exchanges"]), (4, 25))
+        # [2, 128, 768] in float32, of which a ring of two sends half to and fro.
+        self.assertEqual(plan["split_sent_bytes"], 25 * 2 * 128 * 768 * 4)
+        self.assertGreater(plan["split_communication_s"], 0)
+        step = load(*common, "--parallel", "tp=4,dp=2,pp=2", "--train", "adamw", "--global-batch", "8")
+        self.assertEqual((step["plans"][0]["devices"], step["plans"][0]["split_exchanges"]), (16, 48))
+
     def test_same_input_same_bytes(self):
         arguments = ("scale", RESNET, "--system", "dgx-h100", "--devices", "1:64:x4", "--train", "adamw",
                      "--batch", "8", "--zero", "3")
@@ -116,7 +130,11 @@ class Job(unittest.TestCase):
         self.fails("collective", "all_reduce", "--system", "dgx-1", "--bytes", "4GB:1MB", says="backwards")
         self.fails("collective", "all_reduce", "--system", "dgx-1", "--algorithm", "rings", says="did you mean 'ring'?")
         parallel = ("parallel", RESNET, "--system", "dgx-1", "--train", "sgd", "--parallel")
-        self.fails(*parallel, "tp=4", says="not split among devices yet")
+        self.fails(*parallel, "sp=1", says="needs tp=2 or more")
+        bert = ("parallel", BERT, "--system", "dgx-a100", "--dim", "sequence=128", "--parallel")
+        self.fails(*bert, "tp=8", says="tp=2, tp=3, tp=4, tp=6, tp=12 would do")
+        self.fails(*bert, "pp=2", says="pp=2 needs --train OPTIMIZER")
+        self.fails(*bert, "auto", "--global-batch", "8", says="auto needs --train OPTIMIZER")
         self.fails(*parallel, "pp=400", says="56 kernels to cut between")
         self.fails(*parallel, "dp=2", "--global-batch", "-4", says="--global-batch -4")
         self.fails(*parallel, "dp=3", "--global-batch", "64", says="63 would")
