@@ -16,6 +16,18 @@ void AddSystemOption(CLI::App& app, std::string& system, const std::string& help
   app.add_option("--system", system, help)->type_name("NAME");
 }
 
+void AddSpreadOption(CLI::App& app, double& percent) {
+  app.add_option("--spread", percent,
+                 "standard deviation of the devices' speeds: a step is that of the slowest")
+      ->type_name("PERCENT")
+      ->capture_default_str();
+}
+
+double SpreadOf(double percent) {
+  if (!(percent >= 0) || percent > 20) throw Error("--spread {}: 0 to 20 percent", percent);
+  return percent / 100;
+}
+
 void AddJobOptions(CLI::App& app, JobOptions& options) {
   AddModelOptions(app, options.model);
   AddDeviceOptions(app, options.device);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "estimator/cli/options.h"
+#include "estimator/parallel/slowest.h"
 #include "estimator/parallel/step_profile.h"
 #include "estimator/parallel/tensor_parallel.h"
 
@@ -20,6 +21,11 @@ struct JobOptions {
   std::string system;
 };
 void AddJobOptions(CLI::App& app, JobOptions& options);
+
+// --spread, in percent; the default is kDeviceSpread.
+void AddSpreadOption(CLI::App& app, double& percent);
+// As a share; throws Error for one that is none.
+double SpreadOf(double percent);
 
 void AddSystemOption(CLI::App& app, std::string& system,
                      const std::string& help = "an id, an alias or a YAML file");

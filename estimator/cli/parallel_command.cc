@@ -19,6 +19,7 @@ struct Options {
   std::int64_t global_batch = 0;
   std::string schedule = "1f1b";
   int devices = 0;
+  double spread = kDeviceSpread * 100;
   std::size_t top = 10;
   std::string format = "text";
   std::string output;
@@ -72,7 +73,8 @@ int Run(const Options& options) {
     const int devices = options.devices > 0 ? options.devices : system.node_devices;
     job.CheckSize("--devices", devices);
     if (options.global_batch < 1) throw Error("--parallel auto needs --global-batch");
-    report.steps = AllPlans(profile_of, system, devices, options.global_batch);
+    report.steps =
+        AllPlans(profile_of, system, devices, options.global_batch, SpreadOf(options.spread));
     if (report.steps.empty()) {
       throw Error("--global-batch {} divides by no plan of {} devices; {} would",
                   options.global_batch, devices, devices);
@@ -91,6 +93,7 @@ int Run(const Options& options) {
     }
     plan.global_batch = options.global_batch > 0 ? options.global_batch
                                                  : plan.micro_batch * plan.data * plan.stages;
+    plan.spread = SpreadOf(options.spread);
     CheckPlan(plan);
     if (!trains) CheckForwardPlan(plan);
     report.steps = {RunHybrid(profile_of(plan), system, plan)};
@@ -124,6 +127,7 @@ void AddParallelCommand(Commands& commands) {
       ->type_name("NAME")
       ->capture_default_str();
   app->add_option("--devices", options->devices, "for auto; else a node's")->type_name("N");
+  AddSpreadOption(*app, options->spread);
   app->add_option("--top", options->top, "plans to show")->type_name("N")->capture_default_str();
   AddOutputOptions(*app, options->format, options->output);
   app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });

@@ -21,6 +21,7 @@ struct Options {
   int zero = 0;
   std::string bucket = "25 MiB";
   bool serial = false;
+  double spread = kDeviceSpread * 100;
   std::string gradients;
   double samples = 0;
   std::string price;
@@ -73,6 +74,7 @@ int Run(const Options& options) {
   scaling.strong = options.strong;
   scaling.plan.zero = options.zero;
   scaling.plan.overlap = !options.serial;
+  scaling.plan.spread = SpreadOf(options.spread);
   scaling.plan.bucket = Bytes(RoundToInteger(ParseQuantity(options.bucket, Dimension::kByteSize)));
   if (!(options.samples >= 0) || options.samples > 1e18)
     throw Error("--samples {}: 1 or more", options.samples);
@@ -136,6 +138,7 @@ void AddScaleCommand(Commands& commands) {
   app->add_flag("--no-overlap", options->serial, "send gradients after the backward pass");
   app->add_option("--gradients", options->gradients, "type to send them in: fp32, fp16 or bf16")
       ->type_name("TYPE");
+  AddSpreadOption(*app, options->spread);
   app->add_option("--samples", options->samples, "to train on in all: time to train")
       ->type_name("N");
   app->add_option("--price", options->price, "of a device per hour")->type_name("P/h");

@@ -4,6 +4,7 @@
 
 #include "estimator/collective/collective.h"
 #include "estimator/core/error.h"
+#include "estimator/parallel/slowest.h"
 
 namespace dlcost {
 namespace {
@@ -154,7 +155,9 @@ ParallelStep RunDataParallel(const StepProfile& profile, const System& system,
                              const DataParallelPlan& plan) {
   if (plan.devices < 1) throw Error("{} devices: a plan has one or more", plan.devices);
   if (plan.zero < 0 || plan.zero > 3) throw Error("zero={}: it is 0, 1, 2 or 3", plan.zero);
-  return StepWriter(profile, system, plan).Run();
+  const double slowest = SlowestOf(plan.devices, plan.spread);
+  if (slowest == 1) return StepWriter(profile, system, plan).Run();
+  return StepWriter(profile.Slowed(slowest), system, plan).Run();
 }
 
 }  // namespace dlcost

@@ -16,6 +16,7 @@ struct DataParallelPlan {
   // Gradients are sent once so many are complete: 25 MiB as in PyTorch's DistributedDataParallel.
   Bytes bucket = Bytes(25 << 20);
   bool overlap = true;  // send while the backward pass goes on
+  double spread = 0;    // of the devices' speeds: the step is that of the slowest (slowest.h)
 };
 
 // A step of one of the devices: all do the same.

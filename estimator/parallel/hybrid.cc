@@ -10,6 +10,7 @@
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
 #include "estimator/core/spelling.h"
+#include "estimator/parallel/slowest.h"
 
 namespace dlcost {
 namespace {
@@ -188,8 +189,11 @@ HybridStep RunHybrid(const StepProfile& profile, const System& system, const Hyb
   CheckPlan(plan);
   HybridPlan fixed = plan;
   if (plan.chunks > 1) fixed.schedule = PipelineSchedule::kInterleaved;
+  const double slowest = SlowestOf(plan.devices(), plan.spread);
+  const StepProfile slowed = slowest == 1 ? StepProfile() : profile.Slowed(slowest);
+  const StepProfile& run = slowest == 1 ? profile : slowed;
   HybridStep step =
-      plan.stages == 1 ? RunReplicas(profile, system, fixed) : RunPipeline(profile, system, fixed);
+      plan.stages == 1 ? RunReplicas(run, system, fixed) : RunPipeline(run, system, fixed);
   step.exchanges = profile.Exchanges();
   step.exchanged = profile.Exchanged();
   // Stages take turns in what they do of the model: a device has its share of the exchange.
@@ -199,7 +203,7 @@ HybridStep RunHybrid(const StepProfile& profile, const System& system, const Hyb
 }
 
 std::vector<HybridStep> AllPlans(const ProfileOfPlan& profile_of, const System& system, int devices,
-                                 std::int64_t global_batch) {
+                                 std::int64_t global_batch, double spread) {
   constexpr std::int64_t kMostMicroBatch = 64;
   std::vector<HybridStep> steps;
   for (std::int64_t micro = 1; micro <= kMostMicroBatch; micro *= 2) {
@@ -210,6 +214,7 @@ std::vector<HybridStep> AllPlans(const ProfileOfPlan& profile_of, const System& 
       plan.stages = stages;
       plan.micro_batch = micro;
       plan.global_batch = global_batch;
+      plan.spread = spread;
       if (global_batch % (micro * plan.data) != 0) continue;
       const StepProfile& profile = profile_of(plan);
       const auto kernels =

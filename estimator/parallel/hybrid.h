@@ -22,6 +22,7 @@ struct HybridPlan {
   int chunks = 1;         // of the model per device, for an interleaved schedule
   std::int64_t micro_batch = 1;
   std::int64_t global_batch = 1;
+  double spread = 0;  // of the devices' speeds: the step is that of the slowest (slowest.h)
   PipelineSchedule schedule = PipelineSchedule::kOneFOneB;
 
   int devices() const { return data * tensor * stages; }
@@ -61,6 +62,6 @@ HybridStep RunHybrid(const StepProfile& profile, const System& system, const Hyb
 // micro-batches of powers of two up to 64. `profile_of` gives the profile of a plan's micro-batch.
 using ProfileOfPlan = std::function<const StepProfile&(const HybridPlan&)>;
 std::vector<HybridStep> AllPlans(const ProfileOfPlan& profile_of, const System& system, int devices,
-                                 std::int64_t global_batch);
+                                 std::int64_t global_batch, double spread = 0);
 
 }  // namespace dlcost

@@ -82,7 +82,8 @@ void AddExchanges(const InferredModel& step, const Report& report,
   for (const CountedNode& counted : step.nodes) {
     const std::optional<CollectiveOp> op = ExchangeOf(*counted.node);
     const auto kernel = kernel_of.find(counted.name);
-    if (!op || kernel == kernel_of.end() || report.nodes[report.kernels[kernel->second].main].name != counted.name) {
+    if (!op || kernel == kernel_of.end() ||
+        report.nodes[report.kernels[kernel->second].main].name != counted.name) {
       continue;
     }
     const auto tensor = [&](TensorId id) -> const Tensor& {
@@ -131,6 +132,14 @@ Seconds StepProfile::Time() const {
   Seconds sum;
   for (const StepKernel& kernel : kernels) sum += kernel.time;
   return sum;
+}
+
+StepProfile StepProfile::Slowed(double factor) const {
+  StepProfile slowed = *this;
+  for (StepKernel& kernel : slowed.kernels) {
+    if (!kernel.exchange) kernel.time = kernel.time * factor;
+  }
+  return slowed;
 }
 
 Seconds StepProfile::ExchangeTime() const {
@@ -196,8 +205,11 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, const Sys
     }
   }
   const std::vector<Tensor>& tensors = step.model->graph.tensors;
+  const std::unordered_map<TensorId, TensorId> behind = GradientsBehindUpdate(step.model->graph);
   for (const CountedNode& counted : step.nodes) {
-    for (const TensorId gradient : OperandsOf(*counted.node).gradients) {
+    for (const TensorId used : OperandsOf(*counted.node).gradients) {
+      const auto before = behind.find(used);
+      const TensorId gradient = before == behind.end() ? used : before->second;
       const Tensor& tensor = tensors[static_cast<std::size_t>(gradient)];
       const Bytes sent = SizeAs(tensor, send_as);
       profile.sent_gradients += sent;

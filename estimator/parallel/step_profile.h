@@ -53,6 +53,8 @@ struct StepProfile {
   std::string Note() const;
   Seconds Time(Phase phase) const;
   Seconds Time() const;
+  // The same on a device that computes so many times as long; exchanges do not.
+  StepProfile Slowed(double factor) const;
   // What devices that split operators exchange: times, number and bytes as rings count.
   Seconds ExchangeTime() const;
   int Exchanges() const;

@@ -106,23 +106,23 @@ class RankWriter {
     return 0;
   }
 
-  // The last axis of the exchanged sums that no weight has: the sequence, of [batch, sequence,
-  // width].
+  // The last axis of the exchanged sums that the products' weights do not have: the sequence, of
+  // [batch, sequence, width].
   void FindSequence() {
-    FactorSet in_weights;
-    for (std::size_t t = 0; t < axes_.tensors.size(); ++t) {
-      if (!graph_.tensors[t].is_initializer || axes_.free[t]) continue;
-      for (const Axis& axis : axes_.tensors[t]) {
-        for (const FactorId leaf : axes_.factors.Leaves(axis)) in_weights.insert(leaf);
-      }
-    }
     for (std::size_t n = 0; n < graph_.nodes.size() && sequence_.empty(); ++n) {
       if (!axes_.nodes[n] || macs_[n] == Macs(0) || !IsPartial(*axes_.nodes[n])) continue;
-      const Axes& out = axes_.nodes[n]->outputs[0];
-      for (const Axis& axis : out) {
+      const NodeSharding& sharding = *axes_.nodes[n];
+      FactorSet in_weights;
+      for (std::size_t i = 0; i < sharding.inputs.size(); ++i) {
+        const TensorId id = graph_.nodes[n].inputs[i];
+        if (id == kNoTensor || !graph_.tensors[static_cast<std::size_t>(id)].constant) continue;
+        for (const Axis& axis : sharding.inputs[i]) {
+          for (const FactorId leaf : axes_.factors.Leaves(axis)) in_weights.insert(leaf);
+        }
+      }
+      for (const Axis& axis : sharding.outputs[0]) {
         for (const FactorId term : axes_.factors.Terms(axis)) {
-          if (in_weights.count(term) > 0 || axes_.factors.blocked(term)) continue;
-          sequence_ = {term};
+          if (in_weights.count(term) == 0 && !axes_.factors.blocked(term)) sequence_ = {term};
         }
       }
     }

@@ -246,4 +246,19 @@ OptimizerOperands OperandsOf(const Node& node) {
   return operands;
 }
 
+std::unordered_map<TensorId, TensorId> GradientsBehindUpdate(const Graph& graph) {
+  std::unordered_map<TensorId, TensorId> from;
+  for (const Node& node : graph.nodes) {
+    if (node.phase != Phase::kOptimizer) continue;
+    const bool scalar = node.op == "Unscale" || node.op == "ClipByNorm";  // its first input
+    if (!scalar && node.op != "CopyTensors") continue;
+    const std::size_t first = scalar ? 1 : 0;
+    for (std::size_t i = 0; i + first < node.inputs.size() && i < node.outputs.size(); ++i) {
+      const auto before = from.find(node.inputs[i + first]);
+      from[node.outputs[i]] = before == from.end() ? node.inputs[i + first] : before->second;
+    }
+  }
+  return from;
+}
+
 }  // namespace dlcost

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "estimator/infer/step.h"
@@ -28,5 +29,9 @@ struct OptimizerOperands {
   std::vector<TensorId> parameters, gradients, states;
 };
 OptimizerOperands OperandsOf(const Node& node);
+
+// Gradients as the backward pass left them, by what the update made of them before it used them
+// (unscaled, clipped, in another type): what devices exchange.
+std::unordered_map<TensorId, TensorId> GradientsBehindUpdate(const Graph& graph);
 
 }  // namespace dlcost

@@ -98,6 +98,22 @@ class Job(unittest.TestCase):
         self.assertEqual((one["devices"], one["micro_batches"]), (8, 8))
         self.assertGreater(one["bubble"], 3 / 11 - 1e-9)  # equal stages would wait so long
 
+    def test_gradients_are_sent_whatever_the_update_makes_of_them(self):
+        common = ("scale", RESNET, "--system", "dgx-a100", "--devices", "8", "--train", "sgd", "--batch", "8",
+                  "--spread", "0")
+        sent = {name: load(*common, "--precision", name)["points"][0]["sent_bytes"] for name in ("fp32", "amp-fp16", "fp16")}
+        self.assertGreater(sent["fp32"], 0)
+        self.assertEqual(sent["amp-fp16"], sent["fp32"])  # parameters and gradients in float32
+        self.assertLessEqual(abs(sent["fp16"] - sent["fp32"] / 2), 100)
+
+    def test_all_wait_for_the_slowest(self):
+        common = ("scale", RESNET, "--system", "dgx-a100", "--devices", "1,8", "--train", "sgd", "--batch", "8")
+        even, uneven = (load(*common, "--spread", percent)["points"] for percent in ("0", "2"))
+        self.assertEqual(even[0]["step_s"], uneven[0]["step_s"])
+        # Of 8 normally distributed times the largest is 1.42 standard deviations above the mean.
+        self.assertAlmostEqual(uneven[1]["compute_s"] / even[1]["compute_s"], 1 + 0.02 * 1.4236, 3)
+        self.fails(*common, "--spread", "-1", says="--spread -1: 0 to 20 percent")
+
     def test_split_operators(self):
         common = ("parallel", BERT, "--system", "dgx-a100", "--dim", "sequence=128", "--micro-batch", "2")
         alone, split = (load(*common, "--parallel", plan) for plan in ("dp=1", "tp=2,dp=2"))

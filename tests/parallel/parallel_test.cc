@@ -7,6 +7,7 @@
 #include "estimator/parallel/hybrid.h"
 #include "estimator/parallel/pipeline.h"
 #include "estimator/parallel/scaling.h"
+#include "estimator/parallel/slowest.h"
 #include "estimator/system/system_database.h"
 
 namespace dlcost {
@@ -230,6 +231,26 @@ TEST(Hybrid, SaysWhatDoesNotFitAndWhatWould) {
             "--parallel 'zer=1': write it as in dp=4,pp=2,zero=1 (did you mean 'zero'?)");
   EXPECT_EQ(error("dp=0", 1, 1), "--parallel 'dp=0': dp is 1 to 1048576");
   EXPECT_EQ(error("dp=2,dp=2", 1, 4), "--parallel: dp is given twice");
+}
+
+// Largest of n standard normal numbers: 0.56419 of 2, 1.42360 of 8, 2.50759 of 100 (Harter,
+// Biometrika 1961).
+TEST(Slowest, OfSeveralDevices) {
+  EXPECT_EQ(SlowestOf(1, 0.02), 1);
+  EXPECT_EQ(SlowestOf(64, 0), 1);
+  EXPECT_NEAR(SlowestOf(2, 0.1), 1 + 0.1 * 0.56419, 0.003);
+  EXPECT_NEAR(SlowestOf(8, 0.1), 1 + 0.1 * 1.42360, 0.002);
+  EXPECT_NEAR(SlowestOf(100, 0.1), 1 + 0.1 * 2.50759, 0.002);
+}
+
+TEST(Slowest, IsWhatAllWaitFor) {
+  const StepProfile profile = Layers(8, 0.4, 8 * (64 << 20));
+  const System dgx = Find("dgx-a100");
+  const ParallelStep even = RunDataParallel(profile, dgx, {.devices = 8});
+  const ParallelStep uneven = RunDataParallel(profile, dgx, {.devices = 8, .spread = 0.02});
+  EXPECT_NEAR(uneven.compute.value(), 0.4 * SlowestOf(8, 0.02), 1e-12);
+  EXPECT_EQ(uneven.communication, even.communication);
+  EXPECT_NEAR(RunDataParallel(profile, dgx, {.spread = 0.02}).time.value(), 0.4, 1e-12);
 }
 
 TEST(Hybrid, TriesEveryPlanThatDivides) {

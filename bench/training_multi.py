@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Steps on many devices against published runs: one line per source, network, framework and system.
+
+Each row of the table becomes the command that a user would write: network, plan, batches, precision, system, and what
+the framework is (training.py). Rows whose plan is not stated in full, or that need what is not laid out (context and
+expert parallelism, fp8), are left out. No constant of dlcost was fitted to these rows.
+
+Where the runs of one device are given too, the efficiency over these is compared: what is the step's own error drops out.
+
+usage: training_multi.py DLCOST training_multi_gpu.csv [training_single_gpu.csv] [--rows]
+"""
+
+import argparse
+import concurrent.futures
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import training
+from networks import line
+
+SYSTEMS = {
+    "a100-sxm4-40gb": "dgx-a100-40gb", "a100-sxm4-80gb": "dgx-a100-80gb", "v100-sxm2-16gb": "dgx-1-v100",
+    "p100-sxm2": "dgx-1-p100", "rtx-3090": "workstation-2x-rtx-3090",
+}  # fmt: skip
+TRAINING = {
+    "V100-SXM3-32GB": "dgx-2", "V100-SXM3-32GB(DGX-2H)": "dgx-2", "P100-SXM2-16GB (DGX-1)": "dgx-1-p100",
+    "A100-SXM4-80GB": "dgx-a100-80gb", "a100_80gb": "dgx-a100-80gb", "a100_40gb": "dgx-a100-40gb",
+    "H100-SXM 96GB HBM2e 500W": "dgx-h100",
+}  # fmt: skip
+# Megatron-LM fuses bias, pointwise and softmax kernels; scores are in memory.
+MEGATRON = ["--runtime", "torchscript", "--precision", "fp16", "--launch", "graph"]
+ATTENTION_CORE = "selective:/h/*/attn/[MSA]*"  # scores, softmax and context: Korthikanti et al.
+
+
+# DLPerf's nodes: a DGX-1's mesh, and one card between nodes.
+DLPERF = """name: DLPerf, four nodes of eight V100
+vendor: NVIDIA
+year: 2020
+device: v100-sxm2-16gb
+node:
+  devices: 8 [dlperf]
+links:
+  NVLink2:
+    source: dlperf
+    shape: mesh
+    joins: 8
+    bandwidth: 150 GB/s [dlperf]
+    timing: nvlink2
+network:
+  name: InfiniBand EDR
+  shape: rails
+  cards: 1 [dlperf]
+  bandwidth: 100 Gbit/s [dlperf]
+  timing: infiniband
+sources:
+  dlperf: Oneflow-Inc/DLPerf (PCIe and NVLink hybrid mesh, InfiniBand 100 Gb/s)
+"""
+
+
+def integer(row, name, fallback=1):
+    return int(row[name]) if row[name].isdigit() else fallback
+
+
+def gpt(row, vocabulary):
+    heads, width, layers = (integer(row, n) for n in ("heads", "hidden", "layers"))
+    return ("gpt2", (f"layers={layers}", f"width={width}", f"heads={heads}", f"positions={row['seq']}",
+                     f"vocabulary={vocabulary}"))  # fmt: skip
+
+
+def recomputation(row):
+    if row["recompute"].startswith("full"):
+        return ["--recompute", "scopes"]
+    return ["--recompute", ATTENTION_CORE] if row["recompute"].startswith("selective") else []
+
+
+def plan(row, zero=0):
+    names = {"dp": integer(row, "dp"), "tp": integer(row, "tp"), "pp": integer(row, "pp"), "chunks": integer(row, "vp")}
+    text = ",".join(f"{k}={v}" for k, v in names.items() if v > 1) or "dp=1"
+    return text + (",sp=1" if "sequence parallel" in row["recompute"] else "") + (f",zero={zero}" if zero else "")
+
+
+def megatron(row):
+    """A step of GPT by Megatron-LM, stated as a time or as the FLOP/s of a device that a time was counted from."""
+    if not all(row[n] for n in ("tp", "pp", "dp", "layers", "micro_batch")) or row["device"] not in TRAINING:
+        return None
+    batch, length, devices = integer(row, "global_batch"), integer(row, "seq"), integer(row, "n_devices")
+    if row["metric"] == "step_time":
+        seconds = float(row["value"])
+    elif row["metric"] == "hardware_flops_per_device" and "SC21" in row["recompute"]:
+        layers, width = integer(row, "layers"), integer(row, "hidden")
+        flops = 96 * batch * length * layers * width**2 * (1 + length / (6 * width) + 51200 / (16 * layers * width))
+        seconds = flops / devices / (float(row["value"]) * 1e12)
+    else:
+        return None
+    options = [*MEGATRON, *recomputation(row), "--dim", f"sequence={length}", "--micro-batch", row["micro_batch"],
+               "--global-batch", str(batch), "--parallel", plan(row), "--train", "adamw"]  # fmt: skip
+    return *gpt(row, 51200), "Megatron-LM", TRAINING[row["device"]], options, seconds
+
+
+def sharded(row):
+    """Llama and MPT with every parameter shared out (FSDP), in tokens per second of a device."""
+    if row["metric"] != "throughput_per_device" or not row["sharding"] or row["device"] not in TRAINING:
+        return None
+    alone = all(row[n] in ("", "1") for n in ("tp", "pp", "cp", "ep"))
+    kind = {"bf16": "bf16", "amp_bf16": "amp-bf16"}.get(row["precision"])
+    if not alone or kind is None or not row["micro_batch"] or not row["global_batch"]:
+        return None
+    devices, batch, length = (integer(row, n) for n in ("n_devices", "global_batch", "seq"))
+    if batch % (devices * integer(row, "micro_batch")) != 0:
+        return None
+    seconds = batch * length / devices / float(row["value"])
+    llama = row["model"] == "llama-3.1-8B"
+    network = ("llama3-8b", ("dtype=f32",)) if llama else gpt(row, 50368)
+    runtime = "pytorch-compile" if "compile" in row["note"].split("|")[-1] else "pytorch-eager"
+    recompute = ["--recompute", "scopes"] if row["recompute"] == "full" else []
+    zero = {"FULL_SHARD": 3, "FSDP": 3, "SHARD_GRAD_OP": 2}.get(row["sharding"])
+    if zero is None:
+        return None
+    # Without recomputation a step keeps the scores.
+    attention = ["--attention", "flash"] if recompute else []
+    options = ["--runtime", runtime, *attention, "--precision", kind, *recompute, "--dim",
+               f"sequence={length}", "--micro-batch", row["micro_batch"], "--global-batch", str(batch), "--train",
+               "adamw", "--parallel", f"dp={devices},zero={zero}"]  # fmt: skip
+    return *network, f"FSDP {runtime}", TRAINING[row["device"]], options, seconds
+
+
+def replicas(row):
+    """What training.py asks of one device, on several."""
+    asked = training.question(row)
+    devices = integer(row, "n_devices")
+    if asked is None or devices < 2 or not row["global_batch"].isdigit() and row["global_batch"] or any(row[n] not in ("", "1") for n in ("tp", "pp")):
+        return None
+    _, network, settings, framework, device, kind, options, _ = asked
+    system = TRAINING.get(row["device"], SYSTEMS.get(device))
+    options = list(options)
+    batch = int(options.pop(options.index("--batch") + 1))
+    options.remove("--batch")
+    at = options.index("--gpu")
+    del options[at : at + 2]
+    if system is None or (system.startswith("workstation") and devices > 2):
+        return None
+    if "Lambda" in row["device"] or "PCIe" in row["device"]:
+        return None  # clouds whose links are not stated
+    if row["set"] == "dlperf":
+        system = "dlperf.yaml"
+    passes = max(1, integer(row, "global_batch", batch * devices) // (batch * devices))
+    options += ["--micro-batch", str(batch), "--global-batch", str(batch * devices * passes)]
+    options += ["--parallel", f"dp={devices}"]
+    return network, settings, f"{framework} {kind}", system, options, batch * devices * passes / float(row["value"])
+
+
+def question(row):
+    found = {"calculon": megatron, "megatron_lm": megatron, "llm_foundry": sharded, "torchtitan": sharded}.get(
+        row["set"], replicas)(row)  # fmt: skip
+    if found is None:
+        return None
+    network, settings, framework, system, options, seconds = found
+    return row["set"], network, tuple(settings), framework, system, tuple(options), seconds
+
+
+def run(binary, path, system, options):
+    if system.endswith(".yaml"):
+        system = os.path.join(os.path.dirname(path), system)
+    command = [binary, "parallel", path, "--system", system, *options, "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print(f"{' '.join(command[1:])}: {done.stderr.strip()}", file=sys.stderr)
+        return None
+    return json.loads(done.stdout)["plans"][0]
+
+
+def alone(options):
+    """The same on one device."""
+    options = list(options)
+    options[options.index("--parallel") + 1] = "dp=1"
+    options[options.index("--global-batch") + 1] = options[options.index("--micro-batch") + 1]
+    return tuple(options)
+
+
+def single_runs(path):
+    """Items per second of one device, by what is asked of it."""
+    with open(path, encoding="utf-8") as file:
+        asked = [q for q in map(training.question, csv.DictReader(file)) if q]
+    return {(q[0], q[1], q[3], q[5], q[6]): q[7] for q in asked}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("dlcost")
+    parser.add_argument("table")
+    parser.add_argument("single", nargs="?")
+    parser.add_argument("--rows", action="store_true")
+    arguments = parser.parse_args()
+    with open(arguments.table, encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    asked = sorted({q for q in map(question, rows) if q})
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        with open(f"{folder}/dlperf.yaml", "w", encoding="utf-8") as file:
+            file.write(DLPERF)
+        paths = {}
+        for q in asked:
+            if q[1:3] in paths:
+                continue
+            paths[q[1:3]] = f"{folder}/{len(paths)}.onnx"
+            command = [arguments.dlcost, "network", q[1], *q[2], "-o", paths[q[1:3]]]
+            subprocess.run(command, check=True, capture_output=True)
+        plans = list(pool.map(lambda q: run(arguments.dlcost, paths[q[1:3]], q[4], q[5]), asked))
+        groups, sources = {}, {}
+        for q, expected in zip(asked, plans):
+            if expected is None:
+                continue
+            error = expected["step_s"] / q[6] - 1
+            groups.setdefault((q[0], q[1], q[3], q[4]), []).append(error)
+            sources.setdefault(q[0], []).append(error)
+            if arguments.rows:
+                print(f"{q[0]} {q[1]} {' '.join(q[2])} {q[4]} {' '.join(q[5])}: {q[6] * 1e3:.1f} ms, expected"
+                      f" {expected['step_s'] * 1e3:.1f} ms ({100 * error:+.0f}%)")  # fmt: skip
+        print(f"{'source, network, framework, system':60} rows  median   bias      p90  in 30%")
+        for key, errors in sorted(groups.items()):
+            print(line(" ".join(key), errors))
+        for source, errors in sorted(sources.items()):
+            print(line(f"all of {source}", errors))
+        print(line("all", [e for errors in sources.values() for e in errors]))
+        if arguments.single:
+            efficiencies(arguments, rows, asked, plans, paths)
+
+
+def efficiencies(arguments, rows, asked, plans, paths):
+    """Items per second of a device over those of one alone, as measured and as expected."""
+    known = single_runs(arguments.single)
+    one = {}
+    for row in rows:
+        q, single = question(row), training.question(row)
+        if q is None or single is None or q not in asked:
+            continue
+        seconds = known.get((single[0], single[1], single[3], single[5], single[6]))
+        expected = plans[asked.index(q)]
+        if seconds is None or expected is None or expected["micro_batches"] != 1:
+            continue
+        if q not in one:
+            alone_step = run(arguments.dlcost, paths[q[1:3]], q[4], alone(q[5]))
+            one[q] = (seconds / q[6], alone_step["step_s"] / expected["step_s"])
+    print(f"\n{'efficiency on many devices':60} measured expected")
+    for q, (measured, expected) in sorted(one.items()):
+        print(f"{' '.join((q[0], q[1], q[3], q[4], q[5][-1])):60} {100 * measured:7.1f}% {100 * expected:7.1f}%")
+    if one:
+        print(line("all, error", [e / m - 1 for m, e in one.values()]))
+
+
+if __name__ == "__main__":
+    main()
