@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "estimator/cli/commands.h"
+#include "estimator/cli/input_options.h"
 #include "estimator/cli/job.h"
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
@@ -23,6 +24,8 @@ struct Options {
   bool serial = false;
   double spread = kDeviceSpread * 100;
   std::string gradients;
+  InputOptions input;
+  int prefetch = 2;
   double samples = 0;
   std::string price;
   std::string trace;
@@ -59,9 +62,28 @@ std::optional<DType> GradientType(const Options& options) {
   return type;
 }
 
+// What the input of a step takes, and how long devices wait for it. Every node reads and prepares
+// the items of its own devices.
+void AddInput(const Options& options, const System& system, ScalePoint& point, Scaling& scaling) {
+  const int local = std::min(point.devices, system.node_devices);
+  const std::vector<InputStage> stages = StagesOf(options.input, &system, local);
+  const InputStage* slowest = SlowestStage(stages);
+  if (slowest == nullptr) {
+    throw Error("--item without a stage: --storage, --decode, --augment or --host-link");
+  }
+  scaling.bound_by = slowest->name;
+  point.input = Seconds(static_cast<double>(point.batch) * local / slowest->rate);
+  // With batches ahead only what takes longer than a step is waited for.
+  const Seconds hidden = options.prefetch > 0 ? std::min(point.input, point.step.time) : Seconds();
+  point.waits = point.input - hidden;
+}
+
 int Run(const Options& options) {
   RequireOneOf("--format", options.format, {"text", "json"});
   if (options.job.model.train.empty()) throw Error("scale needs --train OPTIMIZER, such as sgd");
+  if (options.prefetch < 0 || options.prefetch > 1024) {
+    throw Error("--prefetch {}: 0 to 1024 batches", options.prefetch);
+  }
   if (options.zero < 0 || options.zero > 3) throw Error("--zero {}: 0, 1, 2 or 3", options.zero);
   const Job job(options.job);
   const System& system = job.system();
@@ -88,7 +110,8 @@ int Run(const Options& options) {
   const std::optional<DType> send_as = GradientType(options);
   const StepProfile whole = job.Profile(batch, send_as);
   if (!whole.Note().empty()) scaling.notes.push_back(whole.Note());
-  ScalePoint alone{1, batch, RunDataParallel(whole, system, {1})};
+  ScalePoint alone{1, batch, RunDataParallel(whole, system, {1}), {}, {}};
+  if (!options.input.item.empty()) AddInput(options, system, alone, scaling);
   for (const std::int64_t size : ParseSizeList("--devices", options.devices).Sizes()) {
     job.CheckSize("--devices", size);
     if (options.strong && batch % size != 0) {
@@ -102,6 +125,7 @@ int Run(const Options& options) {
     point.step = options.strong && size > 1
                      ? RunDataParallel(job.Profile(point.batch, send_as), system, scaling.plan)
                      : RunDataParallel(whole, system, scaling.plan);
+    if (!options.input.item.empty()) AddInput(options, system, point, scaling);
     scaling.points.push_back(std::move(point));
   }
   SetEfficiencies(scaling, alone);
@@ -139,6 +163,11 @@ void AddScaleCommand(Commands& commands) {
   app->add_option("--gradients", options->gradients, "type to send them in: fp32, fp16 or bf16")
       ->type_name("TYPE");
   AddSpreadOption(*app, options->spread);
+  AddInputOptions(*app, options->input);
+  app->add_option("--prefetch", options->prefetch,
+                  "batches that are prepared ahead; 0: training and input take turns")
+      ->type_name("N")
+      ->capture_default_str();
   app->add_option("--samples", options->samples, "to train on in all: time to train")
       ->type_name("N");
   app->add_option("--price", options->price, "of a device per hour")->type_name("P/h");

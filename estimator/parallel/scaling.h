@@ -14,10 +14,13 @@ struct ScalePoint {
   int devices = 1;
   std::int64_t batch = 1;  // of a device
   ParallelStep step;
+  Seconds input;          // what preparing the items of a step takes, where that is known
+  Seconds waits;          // for input, that the step does not hide
   double efficiency = 1;  // items/s per device, over those of one device with all it trains alone
 
+  Seconds Time() const { return step.time + waits; }
   double Throughput() const {
-    return static_cast<double>(batch) * devices / step.time.value();
+    return static_cast<double>(batch) * devices / Time().value();
   }  // items/s
 };
 
@@ -35,6 +38,7 @@ struct Scaling {
   ScaleQuestion question;
   std::vector<ScalePoint> points;
   std::vector<std::string> notes;
+  std::string bound_by;  // the slowest stage of the input, where there is one
 };
 
 // Fills in efficiencies: against `alone`, the step of one device (weak: with the same batch;

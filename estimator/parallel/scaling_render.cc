@@ -49,6 +49,10 @@ std::string ScalingText(const Scaling& scaling, std::optional<int> pays_up_to) {
   left.back() = true;
   head.push_back("memory per device");
   left.push_back(false);
+  if (!scaling.bound_by.empty()) {
+    head.insert(head.end(), {"input", "waits for it"});
+    left.insert(left.end(), {false, false});
+  }
   if (scaling.question.samples) head.push_back("to train");
   if (scaling.question.samples && scaling.question.price) head.push_back("price");
   Table table(head, left);
@@ -57,7 +61,7 @@ std::string ScalingText(const Scaling& scaling, std::optional<int> pays_up_to) {
     std::vector<std::string> row = {
         std::to_string(point.devices),
         std::to_string(point.batch * point.devices),
-        ReadableTime(step.time),
+        ReadableTime(point.Time()),
         fmt::format("{:.4g}", point.Throughput()),
         fmt::format("{:.1f} %", point.efficiency * 100),
         ReadableTime(step.compute),
@@ -66,6 +70,9 @@ std::string ScalingText(const Scaling& scaling, std::optional<int> pays_up_to) {
         ReadableBytes(step.sent),
         step.collectives > 0 ? fmt::format("{} x {}", step.collectives, step.algorithm) : "-",
         ReadableBytes(step.memory) + Fits(scaling, point)};
+    if (!scaling.bound_by.empty()) {
+      row.insert(row.end(), {ReadableTime(point.input), ReadableTime(point.waits)});
+    }
     if (const auto hours = HoursOf(scaling, point)) row.push_back(HoursText(*hours));
     if (const auto price = PriceOf(scaling, point)) row.push_back(fmt::format("{:.2f}", *price));
     table.Add(std::move(row));
@@ -80,6 +87,9 @@ std::string ScalingText(const Scaling& scaling, std::optional<int> pays_up_to) {
   } else {
     text += "scaling does not pay: an added device brings less than half of the first\n";
   }
+  if (!scaling.bound_by.empty()) {
+    text += fmt::format("input: {} is its slowest stage\n", scaling.bound_by);
+  }
   for (const std::string& note : scaling.notes) text += "note: " + note + "\n";
   return text;
 }
@@ -91,12 +101,14 @@ std::string ScalingJson(const Scaling& scaling, std::optional<int> pays_up_to) {
     points.push_back(
         {{"devices", point.devices},
          {"batch_per_device", point.batch},
-         {"step_s", step.time.value()},
+         {"step_s", point.Time().value()},
          {"items_per_s", point.Throughput()},
          {"efficiency", point.efficiency},
          {"compute_s", step.compute.value()},
          {"communication_s", step.communication.value()},
          {"exposed_communication_s", step.exposed.value()},
+         {"input_s", scaling.bound_by.empty() ? Json() : Json(point.input.value())},
+         {"waits_for_input_s", point.waits.value()},
          {"collectives", step.collectives},
          {"algorithm", step.algorithm},
          {"link", step.link},
@@ -114,6 +126,8 @@ std::string ScalingJson(const Scaling& scaling, std::optional<int> pays_up_to) {
                {"zero", scaling.plan.zero},
                {"bucket_bytes", scaling.plan.bucket.value()},
                {"overlap", scaling.plan.overlap},
+               {"spread", scaling.plan.spread},
+               {"input_bound_by", scaling.bound_by.empty() ? Json() : Json(scaling.bound_by)},
                {"points", std::move(points)},
                {"pays_up_to", OrNull(pays_up_to)},
                {"notes", scaling.notes}})

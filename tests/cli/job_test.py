@@ -8,6 +8,8 @@ import sys
 import tempfile
 import unittest
 
+import json_schema  # beside this file
+
 PROGRAM, SOURCE = sys.argv[1], sys.argv[2]
 BERT = os.path.join(SOURCE, "models/networks/bert-base.onnx")
 RESNET = os.path.join(SOURCE, "models/networks/resnet50.onnx")
@@ -20,6 +22,8 @@ def run(*arguments):
 def load(*arguments):
     result = run(*arguments, "--format", "json")
     assert result.returncode == 0, result.stderr
+    wrong = json_schema.violations(result.stdout)
+    assert not wrong, wrong
     return json.loads(result.stdout)
 
 
@@ -113,6 +117,21 @@ class Job(unittest.TestCase):
         # Of 8 normally distributed times the largest is 1.42 standard deviations above the mean.
         self.assertAlmostEqual(uneven[1]["compute_s"] / even[1]["compute_s"], 1 + 0.02 * 1.4236, 3)
         self.fails(*common, "--spread", "-1", says="--spread -1: 0 to 20 percent")
+
+    def test_input_in_the_step(self):
+        common = ("scale", RESNET, "--system", "dgx-a100", "--devices", "1,16", "--train", "sgd", "--batch", "64")
+        bare = load(*common)
+        # 128 cores decode 10 images a second each: 50 ms for the 64 of one device, 400 for those of a node.
+        slow = (*common, "--item", "150528B", "--decode", "10", "--cores", "128")
+        prefetched, in_turn = load(*slow), load(*slow, "--prefetch", "0")
+        self.assertEqual(prefetched["input_bound_by"], "decode")
+        for before, point, other in zip(bare["points"], prefetched["points"], in_turn["points"]):
+            self.assertAlmostEqual(point["input_s"], 0.05 if point["devices"] == 1 else 0.4, 12)
+            self.assertAlmostEqual(point["step_s"], max(before["step_s"], point["input_s"]), 12)
+            self.assertAlmostEqual(other["step_s"], before["step_s"] + point["input_s"], 12)
+            self.assertAlmostEqual(point["waits_for_input_s"], point["step_s"] - before["step_s"], 12)
+        self.assertIsNone(bare["input_bound_by"])
+        self.fails(*common, "--item", "1MB", "--prefetch", "-1", says="--prefetch -1: 0 to 1024 batches")
 
     def test_split_operators(self):
         common = ("parallel", BERT, "--system", "dgx-a100", "--dim", "sequence=128", "--micro-batch", "2")
