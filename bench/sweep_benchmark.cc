@@ -23,12 +23,12 @@ struct Case {
     }
     sweep.devices.push_back(
         DeviceDatabase::FromEnvironment(DLCOST_SOURCE_DIR "/hw_specs").Find("a100", {}));
-    sweep.report.plan.fusion = Fusion::kDefault;
+    sweep.setups[0].report.plan.fusion = Fusion::kDefault;
     Point base;
     for (const SweepAxis& axis : sweep.axes) base.push_back(axis.sizes[axis.sizes.size() / 2]);
     sweep_model.emplace(sweep);
     compiled.emplace(sweep, *sweep_model, 0, base);
-    times.emplace_back(sweep.devices[0], sweep.report.run);
+    times.emplace_back(sweep.devices[0], sweep.setups[0].report.run);
   }
 
   Model model;

@@ -1,5 +1,7 @@
 #include "dlcost/sweep.h"
 
+#include <algorithm>
+
 #include "estimator/api/state.h"
 #include "estimator/core/spelling.h"
 #include "estimator/sweep/sweep.h"
@@ -23,7 +25,6 @@ Sweep RunSweep(const Model& model, const SweepRequest& request) {
     sweep.model = &state->model.state().model;
     const ModelOptions options = ModelOptionsOf(model.path(), request.bindings, request.options);
     sweep.infer = InferOptionsOf(options, BindingsOf(request.bindings));
-    sweep.derive = DerivationOf(options);
     for (const Axis& axis : request.axes) {
       if (axis.sizes.empty()) throw dlcost::Error("axis '{}' has no sizes", Printable(axis.name));
       sweep.axes.push_back({.name = axis.batch ? "batch" : axis.name,
@@ -31,14 +32,19 @@ Sweep RunSweep(const Model& model, const SweepRequest& request) {
                             .weights = {},
                             .batch = axis.batch});
     }
-    sweep.dtypes = request.dtypes.empty() ? std::vector{options.dtype} : request.dtypes;
-    for (const std::string& dtype : sweep.dtypes) {
-      if (!dtype.empty() && !ParseDType(dtype)) {
-        throw dlcost::Error("'{}' is no data type", Printable(dtype));
+    sweep.devices = DevicesOf(request.devices);
+    const SweepSetup like = {.dtype = options.dtype,
+                             .precision = options.precision,
+                             .train = options.train,
+                             .derive = DerivationOf(options),
+                             .report = ReportOptionsOf(request.options, sweep.devices)};
+    sweep.setups.assign(std::max<std::size_t>(request.dtypes.size(), 1), like);
+    for (std::size_t i = 0; i < request.dtypes.size(); ++i) {
+      sweep.setups[i].dtype = request.dtypes[i];
+      if (!request.dtypes[i].empty() && !ParseDType(request.dtypes[i])) {
+        throw dlcost::Error("'{}' is no data type", Printable(request.dtypes[i]));
       }
     }
-    sweep.devices = DevicesOf(request.devices);
-    sweep.report = ReportOptionsOf(request.options, sweep.devices);
     sweep.bounds_only = request.bounds_only;
     dlcost::RunSweep(sweep,
                      [&](const dlcost::SweepPoint& point) { state->points.push_back(point); });
@@ -54,7 +60,7 @@ std::vector<SweepPoint> Sweep::points() const {
   for (const dlcost::SweepPoint& from : state_->points) {
     SweepPoint& point = points.emplace_back();
     point.sizes.assign(from.sizes.begin(), from.sizes.end());
-    point.dtype = state_->sweep.dtypes.at(from.dtype);
+    point.dtype = state_->sweep.setups.at(from.setup).dtype;
     if (!state_->sweep.devices.empty()) point.device = state_->sweep.devices.at(from.device).id;
     point.why_not = from.why_not;
     point.macs = from.macs.value();

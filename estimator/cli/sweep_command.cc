@@ -4,15 +4,20 @@
 #include <cstdlib>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <set>
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
+#include "estimator/cli/progress.h"
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
+#include "estimator/infer/open_dims.h"
 #include "estimator/open/open_model.h"
 #include "estimator/sweep/sizes.h"
 #include "estimator/sweep/sweep.h"
 #include "estimator/sweep/sweep_render.h"
+#include "estimator/sweep/value_list.h"
 
 namespace dlcost {
 namespace {
@@ -21,7 +26,7 @@ struct Options {
   ModelOptions model;
   DeviceOptions device;
   CountOptions count;
-  std::string batch;
+  std::optional<std::string> batch;
   std::vector<std::string> conditions;
   std::string price, rank;
   std::string format = "text";
@@ -54,15 +59,16 @@ std::vector<std::string> SplitAtCommas(const std::string& option, const std::str
 
 // Axes for what names several sizes; what names one stays among the bindings.
 void TakeAxes(Options& options, std::vector<std::pair<std::string, SizeList>>& axes) {
-  if (!options.batch.empty()) {
-    axes.emplace_back("", ParseSizeList("--batch", options.batch));
-  }
+  if (options.batch) axes.emplace_back("", ParseSizeList("--batch", *options.batch));
   std::erase_if(options.model.dims, [&](const std::string& text) {
     const std::size_t equals = text.rfind('=');
     if (equals == std::string::npos || equals == 0) return false;
     const std::string name = text.substr(0, equals);
     const std::string sizes = text.substr(equals + 1);
     if (!IsSizeList(sizes) && !sizes.empty()) return false;
+    for (const auto& axis : axes) {
+      if (axis.first == name) throw Error("--dim {} is given twice", Printable(name));
+    }
     axes.emplace_back(name, ParseSizeList("--dim " + Printable(name), sizes));
     return true;
   });
@@ -73,11 +79,14 @@ std::vector<Device> DevicesOf(const DeviceOptions& options) {
   for (std::size_t i = 0; i < options.overrides.size(); ++i) {
     const std::string& text = options.overrides[i];
     const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || text.find(',', equals) == std::string::npos) continue;
+    if (equals == std::string::npos || text.find_first_of(",:", equals) == std::string::npos) {
+      continue;
+    }
     std::vector<Device> devices;
-    for (const std::string& value : SplitAtCommas("--set", text.substr(equals + 1))) {
+    const std::string key = text.substr(0, equals);
+    for (const std::string& value : ParseValueList("--set " + key, text.substr(equals + 1))) {
       DeviceOptions one = options;
-      one.overrides[i] = text.substr(0, equals + 1) + value;
+      one.overrides[i] = key + "=" + value;
       for (Device& device : DevicesOf(one)) {
         device.id += " " + one.overrides[i];
         devices.push_back(std::move(device));
@@ -86,6 +95,60 @@ std::vector<Device> DevicesOf(const DeviceOptions& options) {
     return devices;
   }
   return FindDevices(options);
+}
+
+// A size of one dimension from two options; --batch sets some dimensions by itself.
+void RequireOnce(const Model& model, const std::vector<std::pair<std::string, SizeList>>& axes,
+                 const Bindings& bindings) {
+  for (const auto& axis : axes) {
+    if (bindings.dims.count(axis.first) != 0) {
+      throw Error("--dim {} is given twice", Printable(axis.first));
+    }
+  }
+  if (axes.empty() || !axes.front().first.empty()) return;  // no --batch
+  for (const std::string& batch : BatchDims(OpenDimsOf(model))) {
+    const bool listed = std::any_of(axes.begin(), axes.end(),
+                                    [&](const auto& axis) { return axis.first == batch; });
+    if (listed || bindings.dims.count(batch) != 0) {
+      throw Error("--batch sets --dim {} too: give one of them", Printable(batch));
+    }
+  }
+}
+
+// {""} for an option that is not given.
+std::vector<std::string> NamesOf(const std::string& option, const std::string& text) {
+  return text.empty() ? std::vector<std::string>{""} : SplitAtCommas(option, text);
+}
+
+// Every combination of what --runtime, --train, --precision and --dtype name.
+std::vector<SweepSetup> SetupsOf(const Options& options) {
+  const std::vector<std::string> dtypes = NamesOf("--dtype", options.model.dtype);
+  for (const std::string& name : dtypes) {
+    if (name.empty() || ParseDType(name)) continue;
+    throw Error("--dtype '{}' is no data type{}", Printable(name),
+                DidYouMean(name, {"float32", "float16", "bfloat16", "int8", "int4"}));
+  }
+  std::vector<SweepSetup> setups;
+  CountOptions count = options.count;
+  ModelOptions model = options.model;
+  for (const std::string& runtime : NamesOf("--runtime", options.count.runtime)) {
+    count.runtime = runtime;
+    for (const std::string& train : NamesOf("--train", options.model.train)) {
+      model.train = train;
+      for (const std::string& precision : NamesOf("--precision", options.model.precision)) {
+        model.precision = precision;
+        for (const std::string& dtype : dtypes) {
+          model.dtype = dtype;
+          setups.push_back({.dtype = dtype,
+                            .precision = precision,
+                            .train = train,
+                            .derive = DerivationOf(model),
+                            .report = ReportOptionsOf(count, options.device, model)});
+        }
+      }
+    }
+  }
+  return setups;
 }
 
 // 2.5/h for every device, or a100=1.6/h,h100=2.5/h.
@@ -125,17 +188,9 @@ int Run(Options options) {
   Sweep sweep;
   std::vector<std::pair<std::string, SizeList>> axes;
   TakeAxes(options, axes);
-  sweep.report = ReportOptionsOf(options.count, options.device, options.model);
+  sweep.setups = SetupsOf(options);
   sweep.bounds_only = options.bounds;
   if (!options.device.gpu.empty()) sweep.devices = DevicesOf(options.device);
-  if (!options.model.dtype.empty()) {
-    sweep.dtypes = SplitAtCommas("--dtype", options.model.dtype);
-    for (const std::string& name : sweep.dtypes) {
-      if (ParseDType(name)) continue;
-      throw Error("--dtype '{}' is no data type{}", Printable(name),
-                  DidYouMean(name, {"float32", "float16", "bfloat16", "int8", "int4"}));
-    }
-  }
   SweepRenderOptions render{.rank = options.rank,
                             .rows = options.top,
                             .plot = options.plot,
@@ -156,13 +211,11 @@ int Run(Options options) {
     combinations = std::numeric_limits<std::int64_t>::max();
   }
   RequireFew(options, combinations.value(),
-             sweep.dtypes.size() * std::max<std::size_t>(sweep.devices.size(), 1));
+             sweep.setups.size() * std::max<std::size_t>(sweep.devices.size(), 1));
   const Model model = OpenModel(options.model.path);
   sweep.model = &model;
+  RequireOnce(model, axes, BindingsOf(options.model));
   sweep.infer = InferOptionsOf(options.model, BindingsOf(options.model));
-  ModelOptions in_file_types = options.model;  // a list of --dtype is swept
-  in_file_types.dtype.clear();
-  sweep.derive = DerivationOf(in_file_types);
   for (const auto& [name, list] : axes) {
     sweep.axes.push_back({.name = name.empty() ? "batch" : name,
                           .sizes = list.Sizes(),
@@ -172,7 +225,11 @@ int Run(Options options) {
   if (options.format == "csv") {
     WriteOutput(options.output, [&](const TextSink& sink) {
       bool first = true;
+      const bool to_terminal =
+          (options.output.empty() || options.output == "-") && TerminalWidth() != 0;
+      Progress progress(sweep.Points(), to_terminal);
       RunSweep(sweep, [&](const SweepPoint& point) {
+        progress.Add();
         if (first) sink(SweepCsvHead(sweep));
         first = false;
         sink(SweepCsvLine(sweep, render, point));
@@ -181,7 +238,12 @@ int Run(Options options) {
     return 0;
   }
   std::vector<SweepPoint> points;
-  RunSweep(sweep, [&](const SweepPoint& point) { points.push_back(point); });
+  Progress progress(sweep.Points(), false);
+  RunSweep(sweep, [&](const SweepPoint& point) {
+    points.push_back(point);
+    progress.Add();
+  });
+  progress.Clear();
   if (options.format == "json") {
     WriteOutput(options.output,
                 [&](const TextSink& sink) { WriteSweepJson(sweep, render, points, sink); });
@@ -201,7 +263,7 @@ void AddSweepCommand(Commands& commands) {
       "sweep", "a model over ranges of sizes, devices and types: throughput, latency, memory");
   app->footer(kExamples);
   AddModelOptions(*app, options->model);
-  // Here every size may be a list.
+  // Here every size may be a list, and what else says so.
   app->remove_option(app->get_option("--batch"));
   app->add_option("--batch", options->batch,
                   "sizes of batch dimensions: 1,8,32 or 1:64 or 1:1024:x2 or 32:256:32, or "
@@ -209,6 +271,12 @@ void AddSweepCommand(Commands& commands) {
       ->type_name("SIZES");
   AddDeviceOptions(*app, options->device, Devices::kSeveral);
   AddCountOptions(*app, options->count);
+  for (const char* name : {"--dtype", "--precision", "--train", "--runtime"}) {
+    CLI::Option* option = app->get_option(name);
+    option->description(option->get_description() + "; several with commas");
+  }
+  app->get_option("--set")->description(app->get_option("--set")->get_description() +
+                                        "; several values as 1TB/s,2TB/s or 1TB/s:8TB/s:x2");
   app->add_option("--for", options->conditions,
                   "what the best points have to meet, e.g. 'latency<=10ms', 'throughput>=1000', "
                   "'tokens>=1e6', 'memory<=16GB'")

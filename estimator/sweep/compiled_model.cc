@@ -76,14 +76,14 @@ std::vector<Point> CornersOf(const Sweep& sweep) {
 
 }  // namespace
 
-CompiledModel::CompiledModel(const Sweep& sweep, const SweepModel& model, std::size_t dtype,
+CompiledModel::CompiledModel(const Sweep& sweep, const SweepModel& model, std::size_t setup,
                              const Point& base)
-    : sweep_(sweep), dtype_(dtype) {
+    : sweep_(sweep), setup_(setup) {
   const auto sample_at = [&](const Point& sizes, bool keep_kernels) {
-    const InferredModel inferred = model.Infer(sizes, dtype);
+    const InferredModel inferred = model.Infer(sizes, setup);
     SweepPoint counts{.sizes = sizes};
     model.SetSizes(inferred, counts);
-    return SampleOf(inferred, counts, sweep.report, keep_kernels);
+    return SampleOf(inferred, counts, sweep.setups[setup].report, keep_kernels);
   };
   const Sample at_base = sample_at(base, true);
   RegionOptions options{.limit = 1, .verify = 24, .also_verify = CornersOf(sweep)};
@@ -146,11 +146,11 @@ CompiledModel::CompiledModel(const Sweep& sweep, const SweepModel& model, std::s
       order_.push_back(at->second);
     }
   }
-  const SweepPoint reported = model.At(base, dtype).front();
+  const SweepPoint reported = model.At(base, setup).front();
   has_tokens_ = reported.tokens.has_value();
   exact_ = reported.exact;
   evaluator_.emplace(region_, columns);
-  const RunOptions run = RunOptionsOf(sweep.report);
+  const RunOptions run = RunOptionsOf(sweep.setups[setup].report);
   for (const Device& device : sweep.devices) {
     bounds_.emplace_back(region_, *evaluator_, kernels_, KernelTimes(device, run));
   }
@@ -186,7 +186,7 @@ bool CompiledModel::Contains(const Point& sizes) const {
 
 void CompiledModel::Time(std::span<const std::int64_t> values, KernelTimes& times,
                          SweepPoint& point) const {
-  const bool eager = sweep_.report.run.eager;
+  const bool eager = sweep_.setups[setup_].report.run.eager;
   std::vector<const KernelTimes::Time*> of_kernel;
   std::vector<std::int64_t> sizes;
   for (std::uint32_t k = 0; k < kernels_.size(); ++k) {
@@ -261,7 +261,7 @@ bool CompiledModel::Evaluate(std::span<const Point> points, std::deque<KernelTim
   for (std::size_t i = 0; i < points.size(); ++i) {
     const auto at = static_cast<Eigen::Index>(i);
     SweepPoint point{
-        .sizes = points[i], .dtype = dtype_, .items = block.items[at], .exact = exact_};
+        .sizes = points[i], .setup = setup_, .items = block.items[at], .exact = exact_};
     if (has_tokens_) point.tokens = block.tokens[at];
     point.macs = block.macs[at];
     point.flops = block.flops[at];

@@ -22,7 +22,7 @@ class CompiledModel {
  public:
   // Around the given sizes, up to the largest sizes of the sweep. Throws Error where the model has
   // no such region.
-  CompiledModel(const Sweep& sweep, const SweepModel& model, std::size_t dtype, const Point& base);
+  CompiledModel(const Sweep& sweep, const SweepModel& model, std::size_t setup, const Point& base);
 
   bool Contains(const Point& sizes) const;
   // Points that it contains, for all devices: out[i] are those of points[i], devices in order.
@@ -45,7 +45,7 @@ class CompiledModel {
   void Time(std::span<const std::int64_t> values, KernelTimes& times, SweepPoint& point) const;
 
   const Sweep& sweep_;
-  std::size_t dtype_;
+  std::size_t setup_;
   CountRegion region_;
   std::optional<BlockEvaluator> evaluator_;  // of everything
   std::optional<BlockEvaluator> totals_;     // of what is no kernel's: the first columns

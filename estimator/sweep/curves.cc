@@ -20,7 +20,7 @@ std::map<CurveKey, std::vector<const SweepPoint*>> Along(const std::vector<Sweep
   for (const SweepPoint& point : points) {
     Point fixed = point.sizes;
     if (axis) fixed[*axis] = 0;
-    curves[{point.device, point.dtype, std::move(fixed)}].push_back(&point);
+    curves[{point.device, point.setup, std::move(fixed)}].push_back(&point);
   }
   return curves;
 }
@@ -132,7 +132,7 @@ std::vector<SweepCurve> CurvesOf(const Sweep& sweep, const std::vector<SweepPoin
   std::vector<SweepCurve> curves;
   for (auto& [key, members] : Along(points, axis)) {
     SweepCurve curve{.device = std::get<0>(key),
-                     .dtype = std::get<1>(key),
+                     .setup = std::get<1>(key),
                      .fixed = std::get<2>(key),
                      .points = members};
     if (axis) Summarize(*axis, curve);
@@ -168,7 +168,7 @@ std::vector<SweepDistribution> DistributionsOf(const Sweep& sweep,
     if (!axis.IsDistribution()) continue;
     for (const auto& [key, members] : Along(points, a)) {
       SweepDistribution row{.device = std::get<0>(key),
-                            .dtype = std::get<1>(key),
+                            .setup = std::get<1>(key),
                             .fixed = std::get<2>(key),
                             .axis = a};
       struct Seen {

@@ -10,7 +10,7 @@ namespace dlcost {
 
 // Points of a sweep that differ in one size alone: the batch where it is swept, else the first.
 struct SweepCurve {
-  std::size_t device = 0, dtype = 0;
+  std::size_t device = 0, setup = 0;
   Point fixed;  // sizes of all axes; that of the curve's own axis is not looked at
   std::vector<const SweepPoint*> points;
 
@@ -41,15 +41,16 @@ SweepCondition ParseCondition(const std::string& text);
 
 // The axis that curves run along; nullopt without axes.
 std::optional<std::size_t> CurveAxis(const Sweep& sweep);
-// In the order of devices, types and sizes.
+// In the order of devices, setups and sizes.
 std::vector<SweepCurve> CurvesOf(const Sweep& sweep, const std::vector<SweepPoint>& points);
 // Points that fit such that no other that fits is faster and has more throughput: shortest latency
 // first.
 std::vector<const SweepPoint*> ParetoFront(const std::vector<SweepPoint>& points);
 
-// A distribution of sizes on one device and type, all other sizes fixed: every observed item alone.
+// A distribution of sizes on one device and setup, all other sizes fixed: every observed item
+// alone.
 struct SweepDistribution {
-  std::size_t device = 0, dtype = 0;
+  std::size_t device = 0, setup = 0;
   Point fixed;
   std::size_t axis = 0;
   double items = 0;  // sum of weights

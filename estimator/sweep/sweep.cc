@@ -26,7 +26,7 @@ std::int64_t Sweep::Combinations() const {
 }
 
 std::int64_t Sweep::Points() const {
-  const std::size_t each = dtypes.size() * std::max<std::size_t>(devices.size(), 1);
+  const std::size_t each = setups.size() * std::max<std::size_t>(devices.size(), 1);
   return (Count(Combinations()) * static_cast<std::int64_t>(each)).value();
 }
 
@@ -59,11 +59,11 @@ std::optional<double> SweepPoint::intensity() const {
 
 namespace {
 
-// One type's compiled regions, made as points ask for them.
+// One setup's compiled regions, made as points ask for them.
 class Regions {
  public:
-  Regions(const Sweep& sweep, const SweepModel& model, std::size_t dtype)
-      : sweep_(sweep), model_(model), dtype_(dtype) {}
+  Regions(const Sweep& sweep, const SweepModel& model, std::size_t setup)
+      : sweep_(sweep), model_(model), setup_(setup) {}
 
   const CompiledModel* Find(const Point& sizes) {
     for (const auto& region : compiled_) {
@@ -78,7 +78,7 @@ class Regions {
     if (tried_ == kMost) return;
     ++tried_;
     try {
-      compiled_.push_back(std::make_unique<CompiledModel>(sweep_, model_, dtype_, sizes));
+      compiled_.push_back(std::make_unique<CompiledModel>(sweep_, model_, setup_, sizes));
     } catch (const Error&) {  // its points are inferred one by one
     }
   }
@@ -86,7 +86,7 @@ class Regions {
  private:
   const Sweep& sweep_;
   const SweepModel& model_;
-  const std::size_t dtype_;
+  const std::size_t setup_;
   std::vector<std::unique_ptr<CompiledModel>> compiled_;
   std::size_t tried_ = 0;
 };
@@ -106,8 +106,8 @@ Point MiddleOf(const Sweep& sweep) {
 class SweepRunner {
  public:
   explicit SweepRunner(const Sweep& sweep) : sweep_(sweep), model_(sweep) {
-    for (std::size_t type = 0; type < sweep.dtypes.size(); ++type) {
-      regions_.emplace_back(sweep, model_, type);
+    for (std::size_t setup = 0; setup < sweep.setups.size(); ++setup) {
+      regions_.emplace_back(sweep, model_, setup);
     }
   }
 
@@ -116,19 +116,20 @@ class SweepRunner {
     RequireFirst();
     const bool compile = all >= kWorthCompiling;
     if (compile) {
-      for (Regions& of_type : regions_) of_type.Add(MiddleOf(sweep_));
+      for (Regions& of_setup : regions_) of_setup.Add(MiddleOf(sweep_));
     }
-    for (std::int64_t begin = 0; begin < all; begin += kBlock) {
-      const std::int64_t size = std::min(kBlock, all - begin);
+    const std::int64_t block = compile ? kBlock : kSmallBlock;
+    for (std::int64_t begin = 0; begin < all; begin += block) {
+      const std::int64_t size = std::min(block, all - begin);
       std::vector<Point> points;
       for (std::int64_t i = 0; i < size; ++i) points.push_back(sweep_.SizesOf(begin + i));
-      std::vector<std::vector<std::vector<SweepPoint>>> results;  // type, point, device
-      for (std::size_t type = 0; type < regions_.size(); ++type) {
-        results.push_back(Evaluate(type, points, compile && all - begin >= kWorthCompiling));
+      std::vector<std::vector<std::vector<SweepPoint>>> results;  // setup, point, device
+      for (std::size_t setup = 0; setup < regions_.size(); ++setup) {
+        results.push_back(Evaluate(setup, points, compile && all - begin >= kWorthCompiling));
       }
       for (std::size_t i = 0; i < points.size(); ++i) {
-        for (const auto& of_type : results) {
-          for (const SweepPoint& point : of_type[i]) take(point);
+        for (const auto& of_setup : results) {
+          for (const SweepPoint& point : of_setup[i]) take(point);
         }
       }
     }
@@ -136,8 +137,10 @@ class SweepRunner {
 
  private:
   static constexpr std::int64_t kBlock = 16384;  // combinations in memory at a time
+  // Where each is inferred anew: handed over as soon as a few are done.
+  static constexpr std::int64_t kSmallBlock = 64;
   static constexpr std::int64_t kWorthCompiling = 200;
-  static constexpr std::size_t kPiece = 512;  // that a thread takes at a time
+  static constexpr std::size_t kPiece = 512;  // that a thread takes at a time, at most
 
   // What a thread timed already.
   using Times = std::map<const CompiledModel*, std::deque<KernelTimes>>;
@@ -147,31 +150,33 @@ class SweepRunner {
     if (!first.why_not.empty()) throw Error("{}", first.why_not);
   }
 
-  std::vector<std::vector<SweepPoint>> Evaluate(std::size_t type, const std::vector<Point>& points,
+  std::vector<std::vector<SweepPoint>> Evaluate(std::size_t setup, const std::vector<Point>& points,
                                                 bool compile) {
     std::vector<const CompiledModel*> region(points.size());
     std::size_t outside = 0;
     for (std::size_t i = 0; i < points.size(); ++i) {
-      region[i] = regions_[type].Find(points[i]);
+      region[i] = regions_[setup].Find(points[i]);
       outside += region[i] == nullptr;
       if (!compile || region[i] != nullptr || outside < kWorthCompiling) continue;
-      regions_[type].Add(points[i]);
+      regions_[setup].Add(points[i]);
       outside = 0;
       for (std::size_t j = 0; j <= i; ++j) {
-        if (region[j] == nullptr) region[j] = regions_[type].Find(points[j]);
+        if (region[j] == nullptr) region[j] = regions_[setup].Find(points[j]);
       }
     }
     std::vector<std::vector<SweepPoint>> out(points.size());
-    const std::size_t pieces = (points.size() + kPiece - 1) / kPiece;
+    const std::size_t share = points.size() / (4 * ParallelThreads());
+    const std::size_t size = std::clamp<std::size_t>(share, 1, kPiece);
+    const std::size_t pieces = (points.size() + size - 1) / size;
     ForEachInParallel(pieces, [&](std::size_t piece, std::size_t thread) {
-      const std::size_t begin = piece * kPiece, end = std::min(begin + kPiece, points.size());
-      EvaluatePiece(type, points, region, begin, end, times_[thread], out);
+      const std::size_t begin = piece * size, end = std::min(begin + size, points.size());
+      EvaluatePiece(setup, points, region, begin, end, times_[thread], out);
     });
     return out;
   }
 
   // Points of one region go together.
-  void EvaluatePiece(std::size_t type, const std::vector<Point>& points,
+  void EvaluatePiece(std::size_t setup, const std::vector<Point>& points,
                      const std::vector<const CompiledModel*>& region, std::size_t begin,
                      std::size_t end, Times& times,
                      std::vector<std::vector<SweepPoint>>& out) const {
@@ -185,7 +190,7 @@ class SweepRunner {
         std::deque<KernelTimes>& known = times[compiled];
         if (known.empty()) {
           for (const Device& device : sweep_.devices) {
-            known.emplace_back(device, RunOptionsOf(sweep_.report));
+            known.emplace_back(device, RunOptionsOf(sweep_.setups[setup].report));
           }
         }
         if (compiled->Evaluate(sizes, known, values)) {
@@ -193,13 +198,13 @@ class SweepRunner {
           continue;
         }
       }
-      for (const std::size_t i : indices) out[i] = model_.At(points[i], type);
+      for (const std::size_t i : indices) out[i] = model_.At(points[i], setup);
     }
   }
 
   const Sweep& sweep_;
   const SweepModel model_;
-  std::deque<Regions> regions_;  // one for each type
+  std::deque<Regions> regions_;  // one for each setup
   std::vector<Times> times_{ParallelThreads()};
 };
 

@@ -22,19 +22,25 @@ struct SweepAxis {
   bool IsDistribution() const { return !weights.empty(); }
 };
 
-// What a sweep asks: every combination of sizes, types and devices.
+// One way of running the model: what --dtype, --precision, --train and --runtime may list.
+struct SweepSetup {
+  std::string dtype;             // as --dtype takes it; "": as the file says
+  std::string precision, train;  // as these options take them; for names alone
+  // What is counted of a model at a point instead: a training step. Null: the model.
+  std::function<InferredModel(InferredModel, const InferOptions&)> derive;
+  ReportOptions report;  // with the runtime
+};
+
+// What a sweep asks: every combination of sizes, setups and devices.
 struct Sweep {
   const Model* model = nullptr;
   InferOptions infer;  // with what is bound for all points
-  // What is counted of a model at a point instead: a training step. Null: the model.
-  std::function<InferredModel(InferredModel, const InferOptions&)> derive;
   std::vector<SweepAxis> axes;
-  std::vector<std::string> dtypes = {""};  // as --dtype takes them; "": as the file says
-  std::vector<Device> devices;             // none: counts alone
-  ReportOptions report;
-  bool bounds_only = false;  // no expected times
+  std::vector<SweepSetup> setups = {{}};
+  std::vector<Device> devices;  // none: counts alone
+  bool bounds_only = false;     // no expected times
 
-  // Combinations of sizes alone; all points are these times types times devices (or 1).
+  // Combinations of sizes alone; all points are these times setups times devices (or 1).
   std::int64_t Combinations() const;
   std::int64_t Points() const;
   // Sizes of a combination, one per axis; the last axis runs fastest.
@@ -44,7 +50,7 @@ struct Sweep {
 // One point of a sweep: what a report at these sizes says in its totals.
 struct SweepPoint {
   Point sizes;  // one per axis
-  std::size_t dtype = 0, device = 0;
+  std::size_t setup = 0, device = 0;
   std::string why_not;  // the model takes no such sizes: nothing else is known
 
   std::int64_t items = 1;              // of one run: its batch
@@ -62,8 +68,8 @@ struct SweepPoint {
   std::optional<double> intensity() const;  // FLOP/byte
 };
 
-// Evaluates all points and hands them over in order: sizes, types, devices. Threads share what does
-// not change. Throws Error where the model does not take the first point; others say why_not.
+// Evaluates all points and hands them over in order: sizes, setups, devices. Threads share what
+// does not change. Throws Error where the model does not take the first point; others say why_not.
 void RunSweep(const Sweep& sweep, const std::function<void(const SweepPoint&)>& take);
 
 }  // namespace dlcost

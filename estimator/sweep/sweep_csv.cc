@@ -28,20 +28,22 @@ std::string SweepCsvHead(const Sweep& sweep) {
          ",items,tokens,macs,flops,bytes,intensity,memory_bytes,fits,bound_s,expected_s,"
          "expected_low_s,expected_high_s,items_per_s,tokens_per_s,joules_per_item_at_most,cost_per_"
          "million,limited_by,"
-         "exact,error,runtime\n";
+         "exact,error,runtime,precision,train\n";
 }
 
 std::string SweepCsvLine(const Sweep& sweep, const SweepRenderOptions& options,
                          const SweepPoint& point) {
+  const SweepSetup& setup = sweep.setups[point.setup];
+  const std::string how = CsvField(setup.report.runtime) + "," + CsvField(setup.precision) + "," +
+                          CsvField(setup.train) + "\n";
   std::string line = sweep.devices.empty() ? "" : CsvField(sweep.devices[point.device].id);
-  line += "," + CsvField(sweep.dtypes[point.dtype]);
+  line += "," + CsvField(setup.dtype);
   for (const std::int64_t size : point.sizes) line += fmt::format(",{}", size);
   if (!point.why_not.empty()) {
-    return line + std::string(18, ',') + "," + CsvField(point.why_not) + "," +
-           CsvField(sweep.report.runtime) + "\n";
+    return line + std::string(18, ',') + "," + CsvField(point.why_not) + "," + how;
   }
   return line +
-         fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},,{}\n", point.items,
+         fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},,{}", point.items,
                      point.tokens ? fmt::format("{}", *point.tokens) : "", point.macs, point.flops,
                      point.bytes, Number(point.intensity()), point.needed,
                      point.fits ? (*point.fits ? "true" : "false") : "", Number(point.bound),
@@ -49,8 +51,7 @@ std::string SweepCsvLine(const Sweep& sweep, const SweepRenderOptions& options,
                      Number(point.expected_high), Number(point.items_per_second()),
                      Number(point.tokens_per_second()), Number(JoulesPerItem(sweep, point)),
                      Number(options.price.empty() ? std::nullopt : options.CostOf(sweep, point)),
-                     CsvField(point.limiter), point.exact ? "true" : "false",
-                     CsvField(sweep.report.runtime));
+                     CsvField(point.limiter), point.exact ? "true" : "false", how);
 }
 
 }  // namespace dlcost

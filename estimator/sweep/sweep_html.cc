@@ -28,16 +28,17 @@ std::string SweepHtml(const Sweep& sweep, const SweepRenderOptions& options,
     throw Error("a page draws up to {} points, not {}; --format csv takes any number", kMostPoints,
                 points.size());
   }
-  Json axes = Json::array(), devices = Json::array(), rows = Json::array();
+  Json axes = Json::array(), devices = Json::array(), setups = Json::array(), rows = Json::array();
   for (const SweepAxis& axis : sweep.axes) {
     axes.push_back({{"name", Printable(axis.name)}, {"sizes", axis.sizes}});
   }
   for (const Device& device : sweep.devices) devices.push_back(device.id);
+  for (std::size_t s = 0; s < sweep.setups.size(); ++s) setups.push_back(SetupName(sweep, s));
   TextTable texts;
   for (const SweepPoint& point : points) {
     const bool known = point.why_not.empty();
     const auto count = [&](Count value) { return known ? Json(value.value()) : Json(); };
-    rows.push_back({point.sizes, point.dtype, point.device, OrNull(point.items_per_second()),
+    rows.push_back({point.sizes, point.setup, point.device, OrNull(point.items_per_second()),
                     OrNull(point.tokens_per_second()), OrNull(point.latency()), OrNull(point.bound),
                     OrNull(point.intensity()), count(point.flops), count(point.bytes),
                     count(point.needed), point.fits ? Json(*point.fits) : Json(),
@@ -51,7 +52,7 @@ std::string SweepHtml(const Sweep& sweep, const SweepRenderOptions& options,
       {"sweep",
        {{"axes", axes},
         {"devices", devices},
-        {"dtypes", sweep.dtypes},
+        {"dtypes", setups},
         {"columns",
          {"sizes", "dtype", "device", "throughput", "tokens", "latency", "bound", "intensity",
           "flops", "bytes", "memory", "fits", "joules", "price", "limiter"}},

@@ -12,8 +12,8 @@ class SweepWriter {
     json_.BeginObject();
     json_.Member("schema", kSweepSchema);
     json_.Member("model", sweep_.model->path);
-    json_.Member("runtime", sweep_.report.runtime);
-    json_.Member("runtime_given", sweep_.report.runtime_given);
+    json_.Member("runtime", RuntimesOf(sweep_));
+    json_.Member("runtime_given", sweep_.setups.front().report.runtime_given);
     json_.Key("axes");
     json_.BeginArray();
     for (const SweepAxis& axis : sweep_.axes) json_.Value(axis.name);
@@ -50,14 +50,19 @@ class SweepWriter {
     json_.EndObject();
   }
 
-  void WriteWhere(std::size_t device, std::size_t dtype) {
+  void WriteWhere(std::size_t device, std::size_t setup) {
     if (!sweep_.devices.empty()) json_.Member("device", sweep_.devices[device].id);
-    json_.Member("dtype", sweep_.dtypes[dtype]);
+    const SweepSetup& how = sweep_.setups[setup];
+    json_.Member("dtype", how.dtype);
+    if (sweep_.setups.size() == 1) return;
+    json_.Member("precision", how.precision);
+    json_.Member("train", how.train);
+    json_.Member("runtime", how.report.runtime);
   }
 
   void WritePoint(const SweepPoint& point) {
     json_.BeginObject();
-    WriteWhere(point.device, point.dtype);
+    WriteWhere(point.device, point.setup);
     WriteSizes(point.sizes);
     if (!point.why_not.empty()) {
       json_.Member("error", point.why_not);
@@ -102,7 +107,7 @@ class SweepWriter {
     const std::optional<std::size_t> axis = CurveAxis(sweep_);
     if (!axis) return;
     json_.BeginObject();
-    WriteWhere(curve.device, curve.dtype);
+    WriteWhere(curve.device, curve.setup);
     WriteSizes(curve.fixed, axis);
     json_.Member("along", sweep_.axes[*axis].name);
     WriteSizeOf("best_at", curve.best, *axis);
@@ -133,7 +138,7 @@ class SweepWriter {
 
   void WriteDistribution(const SweepDistribution& row) {
     json_.BeginObject();
-    WriteWhere(row.device, row.dtype);
+    WriteWhere(row.device, row.setup);
     WriteSizes(row.fixed, row.axis);
     json_.Member("of", sweep_.axes[row.axis].name);
     json_.Member("items", row.items);

@@ -43,7 +43,7 @@ void SetTimes(const Report& report, SweepPoint& point) {
 
 SweepModel::SweepModel(const Sweep& sweep) : sweep_(sweep) {}
 
-InferredModel SweepModel::Infer(const Point& sizes, std::size_t dtype) const {
+InferredModel SweepModel::Infer(const Point& sizes, std::size_t setup) const {
   InferOptions options = sweep_.infer;
   for (std::size_t a = 0; a < sweep_.axes.size(); ++a) {
     if (sweep_.axes[a].batch) {
@@ -53,9 +53,9 @@ InferredModel SweepModel::Infer(const Point& sizes, std::size_t dtype) const {
     }
   }
   InferredModel model = dlcost::Infer(*Uninferred(*sweep_.model), options);
-  if (sweep_.derive) model = sweep_.derive(std::move(model), options);
-  const std::string& type = sweep_.dtypes[dtype];
-  if (!type.empty()) Retype(model, *ParseDType(type));
+  const SweepSetup& how = sweep_.setups[setup];
+  if (how.derive) model = how.derive(std::move(model), options);
+  if (!how.dtype.empty()) Retype(model, *ParseDType(how.dtype));
   return model;
 }
 
@@ -79,26 +79,26 @@ void SweepModel::SetSizes(const InferredModel& model, SweepPoint& point) const {
 
 std::vector<SweepPoint> SweepModel::At(const Point& sizes) const {
   std::vector<SweepPoint> points;
-  for (std::size_t type = 0; type < sweep_.dtypes.size(); ++type) {
-    for (SweepPoint& point : At(sizes, type)) points.push_back(std::move(point));
+  for (std::size_t setup = 0; setup < sweep_.setups.size(); ++setup) {
+    for (SweepPoint& point : At(sizes, setup)) points.push_back(std::move(point));
   }
   return points;
 }
 
-std::vector<SweepPoint> SweepModel::At(const Point& sizes, std::size_t dtype) const {
+std::vector<SweepPoint> SweepModel::At(const Point& sizes, std::size_t setup) const {
   std::vector<SweepPoint> points;
   std::optional<InferredModel> model;
   std::string why_not;
   try {
-    model = Infer(sizes, dtype);
+    model = Infer(sizes, setup);
   } catch (const Error& error) {
     why_not = error.what();
   }
   const std::size_t devices = std::max<std::size_t>(sweep_.devices.size(), 1);
   for (std::size_t device = 0; device < devices; ++device) {
-    SweepPoint point{.sizes = sizes, .dtype = dtype, .device = device, .why_not = why_not};
+    SweepPoint point{.sizes = sizes, .setup = setup, .device = device, .why_not = why_not};
     if (model) {
-      ReportOptions options = sweep_.report;
+      ReportOptions options = sweep_.setups[setup].report;
       options.detail = ReportDetail::kOperators;
       const auto on = sweep_.devices.empty() ? std::nullopt : std::optional(sweep_.devices[device]);
       const Report report = BuildReport(*model, on, options);

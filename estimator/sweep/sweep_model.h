@@ -12,13 +12,13 @@ class SweepModel {
  public:
   explicit SweepModel(const Sweep& sweep);
 
-  // A point for each type and device, in this order, by inferring the model anew.
+  // A point for each setup and device, in this order, by inferring the model anew.
   std::vector<SweepPoint> At(const Point& sizes) const;
 
-  // The points of one type alone.
-  std::vector<SweepPoint> At(const Point& sizes, std::size_t dtype) const;
+  // The points of one setup alone.
+  std::vector<SweepPoint> At(const Point& sizes, std::size_t setup) const;
   // The inferred model itself. Throws Error where it does not take the sizes.
-  InferredModel Infer(const Point& sizes, std::size_t dtype) const;
+  InferredModel Infer(const Point& sizes, std::size_t setup) const;
   // Fills in items and tokens.
   void SetSizes(const InferredModel& model, SweepPoint& point) const;
 

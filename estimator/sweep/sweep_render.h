@@ -43,6 +43,13 @@ std::string SweepHtml(const Sweep& sweep, const SweepRenderOptions& options,
 // Curves in characters: throughput over size, both logarithmic, a letter for each curve. "" without
 // times.
 std::string SweepPlot(const Sweep& sweep, const std::vector<SweepCurve>& curves, std::size_t width);
+// What tells a setup from the others, its type in any case: "f16", "tensorrt amp-fp16"; "" where it
+// is the only one, in the file's types.
+std::string SetupName(const Sweep& sweep, std::size_t setup);
+// The same for what they are: "dtype", "runtime precision".
+std::string SetupHead(const Sweep& sweep);
+// The runtimes of all setups, each once: "tensorrt, onnxruntime".
+std::string RuntimesOf(const Sweep& sweep);
 // "a100-sxm4-80gb f16, sequence=128": what a curve holds fixed.
 std::string CurveName(const Sweep& sweep, const SweepCurve& curve);
 // Points that meet all conditions and fit, best first by `rank`.

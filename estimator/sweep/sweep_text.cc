@@ -26,7 +26,7 @@ std::string DeviceOf(const Sweep& sweep, std::size_t device) {
 std::string PointName(const Sweep& sweep, const SweepPoint& point) {
   std::vector<std::string> words;
   if (sweep.devices.size() > 1) words.push_back(DeviceOf(sweep, point.device));
-  if (sweep.dtypes.size() > 1) words.push_back(sweep.dtypes[point.dtype]);
+  if (sweep.setups.size() > 1) words.push_back(SetupName(sweep, point.setup));
   for (std::size_t a = 0; a < sweep.axes.size(); ++a) {
     words.push_back(fmt::format("{}={}", Printable(sweep.axes[a].name), point.sizes[a]));
   }
@@ -43,8 +43,8 @@ class TextWriter {
 
   std::string Run() {
     const std::vector<SweepCurve> curves = CurvesOf(sweep_, points_);
-    text_ = fmt::format("model     {}\nruntime   {}\npoints    {}\n\n",
-                        Printable(sweep_.model->path), RuntimeText(sweep_.report), points_.size());
+    text_ = fmt::format("model     {}\n{}points    {}\n\n", Printable(sweep_.model->path),
+                        RuntimeLines(), points_.size());
     AddPoints(curves);
     if (timed_) {
       AddCurves(curves);
@@ -58,11 +58,20 @@ class TextWriter {
   }
 
  private:
+  std::string RuntimeLines() const {
+    std::string lines;
+    for (const SweepSetup& setup : sweep_.setups) {
+      const std::string line = fmt::format("runtime   {}\n", RuntimeText(setup.report));
+      if (lines.find(line) == std::string::npos) lines += line;
+    }
+    return lines;
+  }
+
   void AddPoints(const std::vector<SweepCurve>& curves) {
     std::vector<std::string> head;
-    const bool devices = sweep_.devices.size() > 1, types = sweep_.dtypes.size() > 1;
+    const bool devices = sweep_.devices.size() > 1;
     if (devices) head.emplace_back("device");
-    if (types) head.emplace_back("dtype");
+    if (sweep_.setups.size() > 1) head.emplace_back(SetupHead(sweep_));
     for (const SweepAxis& axis : sweep_.axes) head.push_back(Printable(axis.name));
     for (const char* name : {"MACs", "FLOPs", "bytes", "FLOP/B", "memory"}) head.emplace_back(name);
     if (timed_) {
@@ -91,7 +100,7 @@ class TextWriter {
   std::vector<std::string> RowOf(const SweepPoint& point) const {
     std::vector<std::string> row;
     if (sweep_.devices.size() > 1) row.push_back(DeviceOf(sweep_, point.device));
-    if (sweep_.dtypes.size() > 1) row.push_back(sweep_.dtypes[point.dtype]);
+    if (sweep_.setups.size() > 1) row.push_back(SetupName(sweep_, point.setup));
     for (const std::int64_t size : point.sizes) row.push_back(std::to_string(size));
     if (!point.why_not.empty()) {
       row.insert(row.end(), 5 + (timed_ ? 6u + tokens_ + !options_.price.empty() : 0u), "-");
@@ -184,10 +193,10 @@ class TextWriter {
 
   void AddDistributions() {
     for (const SweepDistribution& row : DistributionsOf(sweep_, points_)) {
-      SweepPoint fixed{.sizes = row.fixed, .dtype = row.dtype, .device = row.device};
+      SweepPoint fixed{.sizes = row.fixed, .setup = row.setup, .device = row.device};
       std::vector<std::string> words;
       if (timed_) words.push_back(DeviceOf(sweep_, row.device));
-      if (sweep_.dtypes.size() > 1) words.push_back(sweep_.dtypes[row.dtype]);
+      if (sweep_.setups.size() > 1) words.push_back(SetupName(sweep_, row.setup));
       for (std::size_t a = 0; a < sweep_.axes.size(); ++a) {
         if (a != row.axis) words.push_back(fmt::format("{}={}", sweep_.axes[a].name, row.fixed[a]));
       }
@@ -236,7 +245,7 @@ class TextWriter {
 std::string CurveName(const Sweep& sweep, const SweepCurve& curve) {
   std::vector<std::string> words;
   words.push_back(sweep.devices.empty() ? "counts" : DeviceOf(sweep, curve.device));
-  if (!sweep.dtypes[curve.dtype].empty()) words.push_back(sweep.dtypes[curve.dtype]);
+  if (const std::string name = SetupName(sweep, curve.setup); !name.empty()) words.push_back(name);
   const std::optional<std::size_t> along = CurveAxis(sweep);
   for (std::size_t a = 0; a < sweep.axes.size(); ++a) {
     if (a != along)

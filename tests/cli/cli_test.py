@@ -139,6 +139,17 @@ class Rejects(unittest.TestCase):
             (("--dim", "sequence=1:8", "--plot"), "--gpu"),
             (("--dim", "sequence=1:8", "--dtype", "f16,foo"), "no data type"),
             (("--dim", "sequence=600,700"), "do not broadcast"),
+            (("--batch", ""), "a size is missing"),
+            (("--batch", "1,2", "--dim", "batch=8", "--dim", "sequence=8"), "--dim batch"),
+            (("--dim", "sequence=1:8", "--dim", "sequence=2:9"), "given twice"),
+            (("--dim", "sequence=1:8", "--dim", "sequence=9"), "given twice"),
+            (("--dim", "sequence=8", "--train", "sgd,addam"), "did you mean 'adam'"),
+            (("--dim", "sequence=8", "--precision", "bf16,fp17"), "did you mean 'fp16'"),
+            (("--dim", "sequence=8", "--precision", "bf16", "--dtype", "f16"), "give one of them"),
+            (("--dim", "sequence=8", "--runtime", "tensorrt,onxruntime"), "did you mean 'onnxruntime'"),
+            (("--dim", "sequence=8", "--runtime", "tensorrt,"), "an empty name"),
+            (("--dim", "sequence=8", "--gpu", "a100", "--set", "memory.bandwidth=8TB/s:1TB/s"), "runs backwards"),
+            (("--dim", "sequence=8", "--gpu", "a100", "--set", "memory.bandwidth=1TB/s:2TX/s"), "one unit"),
         ]:
             self.rejected("sweep", BERT, *arguments, says=says)
         self.rejected("formula", BERT, "--dim", "nothing=3", says="no input has a dimension")
@@ -234,8 +245,22 @@ class Reports(unittest.TestCase):
         slow, fast = json.loads(what_if.stdout)["points"]
         self.assertGreater(slow["bound_s"], fast["bound_s"])
         self.assertTrue(slow["device"].endswith("memory.bandwidth=1TB/s"))
+        ranged = run("sweep", ALEXNET, "--batch", "1", "--gpu", "a100", "--set", "memory.bandwidth=1TB/s:4TB/s", "--format", "json")
+        self.assertEqual([point["device"].split("=")[1] for point in json.loads(ranged.stdout)["points"]], ["1TB/s", "2TB/s", "4TB/s"])
         # Without a command, sizes that are lists say what is meant.
         self.assertEqual(run(*arguments).stdout, run("sweep", *arguments).stdout)
+
+    def test_a_sweep_over_ways_of_running(self):
+        sized = (BERT, "--batch", "2", "--dim", "sequence=64", "--gpu", "a100")
+        sweep = json.loads(run("sweep", *sized, "--runtime", "pytorch-eager,tensorrt", "--train", "sgd,adamw", "--precision",
+                               "fp32,amp-bf16", "--format", "json").stdout)
+        self.assertEqual(len(sweep["points"]), 8)
+        self.assertEqual(sweep["runtime"], "pytorch-eager, tensorrt")
+        for point in sweep["points"]:
+            how = [f"--{name}={point[name]}" for name in ("runtime", "train", "precision")]
+            totals = json.loads(run(*sized, *how, "--format", "json").stdout)["totals"]
+            self.assertEqual((point["macs"], point["bytes"]), (totals["macs"], totals["bytes"]), how)
+            self.assertAlmostEqual(point["expected_s"] / totals["expected_s"], 1, delta=1e-9)
 
     def test_writes_a_file(self):
         with tempfile.TemporaryDirectory() as folder:

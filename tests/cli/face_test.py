@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import time
 import unicodedata
 import unittest
 import zipfile
@@ -65,6 +66,23 @@ def table(text):
 
 
 class Terminal(unittest.TestCase):
+    def test_long_sweeps_show_how_far_they_are(self):
+        def swept(last):
+            with tempfile.TemporaryDirectory() as folder:
+                began = time.monotonic()
+                shown, code = screen(100, "sweep", BERT, "--batch", f"1:{last}", "--dim", "sequence=13:512", "--gpu", "a100",
+                                     "--format", "csv", "-o", os.path.join(folder, "points.csv"))
+                self.assertEqual(code, 0)
+                return shown, time.monotonic() - began
+
+        shown, took = swept(1)
+        if took < 1:
+            self.assertEqual(shown, "")
+        shown, took = swept(300)
+        if took > 2:  # on many cores it is done before the bar comes
+            self.assertRegex(shown, r"\[=+ *\] \d+ of 150000 points, \d+ s left")
+            self.assertTrue(shown.endswith("\r\x1b[K"), shown[-40:])  # nothing stays
+
     def test_tables_fit_and_say_what_they_left_out(self):
         for columns in (60, 80, 120, 200):
             for by in ("op", "node", "kernel", "scope"):

@@ -38,8 +38,10 @@ void CompareWithReports(const Sweep& sweep, const std::vector<SweepPoint>& point
       }
     }
     InferredModel model = Infer(*Uninferred(*sweep.model), options);
-    if (!sweep.dtypes[point.dtype].empty()) Retype(model, *ParseDType(sweep.dtypes[point.dtype]));
-    const Report report = BuildReport(model, sweep.devices[point.device], sweep.report);
+    if (!sweep.setups[point.setup].dtype.empty())
+      Retype(model, *ParseDType(sweep.setups[point.setup].dtype));
+    const Report report =
+        BuildReport(model, sweep.devices[point.device], sweep.setups[point.setup].report);
     EXPECT_EQ(point.macs, report.totals.macs.count());
     EXPECT_EQ(point.flops, report.totals.flops.count());
     EXPECT_EQ(point.bytes, report.totals.bytes().count());
@@ -58,9 +60,9 @@ TEST(Sweep, PointsAreReports) {
   Sweep sweep{.model = &model,
               .axes = {{.name = "batch", .sizes = {1, 3, 16}, .batch = true},
                        {.name = "sequence", .sizes = {1, 2, 100, 512}}},
-              .dtypes = {"", "f16"},
+              .setups = {{}, {.dtype = "f16"}},
               .devices = {FindDevice("a100"), FindDevice("t4")}};
-  sweep.report.plan.fusion = Fusion::kDefault;
+  for (SweepSetup& setup : sweep.setups) setup.report.plan.fusion = Fusion::kDefault;
   const std::vector<SweepPoint> points = PointsOf(sweep);
   ASSERT_EQ(points.size(), 48u);
   EXPECT_EQ(sweep.Points(), 48);
@@ -79,7 +81,7 @@ TEST(Sweep, ManyPointsAreReports) {
                          {.name = "sequence", .sizes = {}}},
                 .devices = {FindDevice("v100")}};
     for (std::int64_t size = 1; size <= 512; size += 13) sweep.axes[1].sizes.push_back(size);
-    sweep.report.plan.fusion = Fusion::kDefault;
+    sweep.setups[0].report.plan.fusion = Fusion::kDefault;
     CompareWithReports(sweep, PointsOf(sweep));
   }
   const Model model = Network("resnet18");
@@ -87,10 +89,17 @@ TEST(Sweep, ManyPointsAreReports) {
               .axes = {{.name = "batch", .sizes = {}, .batch = true}},
               .devices = {FindDevice("a100"), FindDevice("p100")}};
   for (std::int64_t size = 1; size <= 300; size += 3) sweep.axes[0].sizes.push_back(size);
-  sweep.report.plan.fusion = Fusion::kDefault;
+  sweep.setups[0].report.plan.fusion = Fusion::kDefault;
   CompareWithReports(sweep, PointsOf(sweep));
-  sweep.report.run.eager = true;
-  CompareWithReports(sweep, PointsOf(sweep));
+  // Two runtimes, each with kernels of its own.
+  sweep.setups.push_back(sweep.setups[0]);
+  sweep.setups[1].report.run.eager = true;
+  sweep.setups[1].report.plan.fusion = Fusion::kNone;
+  const std::vector<SweepPoint> points = PointsOf(sweep);
+  ASSERT_EQ(points.size(), 400u);
+  EXPECT_EQ(points[2].setup, 1u);
+  EXPECT_GT(points[2].bytes, points[0].bytes);
+  CompareWithReports(sweep, points);
 }
 
 // Bounds in blocks, a table that bends included: 7 * 501 words are fewer than its rows, 500 * 501
@@ -104,8 +113,8 @@ TEST(Sweep, BoundsAloneAreThoseOfReports) {
               .bounds_only = true};
   for (std::int64_t size = 1; size <= 512; size += 10) sweep.axes[1].sizes.push_back(size);
   for (const CacheState cache : {CacheState::kCold, CacheState::kWarm}) {
-    sweep.report.plan.fusion = Fusion::kDefault;
-    sweep.report.run.cache = cache;
+    sweep.setups[0].report.plan.fusion = Fusion::kDefault;
+    sweep.setups[0].report.run.cache = cache;
     const std::vector<SweepPoint> points = PointsOf(sweep);
     EXPECT_FALSE(points.front().expected);
     CompareWithReports(sweep, points);
