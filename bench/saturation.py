@@ -6,8 +6,9 @@ smallest, are a curve. `dlcost sweep` evaluates the same batches with the row's 
 batch is the smallest whose throughput is within 10 % of the best, of the same batches on both sides. Where several runs
 have one batch (releases of a library), their median counts.
 
-A second sweep goes through every power of two up to the largest batch: where throughput falls by more than 3 %
-from one to the next, the fall and what the sweep says of it are printed.
+A second sweep goes through every power of two up to the largest batch, and others, of boards that were not measured, up
+to where memory ends, inference and training: where throughput falls by more than 3 % from one to the next, the fall and
+what the sweep says of it are printed.
 
 usage: saturation.py DLCOST serving.csv
 """
@@ -29,7 +30,10 @@ from networks import question
 NETWORKS = ("resnet50", "bert-base", "bert-large")
 DEVICES = re.compile(r"a100|v100|t4$")
 WITHIN = 0.9  # of the best throughput
-FALL = 0.03
+# Boards whose throughput nobody saw fall with the batch: (network, its sizes).
+OTHERS = "p4,p40,p100-sxm2"
+RISING = (("resnet50", ()), ("bert-base", ("--dim", "sequence=128")), ("bert-large", ("--dim", "sequence=384")))
+TRAINED = {"resnet50": ("--train", "momentum"), "bert-base": ("--train", "adamw"), "bert-large": ("--train", "adamw")}
 
 
 def curves(table):
@@ -64,11 +68,13 @@ def sweep(binary, path, batches, options):
 
 
 def falls(result):
-    """(from, to, share) where throughput falls by more than FALL along the curve."""
-    points = [(p["sizes"]["batch"], p["items_per_s"]) for p in result["points"] if p.get("items_per_s")]
-    for (before, faster), (after, slower) in zip(points, points[1:]):
-        if slower < (1 - FALL) * faster:
-            yield before, after, 1 - slower / faster
+    """Lines on where throughput falls, of sizes that fit into memory."""
+    for curve in result["curves"]:
+        for fall in curve["falls"]:
+            if fall["to"] <= (curve["largest_that_fits"] or 0):
+                before, after = fall["before"], fall["after"]
+                why = "by waves" if fall["by_waves"] else f"{before['algorithm']}, then {after['algorithm']}"
+                yield f"{curve['device']} {100 * fall['share']:.1f} % from {fall['from']} to {fall['to']}, {fall['op']}: {why}"
 
 
 def main():
@@ -92,7 +98,14 @@ def main():
             all_sizes = sweep(arguments.dlcost, path, f"1:{max(batches)}:x2", options)
             return {p["sizes"]["batch"]: p["items_per_s"] for p in same["points"]}, list(falls(all_sizes))
 
+        def rising(item):
+            network, options = item
+            result = sweep(arguments.dlcost, f"{folder}/{network}.onnx", "1:1024:x2", ["--gpu", OTHERS, *options])
+            return [f"{network} {' '.join(options)}: {line}" for line in falls(result)]
+
         results = list(pool.map(evaluate, measured.items()))
+        asked = [(network, sizes + more) for network, sizes in RISING for more in ((), TRAINED[network])]
+        others = list(pool.map(rising, asked))
     print("network     framework          device          type length  batches       saturates at  throughput, expected")
     print("                                                                       measured    ours  / measured, median")
     near, errors, fallen = 0, [], []
@@ -105,14 +118,18 @@ def main():
         network, name, device, dtype, length, options = key
         print(f"{network:11} {name:18} {device:15} {dtype:4} {length:>6}  {min(batches):3} to {max(batches):4}"
               f"  {there:9}  {here:6}  {statistics.median(ratios):20.2f}")  # fmt: skip
-        fallen += [(network, options, fall) for fall in down]
+        fallen += [f"{network} {' '.join(options)}: {line}" for line in down]
     size = sorted(map(abs, errors))
     print(f"saturation within one power of two: {near} of {len(measured)} curves")
     print(f"throughput: median error {100 * statistics.median(size):.1f} %, bias {100 * statistics.median(errors):+.1f} %, "
           f"of {len(size)} points")  # fmt: skip
-    print(f"falls by more than {100 * FALL:.0f} % from one power of two to the next: {len(fallen)}")
-    for network, options, (before, after, share) in fallen:
-        print(f"    {network} {' '.join(options)}: {100 * share:.1f} % from {before} to {after}")
+    print(f"falls from one power of two to the next: {len(fallen)} on {len(measured)} curves")
+    for line in fallen:
+        print(f"    {line}")
+    fallen = [line for lines in others for line in lines]
+    print(f"the same on {OTHERS}, inference and training: {len(fallen)} on {len(others) * len(OTHERS.split(','))} curves")
+    for line in fallen:
+        print(f"    {line}")
 
 
 if __name__ == "__main__":

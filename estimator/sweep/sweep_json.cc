@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "estimator/sweep/sweep_render.h"
 
 namespace dlcost {
@@ -126,6 +128,40 @@ class SweepWriter {
       json_.EndObject();
     }
     json_.EndArray();
+    WriteFalls(curve, *axis);
+    json_.EndObject();
+  }
+
+  void WriteFalls(const SweepCurve& curve, std::size_t axis) {
+    const std::vector<SweepFall> falls = FallsOf(sweep_, curve, explanations_);
+    explanations_ -= std::min(explanations_, falls.size());
+    json_.Key("falls");
+    json_.BeginArray();
+    for (const SweepFall& fall : falls) {
+      json_.BeginObject();
+      json_.Member("from", fall.from->sizes[axis]);
+      json_.Member("to", fall.to->sizes[axis]);
+      json_.Member("share", fall.share);
+      if (!fall.op.empty()) {
+        json_.Member("op", fall.op);
+        json_.Member("node", fall.node);
+        json_.Member("units", fall.units);
+        json_.Member("by_waves", fall.by_waves);
+        WriteRun("before", fall.before);
+        WriteRun("after", fall.after);
+      }
+      json_.EndObject();
+    }
+    json_.EndArray();
+  }
+
+  void WriteRun(std::string_view name, const SweepFall::Run& run) {
+    json_.Key(name);
+    json_.BeginObject();
+    json_.Member("algorithm", run.algorithm);
+    json_.Member("expected_s", run.time);
+    json_.Member("tiles", run.tiles);
+    json_.Member("waves", run.waves);
     json_.EndObject();
   }
 
@@ -159,6 +195,7 @@ class SweepWriter {
   const Sweep& sweep_;
   const SweepRenderOptions& options_;
   JsonWriter& json_;
+  std::size_t explanations_ = kExplanations;  // that are left
 };
 
 }  // namespace

@@ -6,11 +6,15 @@
 
 #include "estimator/report/json_writer.h"
 #include "estimator/sweep/curves.h"
+#include "estimator/sweep/falls.h"
 #include "estimator/sweep/sweep.h"
 
 namespace dlcost {
 
 inline constexpr std::string_view kSweepSchema = "dlcost.sweep/1";
+
+// Falls of a sweep's curves that are looked into: each takes two reports.
+inline constexpr std::size_t kExplanations = 60;
 
 struct SweepRenderOptions {
   std::vector<SweepCondition> conditions;

@@ -157,7 +157,41 @@ class TextWriter {
       if (!limits.empty()) {
         text_ += fmt::format("          limited by {}\n", fmt::join(limits, ", "));
       }
+      AddFalls(curve, *axis);
     }
+  }
+
+  void AddFalls(const SweepCurve& curve, std::size_t axis) {
+    const std::size_t shown = std::min(kFallsShown, explanations_);
+    const std::vector<SweepFall> falls = FallsOf(sweep_, curve, shown);
+    explanations_ -= std::min(shown, falls.size());
+    for (std::size_t i = 0; i < std::min(kFallsShown, falls.size()); ++i) {
+      const SweepFall& fall = falls[i];
+      text_ += fmt::format("          falls by {} from {} to {}{}\n", Percent(fall.share),
+                           fall.from->sizes[axis], fall.to->sizes[axis], WhyFalls(fall));
+    }
+    if (falls.size() > kFallsShown) {
+      text_ += fmt::format("          falls at {} more sizes, by {} at most\n",
+                           falls.size() - kFallsShown, Percent(falls[kFallsShown].share));
+    }
+  }
+
+  static std::string WhyFalls(const SweepFall& fall) {
+    if (fall.op.empty()) return "";
+    const auto run = [](const SweepFall::Run& one) {
+      if (!one.waves) return fmt::format("{} {}", one.algorithm, ReadableTime(one.time));
+      return fmt::format("{} in {} tiles, {} wave{}", one.algorithm, *one.tiles, *one.waves,
+                         *one.waves == 1 ? "" : "s");
+    };
+    const bool tiled = fall.before.waves && fall.after.waves;
+    std::string text = fmt::format(": {}, such as {}\n            {}, then {}", Printable(fall.op),
+                                   Printable(fall.node), run(fall.before), run(fall.after));
+    if (tiled) text += fmt::format(", over {} units", fall.units);
+    if (tiled && !fall.by_waves) {
+      text += fmt::format("; waves do not explain it: {}, then {}", ReadableTime(fall.before.time),
+                          ReadableTime(fall.after.time));
+    }
+    return text;
   }
 
   void AddFront() {
@@ -237,6 +271,8 @@ class TextWriter {
   const std::vector<SweepPoint>& points_;
   const bool timed_;
   bool tokens_ = false;
+  static constexpr std::size_t kFallsShown = 3;  // of a curve
+  std::size_t explanations_ = kExplanations;     // that are left
   std::string text_;
 };
 
