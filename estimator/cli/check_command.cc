@@ -15,6 +15,7 @@ namespace {
 
 struct Options {
   Source source;
+  std::optional<std::string> batch;
   std::vector<std::string> baselines;
   std::string budget;
   std::vector<std::string> max, fits_on;
@@ -34,15 +35,21 @@ constexpr const char* kExamples =
     "  dlcost check new.onnx --baseline old.onnx --gpu a100 --max macs=+2% --max 'bound_s=1.5 ms'\n"
     "  dlcost check new.onnx --baseline baseline.json --budget budget.yaml --format junit -o "
     "dlcost.xml\n"
+    "  dlcost check new.onnx --gpu t4 --batch 1:64:x2 --max 'expected_s=20 ms'\n"
     "  dlcost check new.onnx --baseline baseline.json --update\n";
 
-// The command line's source under the conditions of the budget file.
+// The command line's source under conditions of one size each.
 Source Under(const Options& options, const CheckConditions& on) {
   Source source = options.source;
+  // Lists are among the conditions.
+  std::erase_if(source.model.dims, [](const std::string& text) {
+    const std::size_t equals = text.rfind('=');
+    return equals != std::string::npos && IsSizeList(text.substr(equals + 1));
+  });
   if (!on.gpu.empty()) source.device.gpu = on.gpu;
-  if (on.batch) source.model.batch = on.batch;
+  if (on.batch) source.model.batch = on.batch->Sizes().front();
   for (const auto& [name, size] : on.dims) {
-    source.model.dims.push_back(name + "=" + std::to_string(size));
+    source.model.dims.push_back(name + "=" + std::to_string(size.Sizes().front()));
   }
   return source;
 }
@@ -59,6 +66,7 @@ class Checker {
   explicit Checker(const Options& options) : options_(options) {
     if (!options.budget.empty()) file_ = ReadBudgetFile(options.budget);
     if (file_.on.empty()) file_.on.emplace_back();
+    for (CheckConditions& on : file_.on) AddSizes(on);
     request_.budgets = file_.budgets;
     for (const std::string& text : options.max) request_.budgets.push_back(ParseBudget(text));
     request_.forbid_new_operators = file_.forbid_new_operators || options.forbid_new_operators;
@@ -80,7 +88,7 @@ class Checker {
       if (options_.update) {
         Update(i);
       } else {
-        runs.push_back(Check(i));
+        runs.push_back(file_.on[i].IsRange() ? CheckRange(i) : Check(i, file_.on[i]));
       }
     }
     if (options_.update) return 0;
@@ -89,6 +97,38 @@ class Checker {
   }
 
  private:
+  // Sizes of the command line, where the file has none.
+  void AddSizes(CheckConditions& on) const {
+    if (options_.batch && !on.batch) on.batch = ParseSizeList("--batch", *options_.batch);
+    for (const std::string& text : options_.source.model.dims) {
+      const std::size_t equals = text.rfind('=');
+      if (equals == std::string::npos || !IsSizeList(text.substr(equals + 1))) continue;
+      const std::string name = text.substr(0, equals);
+      if (on.dims.count(name) != 0) continue;
+      on.dims[name] = ParseSizeList("--dim " + Printable(name), text.substr(equals + 1));
+    }
+  }
+
+  CheckRun CheckRange(std::size_t i) const {
+    const CheckConditions& on = file_.on[i];
+    if (const std::string path = BaselinePath(i);
+        !path.empty() && Exists(path) && IsJsonFile(path)) {
+      throw Error("'{}' is a report of one size: for {}, give an older model as --baseline",
+                  Printable(path), on.SizesText());
+    }
+    std::vector<std::string> points;
+    std::vector<CheckRun> runs;
+    for (const CheckConditions& point : on.Points()) {
+      points.push_back(on.NameOf(point));
+      try {
+        runs.push_back(Check(i, point));
+      } catch (const Error& error) {
+        throw Error("at {}: {}", points.back(), error.what());
+      }
+    }
+    return OverRange(on.SizesText(), points, runs);
+  }
+
   std::string BaselinePath(std::size_t i) const {
     if (options_.baselines.empty()) return "";
     return options_.baselines.size() == 1 ? options_.baselines[0] : options_.baselines[i];
@@ -106,8 +146,8 @@ class Checker {
     return LoadReport(old);
   }
 
-  CheckRun Check(std::size_t i) const {
-    const Source source = Under(options_, file_.on[i]);
+  CheckRun Check(std::size_t i, const CheckConditions& on) const {
+    const Source source = Under(options_, on);
     std::optional<Report> baseline = Baseline(source, i);
     const Report report = LoadReport(source, baseline ? &*baseline : nullptr);
     // One report cannot be the baseline of several devices or sizes.
@@ -125,6 +165,7 @@ class Checker {
   void Update(std::size_t i) const {
     const std::string path = BaselinePath(i);
     if (path.empty()) throw Error("--update needs --baseline FILE to write");
+    if (file_.on[i].IsRange()) throw Error("--update writes a report of one size, not of a range");
     const Source source = Under(options_, file_.on[i]);
     std::optional<Report> old;
     if (Exists(path)) {
@@ -161,6 +202,13 @@ void AddCheckCommand(Commands& commands) {
   CLI::App* app = commands.app.add_subcommand("check", "fail when a model costs more than it may");
   app->footer(kExamples);
   AddModelOptions(*app, options->source.model);
+  // Here sizes may be several.
+  app->remove_option(app->get_option("--batch"));
+  app->add_option(
+         "--batch", options->batch,
+         "sizes of batch dimensions: 8, 1,8,32 or 1:64:x2: every limit holds at each; --dim "
+         "NAME= takes the same")
+      ->type_name("SIZES");
   AddDeviceOptions(*app, options->source.device);
   AddCountOptions(*app, options->source.count);
   const auto list = [&](const char* name, std::vector<std::string>& values, const char* what) {

@@ -13,7 +13,7 @@
 #include "estimator/hardware/quantity_text.h"
 #include "estimator/report/format.h"
 #include "estimator/report/table.h"
-#include "estimator/sweep/sizes.h"
+#include "estimator/infer/sizes.h"
 
 namespace dlcost {
 namespace {

@@ -15,7 +15,7 @@
 #include "estimator/cli/shell_command.h"
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
-#include "estimator/sweep/sizes.h"
+#include "estimator/infer/sizes.h"
 
 namespace dlcost {
 namespace {

@@ -10,7 +10,7 @@
 #include "estimator/core/integer.h"
 #include "estimator/hardware/quantity_text.h"
 #include "estimator/parallel/scaling.h"
-#include "estimator/sweep/sizes.h"
+#include "estimator/infer/sizes.h"
 
 namespace dlcost {
 namespace {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "estimator/infer/sizes.h"
 #include "estimator/regress/metrics.h"
 
 namespace dlcost {
@@ -46,11 +47,21 @@ Budget ParseBudget(const std::string& text);
 // Throws Error for a metric that only a whole model has.
 void RequireNodeMetric(const Budget& budget);
 
-// Conditions under which the budgets are checked; what is empty is as the command line says.
+// Conditions under which the budgets are checked; what is empty is as the command line says. Sizes
+// may be several: every limit holds at each combination of them.
 struct CheckConditions {
   std::string gpu;
-  std::optional<std::int64_t> batch;
-  std::map<std::string, std::int64_t> dims;
+  std::optional<SizeList> batch;
+  std::map<std::string, SizeList> dims;
+
+  bool IsRange() const;
+  // One for each combination, of single sizes, the last dimension running fastest. Throws Error for
+  // more than a check should take.
+  std::vector<CheckConditions> Points() const;
+  // "batch=1 to 64, sequence=128".
+  std::string SizesText() const;
+  // The same of what `points` of this differ in: "batch=8".
+  std::string NameOf(const CheckConditions& point) const;
 };
 
 struct BudgetFile {

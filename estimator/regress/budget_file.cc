@@ -70,12 +70,19 @@ class Reader {
     return node.Scalar();
   }
 
-  std::int64_t Size(const YAML::Node& node, const std::string& name) const {
-    std::int64_t size = -1;
-    if (!node.IsScalar() || !YAML::convert<std::int64_t>::decode(node, size) || size < 0) {
-      throw At(node, name + " is a whole number");
+  // 8, "1:64:x2", or a list of them.
+  SizeList Sizes(const YAML::Node& node, const std::string& name) const {
+    std::string text;
+    if (node.IsSequence()) {
+      for (const YAML::Node& item : node) text += (text.empty() ? "" : ",") + Text(item, name);
+    } else {
+      text = Text(node, name);
     }
-    return size;
+    try {
+      return ParseSizeList(name, text);
+    } catch (const Error& error) {
+      throw At(node, error.what());
+    }
   }
 
   CheckConditions ReadOn(const YAML::Node& node) const {
@@ -83,12 +90,12 @@ class Reader {
     RequireKeys(node, {"gpu", "batch", "dim"});
     CheckConditions on;
     if (node["gpu"]) on.gpu = Text(node["gpu"], "gpu");
-    if (node["batch"]) on.batch = Size(node["batch"], "batch");
+    if (node["batch"]) on.batch = Sizes(node["batch"], "batch");
     if (const YAML::Node dims = node["dim"]) {
       RequireMap(dims, "dim");
       for (const auto& dim : dims) {
         const std::string name = Text(dim.first, "a dimension");
-        on.dims[name] = Size(dim.second, name);
+        on.dims[name] = Sizes(dim.second, Printable(name));
       }
     }
     return on;

@@ -21,6 +21,10 @@ struct CheckItem {
   // GMAC"
   std::vector<std::string> offenders;
   std::vector<std::string> reasons;  // the same without what each one costs
+  // Of a requirement over a range of sizes: the size that all of the above is of, and those that
+  // break the requirement, in order. "batch=64".
+  std::string point;
+  std::vector<std::string> broken;
 };
 
 // All requirements under one set of conditions.
@@ -43,6 +47,11 @@ struct CheckRequest {
 
 // "Not more than the baseline" for every total: what is checked when nothing else is asked for.
 std::vector<Budget> NoGrowth(const Report& report);
+
+// The runs at all sizes of a range as one: of every requirement the size that breaks it most, or
+// comes nearest to that. `points` name the sizes, `range` all of them; at least one.
+CheckRun OverRange(const std::string& range, const std::vector<std::string>& points,
+                   const std::vector<CheckRun>& runs);
 
 // Throws Error when a budget needs a baseline or a device that is not there.
 CheckRun RunCheck(const Report& report, const Report* baseline, const CheckRequest& request);

@@ -173,6 +173,10 @@ std::string RenderCheckJson(const std::vector<CheckRun>& runs) {
                        {"allowed", number(item.allowed)},
                        {"detail", item.detail},
                        {"offenders", item.offenders}});
+      if (!item.point.empty()) {
+        items.back()["point"] = item.point;
+        items.back()["broken"] = item.broken;
+      }
     }
     json["runs"].push_back({{"title", run.title},
                             {"path", run.path},

@@ -125,6 +125,15 @@ class Rejects(unittest.TestCase):
         self.rejected(ALEXNET, "--batch", "4611686018427387904", says="64 bits")
 
 
+    def test_limits_over_ranges(self):
+        limit = ("--max", "macs=1 G")
+        baseline = self.file(run(ALEXNET, "--format", "json").stdout)
+        self.rejected("check", ALEXNET, "--batch", "8:1", *limit, says="runs backwards")
+        self.rejected("check", ALEXNET, "--batch", "1:100000", *limit, says="10000 sizes")
+        self.rejected("check", ALEXNET, "--batch", "1,2", "--baseline", baseline, says="of one size")
+        self.rejected("check", ALEXNET, "--batch", "1,2", "--baseline", baseline, "--update", says="of one size")
+        self.rejected("check", BERT, "--dim", "sequence=512,513", *limit, says="at sequence=513: ")
+
     def test_sweeps_and_formulas(self):
         lengths = self.file(b"length\n12\nlong\n")
         for arguments, says in [
@@ -249,6 +258,21 @@ class Reports(unittest.TestCase):
         self.assertEqual([point["device"].split("=")[1] for point in json.loads(ranged.stdout)["points"]], ["1TB/s", "2TB/s", "4TB/s"])
         # Without a command, sizes that are lists say what is meant.
         self.assertEqual(run(*arguments).stdout, run("sweep", *arguments).stdout)
+
+    def test_a_limit_over_a_range(self):
+        def check(limit):
+            done = run("check", ALEXNET, "--gpu", "t4", "--batch", "1:16:x2", "--max", f"expected_s={limit} s", "--format", "json")
+            return done.returncode, json.loads(done.stdout)["runs"][0]["items"][0]
+
+        times = {}
+        for batch in (1, 2, 4, 8, 16):
+            report = json.loads(run(ALEXNET, "--gpu", "t4", "--batch", str(batch), "--format", "json").stdout)
+            times[batch] = report["totals"]["expected_s"]
+        code, item = check(1.0001 * times[16])
+        self.assertEqual((code, item["passed"], item["point"], item["broken"]), (0, True, "batch=16", []))
+        self.assertAlmostEqual(item["value"] / times[16], 1, delta=1e-12)
+        code, item = check(1.0001 * times[4])
+        self.assertEqual((code, item["passed"], item["broken"]), (1, False, ["batch=8", "batch=16"]))
 
     def test_a_sweep_over_ways_of_running(self):
         sized = (BERT, "--batch", "2", "--dim", "sequence=64", "--gpu", "a100")

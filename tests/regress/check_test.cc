@@ -83,8 +83,9 @@ fits_on: [l4]
 )",
                                          "budget.yaml");
   ASSERT_EQ(file.on.size(), 2u);
-  EXPECT_EQ(file.on[0].batch, 8);
-  EXPECT_EQ(file.on[1].dims.at("sequence"), 128);
+  EXPECT_EQ(file.on[0].batch->Sizes(), std::vector<std::int64_t>{8});
+  EXPECT_EQ(file.on[1].dims.at("sequence").Sizes(), std::vector<std::int64_t>{128});
+  EXPECT_FALSE(file.on[1].IsRange());
   ASSERT_EQ(file.budgets.size(), 2u);
   EXPECT_EQ(file.budgets[1].subset.scope, "layer4");
   EXPECT_TRUE(file.forbid_new_operators);
@@ -102,7 +103,7 @@ TEST(BudgetFile, ErrorsNameTheLine) {
   EXPECT_THAT(message("budgets: 3\n"), HasSubstr("budgets is a list"));
   EXPECT_THAT(message("budgets:\n  - {metric: flops}\n"), HasSubstr("needs metric and max"));
   EXPECT_THAT(message("on:\n  - {batch: many}\n"),
-              HasSubstr("budget.yaml:2: batch is a whole number"));
+              HasSubstr("budget.yaml:2: batch many: 'many' is no size"));
   EXPECT_THAT(message("new_operators: maybe\n"), HasSubstr("allow or forbid"));
   EXPECT_THAT(message("a: [\n"), StartsWith("budget.yaml:"));
   EXPECT_THAT(message("- 1\n"), HasSubstr("budget.yaml:1:"));

@@ -1,4 +1,4 @@
-#include "estimator/sweep/sizes.h"
+#include "estimator/infer/sizes.h"
 
 #include <algorithm>
 #include <cerrno>
