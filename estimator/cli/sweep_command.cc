@@ -29,6 +29,7 @@ struct Options {
   std::optional<std::string> batch;
   std::vector<std::string> conditions;
   std::string price, rank;
+  std::string buckets;
   std::string format = "text";
   std::string output;
   std::size_t top = 60;
@@ -151,6 +152,32 @@ std::vector<SweepSetup> SetupsOf(const Options& options) {
   return setups;
 }
 
+// Ends of buckets beside the observed sizes that they are for.
+void AddBuckets(const std::string& text, std::vector<SweepAxis>& axes) {
+  const auto observed = [](const SweepAxis& axis) { return axis.IsDistribution(); };
+  if (std::count_if(axes.begin(), axes.end(), observed) != 1) {
+    throw Error("--buckets are for one dimension of observed sizes: --dim NAME=@lengths.csv");
+  }
+  SweepAxis& axis = *std::find_if(axes.begin(), axes.end(), observed);
+  if (axis.batch) throw Error("--buckets are for sizes of items, not for --batch");
+  std::vector<std::int64_t> ends = ParseSizeList("--buckets", text).Sizes();
+  std::sort(ends.begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  if (ends.back() < axis.sizes.back()) {
+    throw Error("--buckets {}: the longest observed size, {}, is in none of them", Printable(text),
+                axis.sizes.back());
+  }
+  // Nothing is padded further.
+  ends.erase(std::lower_bound(ends.begin(), ends.end(), axis.sizes.back()) + 1, ends.end());
+  for (const std::int64_t end : ends) {
+    const auto at = std::lower_bound(axis.sizes.begin(), axis.sizes.end(), end);
+    if (at != axis.sizes.end() && *at == end) continue;
+    axis.weights.insert(axis.weights.begin() + (at - axis.sizes.begin()), 0);
+    axis.sizes.insert(at, end);
+  }
+  axis.buckets = std::move(ends);
+}
+
 // 2.5/h for every device, or a100=1.6/h,h100=2.5/h.
 std::map<std::string, double> ParsePrices(const std::string& text, const DeviceDatabase& database) {
   std::map<std::string, double> prices;
@@ -222,6 +249,7 @@ int Run(Options options) {
                           .weights = list.weights,
                           .batch = name.empty()});
   }
+  if (!options.buckets.empty()) AddBuckets(options.buckets, sweep.axes);
   if (options.format == "csv") {
     WriteOutput(options.output, [&](const TextSink& sink) {
       bool first = true;
@@ -285,6 +313,10 @@ void AddSweepCommand(Commands& commands) {
       ->type_name("PRICE");
   app->add_option("--rank", options->rank, "best points by price, latency or throughput")
       ->type_name("WHAT");
+  app->add_option(
+         "--buckets", options->buckets,
+         "sizes that observed ones (@FILE.csv) are padded up to: 64,128,256,512 or 64:512:64")
+      ->type_name("SIZES");
   app->add_option("--top", options->top, "rows of the table of points")
       ->type_name("N")
       ->capture_default_str();

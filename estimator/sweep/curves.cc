@@ -2,28 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
-#include <tuple>
 
 #include "estimator/core/error.h"
 #include "estimator/hardware/quantity_text.h"
 
 namespace dlcost {
 namespace {
-
-using CurveKey = std::tuple<std::size_t, std::size_t, Point>;
-
-// Points that differ along one axis alone, in its order.
-std::map<CurveKey, std::vector<const SweepPoint*>> Along(const std::vector<SweepPoint>& points,
-                                                         std::optional<std::size_t> axis) {
-  std::map<CurveKey, std::vector<const SweepPoint*>> curves;
-  for (const SweepPoint& point : points) {
-    Point fixed = point.sizes;
-    if (axis) fixed[*axis] = 0;
-    curves[{point.device, point.setup, std::move(fixed)}].push_back(&point);
-  }
-  return curves;
-}
 
 bool Usable(const SweepPoint& point) { return point.why_not.empty() && point.fits.value_or(true); }
 
@@ -60,6 +44,16 @@ void Summarize(std::size_t axis, SweepCurve& curve) {
 }
 
 }  // namespace
+
+PointsByRest PointsAlong(const std::vector<SweepPoint>& points, std::optional<std::size_t> axis) {
+  PointsByRest curves;
+  for (const SweepPoint& point : points) {
+    Point fixed = point.sizes;
+    if (axis) fixed[*axis] = 0;
+    curves[{point.device, point.setup, std::move(fixed)}].push_back(&point);
+  }
+  return curves;
+}
 
 bool SweepCondition::Meets(const SweepPoint& point) const {
   std::optional<double> has;
@@ -130,7 +124,7 @@ std::optional<std::size_t> CurveAxis(const Sweep& sweep) {
 std::vector<SweepCurve> CurvesOf(const Sweep& sweep, const std::vector<SweepPoint>& points) {
   const std::optional<std::size_t> axis = CurveAxis(sweep);
   std::vector<SweepCurve> curves;
-  for (auto& [key, members] : Along(points, axis)) {
+  for (auto& [key, members] : PointsAlong(points, axis)) {
     SweepCurve curve{.device = std::get<0>(key),
                      .setup = std::get<1>(key),
                      .fixed = std::get<2>(key),
@@ -158,61 +152,6 @@ std::vector<const SweepPoint*> ParetoFront(const std::vector<SweepPoint>& points
     }
   }
   return front;
-}
-
-std::vector<SweepDistribution> DistributionsOf(const Sweep& sweep,
-                                               const std::vector<SweepPoint>& points) {
-  std::vector<SweepDistribution> distributions;
-  for (std::size_t a = 0; a < sweep.axes.size(); ++a) {
-    const SweepAxis& axis = sweep.axes[a];
-    if (!axis.IsDistribution()) continue;
-    for (const auto& [key, members] : Along(points, a)) {
-      SweepDistribution row{.device = std::get<0>(key),
-                            .setup = std::get<1>(key),
-                            .fixed = std::get<2>(key),
-                            .axis = a};
-      struct Seen {
-        double seconds, weight;
-      };
-      std::vector<Seen> seen;
-      double used = 0, padded = 0, slowest = 0;
-      for (std::size_t i = 0; i < members.size(); ++i) {
-        const SweepPoint& point = *members[i];
-        const double weight = axis.weights[i];
-        row.items += weight;
-        row.mean_flops += weight * point.flops.AsDouble();
-        used += weight * static_cast<double>(point.sizes[a]);
-        padded += weight * static_cast<double>(axis.sizes.back());
-        if (!point.latency()) continue;
-        seen.push_back({point.latency()->value(), weight});
-        slowest = point.latency()->value();  // sizes ascend: the last one is the longest
-      }
-      if (members.size() != axis.sizes.size()) continue;
-      row.mean_flops /= row.items;
-      row.padding = padded > 0 ? 1 - used / padded : 0;
-      std::sort(seen.begin(), seen.end(),
-                [](const Seen& x, const Seen& y) { return x.seconds < y.seconds; });
-      double total = 0;
-      for (const Seen& one : seen) total += one.seconds * one.weight;
-      const auto percentile = [&](double share) {
-        double below = 0;
-        for (const Seen& one : seen) {
-          below += one.weight;
-          if (below >= share * row.items) return Seconds(one.seconds);
-        }
-        return seen.empty() ? Seconds() : Seconds(seen.back().seconds);
-      };
-      row.total = Seconds(total);
-      row.mean = Seconds(total / row.items);
-      row.p50 = percentile(0.5);
-      row.p90 = percentile(0.9);
-      row.p99 = percentile(0.99);
-      row.longest = percentile(1);
-      row.total_padded = Seconds(slowest * row.items);
-      distributions.push_back(row);
-    }
-  }
-  return distributions;
 }
 
 }  // namespace dlcost

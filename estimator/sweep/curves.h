@@ -1,7 +1,9 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "estimator/sweep/sweep.h"
@@ -47,20 +49,9 @@ std::vector<SweepCurve> CurvesOf(const Sweep& sweep, const std::vector<SweepPoin
 // first.
 std::vector<const SweepPoint*> ParetoFront(const std::vector<SweepPoint>& points);
 
-// A distribution of sizes on one device and setup, all other sizes fixed: every observed item
-// alone.
-struct SweepDistribution {
-  std::size_t device = 0, setup = 0;
-  Point fixed;
-  std::size_t axis = 0;
-  double items = 0;  // sum of weights
-  Seconds mean, p50, p90, p99, longest, total;
-  double mean_flops = 0;
-  // All padded to the longest: the share of positions that is padding, and what they take.
-  double padding = 0;
-  Seconds total_padded;
-};
-std::vector<SweepDistribution> DistributionsOf(const Sweep& sweep,
-                                               const std::vector<SweepPoint>& points);
+// Points that differ along one axis alone, in its order; by device, setup and the other sizes.
+using PointsByRest =
+    std::map<std::tuple<std::size_t, std::size_t, Point>, std::vector<const SweepPoint*>>;
+PointsByRest PointsAlong(const std::vector<SweepPoint>& points, std::optional<std::size_t> axis);
 
 }  // namespace dlcost

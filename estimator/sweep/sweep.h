@@ -17,7 +17,10 @@ struct SweepAxis {
   std::string name;  // "batch", or a dimension's
   std::vector<std::int64_t> sizes;
   std::vector<double> weights;  // of a distribution; empty: a list
-  bool batch = false;           // what --batch sets
+  // Ends of the buckets that observed sizes are padded to, ascending, all among `sizes` (those that
+  // nobody observed have no weight) and the last one no less than any.
+  std::vector<std::int64_t> buckets;
+  bool batch = false;  // what --batch sets
 
   bool IsDistribution() const { return !weights.empty(); }
 };

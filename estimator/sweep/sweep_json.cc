@@ -178,17 +178,34 @@ class SweepWriter {
     WriteSizes(row.fixed, row.axis);
     json_.Member("of", sweep_.axes[row.axis].name);
     json_.Member("items", row.items);
+    json_.Member("batch", row.batch);
     json_.Member("mean_flops", row.mean_flops);
-    json_.Member("padding", row.padding);
+    const SweepDistribution::Way& longest = *row.Find(Batching::kLongest);
+    json_.Member("padding", longest.padding);
     if (!sweep_.devices.empty()) {
       json_.Member("mean_s", row.mean);
       json_.Member("p50_s", row.p50);
       json_.Member("p90_s", row.p90);
       json_.Member("p99_s", row.p99);
       json_.Member("longest_s", row.longest);
-      json_.Member("total_s", row.total);
-      json_.Member("total_padded_s", row.total_padded);
+      json_.Member("total_s", row.Find(Batching::kOneLength)->total);
+      json_.Member("total_padded_s", longest.total);
     }
+    json_.Key("buckets");
+    json_.BeginArray();
+    for (const std::int64_t end : sweep_.axes[row.axis].buckets) json_.Value(end);
+    json_.EndArray();
+    json_.Key("batched");
+    json_.BeginArray();
+    for (const SweepDistribution::Way& way : row.ways) {
+      json_.BeginObject();
+      json_.Member("how", Name(way.batching));
+      json_.Member("padding", way.padding);
+      json_.Member("flops", way.flops);
+      if (!sweep_.devices.empty()) json_.Member("total_s", way.total);
+      json_.EndObject();
+    }
+    json_.EndArray();
     json_.EndObject();
   }
 

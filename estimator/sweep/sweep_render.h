@@ -6,6 +6,7 @@
 
 #include "estimator/report/json_writer.h"
 #include "estimator/sweep/curves.h"
+#include "estimator/sweep/distribution.h"
 #include "estimator/sweep/falls.h"
 #include "estimator/sweep/sweep.h"
 

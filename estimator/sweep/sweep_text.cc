@@ -239,18 +239,53 @@ class TextWriter {
                       row.items, words.empty() ? "" : ": ", fmt::join(words, " "));
       text_ += fmt::format("          mean {} FLOPs", Readable(row.mean_flops));
       if (timed_) {
-        text_ +=
-            fmt::format("; mean {}, median {}, 90 % {}, 99 % {}, longest {}; total {}\n",
-                        ReadableTime(row.mean), ReadableTime(row.p50), ReadableTime(row.p90),
-                        ReadableTime(row.p99), ReadableTime(row.longest), ReadableTime(row.total));
-        text_ += fmt::format(
-            "          padded to the longest: {} of the positions are padding, total {}\n",
-            Percent(row.padding), ReadableTime(row.total_padded));
-      } else {
-        text_ += fmt::format("; padded to the longest, {} of the positions are padding\n",
-                             Percent(row.padding));
+        text_ += fmt::format("; mean {}, median {}, 90 % {}, 99 % {}, longest {}",
+                             ReadableTime(row.mean), ReadableTime(row.p50), ReadableTime(row.p90),
+                             ReadableTime(row.p99), ReadableTime(row.longest));
       }
+      text_ += "\n\n";
+      AddWays(row);
     }
+  }
+
+  // Batches of each way, below their distribution.
+  void AddWays(const SweepDistribution& row) {
+    std::vector<std::string> head = {
+        row.batch > 1 ? fmt::format("batches of {}", row.batch) : std::string("runs of one item"),
+        "padding", "FLOPs"};
+    if (timed_) head.insert(head.end(), {"total", "items/s"});
+    Table table(head);
+    for (const SweepDistribution::Way& way : row.ways) {
+      std::vector<std::string> cells = {WayText(row, way.batching), Percent(way.padding),
+                                        Readable(way.flops)};
+      if (timed_) {
+        cells.push_back(ReadableTime(way.total));
+        cells.push_back(way.total.value() > 0 ? Readable(row.items / way.total.value()) : "-");
+      }
+      table.Add(std::move(cells));
+    }
+    const std::string rows = table.Render(0);
+    for (std::size_t begin = 0; begin < rows.size();) {
+      const std::size_t end = rows.find('\n', begin);
+      text_ += "          " + rows.substr(begin, end - begin) + "\n";
+      begin = end + 1;
+    }
+  }
+
+  std::string WayText(const SweepDistribution& row, Batching batching) const {
+    switch (batching) {
+      case Batching::kOneLength:
+        return row.batch > 1 ? "each of one length" : "as long as the item";
+      case Batching::kSorted:
+        return "sorted by length";
+      case Batching::kBucketed:
+        return fmt::format("in buckets to {}", fmt::join(sweep_.axes[row.axis].buckets, ", "));
+      case Batching::kAsTheyCome:
+        return "as they come, in random order";
+      case Batching::kLongest:
+        return "padded to the longest";
+    }
+    return "";
   }
 
   void AddFailures() {

@@ -149,6 +149,9 @@ class Rejects(unittest.TestCase):
             (("--dim", "sequence=1:8", "--dtype", "f16,foo"), "no data type"),
             (("--dim", "sequence=600,700"), "do not broadcast"),
             (("--batch", ""), "a size is missing"),
+            (("--dim", "sequence=64,128", "--buckets", "128"), "observed sizes"),
+            (("--dim", "sequence=@" + self.file(b"12\n90\n"), "--buckets", "16,64"), "longest observed size, 90"),
+            (("--dim", "sequence=@" + self.file(b"12\n90\n"), "--buckets", "16:64:0"), "goes nowhere"),
             (("--batch", "1,2", "--dim", "batch=8", "--dim", "sequence=8"), "--dim batch"),
             (("--dim", "sequence=1:8", "--dim", "sequence=2:9"), "given twice"),
             (("--dim", "sequence=1:8", "--dim", "sequence=9"), "given twice"),
@@ -273,6 +276,27 @@ class Reports(unittest.TestCase):
         self.assertAlmostEqual(item["value"] / times[16], 1, delta=1e-12)
         code, item = check(1.0001 * times[4])
         self.assertEqual((code, item["passed"], item["broken"]), (1, False, ["batch=8", "batch=16"]))
+
+    def test_observed_sizes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "lengths.csv")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("length,count\n32,5\n100,3\n200,2\n")
+            sweep = json.loads(run("sweep", BERT, "--batch", "2", "--dim", "sequence=@" + path, "--buckets", "128:512:128", "--gpu", "t4",
+                                   "--format", "json").stdout)
+        self.assertEqual([point["sizes"]["sequence"] for point in sweep["points"]], [32, 100, 128, 200, 256])
+        took = {point["sizes"]["sequence"]: point["expected_s"] for point in sweep["points"]}
+        (row,) = sweep["distributions"]
+        self.assertEqual((row["items"], row["batch"], row["buckets"]), (10, 2, [128, 256]))  # nothing is padded beyond 256
+        total = {way["how"]: way["total_s"] for way in row["batched"]}
+        for how, seconds in (
+            ("one length", 2.5 * took[32] + 1.5 * took[100] + took[200]),
+            ("sorted", took[200] + 2 * took[100] + 2 * took[32]),
+            ("bucketed", 4 * took[128] + took[256]),
+            ("as they come", 5 * (0.25 * took[32] + 0.39 * took[100] + 0.36 * took[200])),
+            ("longest", 5 * took[200]),
+        ):
+            self.assertAlmostEqual(total[how] / seconds, 1, delta=1e-9, msg=how)
 
     def test_a_sweep_over_ways_of_running(self):
         sized = (BERT, "--batch", "2", "--dim", "sequence=64", "--gpu", "a100")

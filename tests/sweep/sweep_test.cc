@@ -185,23 +185,5 @@ TEST(Curves, Conditions) {
   }
 }
 
-// 3 of 1 s, 1 of 5 s: mean 2 s; padded to the longest all take 5 s, and of 4 x 50 positions 120 are
-// padding.
-TEST(Curves, Distribution) {
-  const Model model;
-  const Sweep sweep{.model = &model,
-                    .axes = {{.name = "length", .sizes = {10, 50}, .weights = {3, 1}}},
-                    .devices = {Device{}}};
-  const std::vector<SweepPoint> points = {At(10, 1, true, ""), At(50, 5, true, "")};
-  const std::vector<SweepDistribution> rows = DistributionsOf(sweep, points);
-  ASSERT_EQ(rows.size(), 1u);
-  EXPECT_DOUBLE_EQ(rows[0].mean.value(), 2);
-  EXPECT_DOUBLE_EQ(rows[0].total.value(), 8);
-  EXPECT_DOUBLE_EQ(rows[0].p50.value(), 1);
-  EXPECT_DOUBLE_EQ(rows[0].p90.value(), 5);
-  EXPECT_DOUBLE_EQ(rows[0].total_padded.value(), 20);
-  EXPECT_DOUBLE_EQ(rows[0].padding, 0.6);
-}
-
 }  // namespace
 }  // namespace dlcost
