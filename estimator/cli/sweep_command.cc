@@ -211,7 +211,7 @@ void RequireFew(const Options& options, std::int64_t combinations, std::size_t e
 int Run(Options options) {
   RequireOneOf("--format", options.format, {"text", "csv", "json", "html"});
   if (!options.rank.empty())
-    RequireOneOf("--rank", options.rank, {"price", "latency", "throughput"});
+    RequireOneOf("--rank", options.rank, {"price", "latency", "throughput", "energy"});
   Sweep sweep;
   std::vector<std::pair<std::string, SizeList>> axes;
   TakeAxes(options, axes);
@@ -307,11 +307,11 @@ void AddSweepCommand(Commands& commands) {
                                         "; several values as 1TB/s,2TB/s or 1TB/s:8TB/s:x2");
   app->add_option("--for", options->conditions,
                   "what the best points have to meet, e.g. 'latency<=10ms', 'throughput>=1000', "
-                  "'tokens>=1e6', 'memory<=16GB'")
+                  "'tokens>=1e6', 'memory<=16GB', 'power<=300W', 'energy<=50mJ' (of an item)")
       ->type_name("CONDITION");
   app->add_option("--price", options->price, "per device and hour: 2.5/h, or a100=1.6/h,h100=2.5/h")
       ->type_name("PRICE");
-  app->add_option("--rank", options->rank, "best points by price, latency or throughput")
+  app->add_option("--rank", options->rank, "best points by price, latency, throughput or energy")
       ->type_name("WHAT");
   app->add_option(
          "--buckets", options->buckets,

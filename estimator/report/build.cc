@@ -214,6 +214,7 @@ class Builder {
       sums.expected = Seconds(run.expected->time.expected);
       report_.expected_low += Seconds(run.expected->time.low);
       report_.expected_high += Seconds(run.expected->time.high);
+      report_.expected_busy += Seconds(std::min(run.expected->busy, run.expected->time.expected));
     }
     for (const std::string& note : bound.notes) AddNote(note);
     const Doubt::Part part = {

@@ -215,6 +215,7 @@ struct Report {
   Certainty certainty;  // of the totals
   // Kernels that all come out low, or all high: with a device, the range of the expected total.
   Seconds expected_low, expected_high;
+  Seconds expected_busy;  // of the expected total: while kernels run, not launches
   std::optional<AttentionShare> attention;
   // The largest of `memory`: what a kernel keeps inside has no buffer (estimator/infer/memory.h).
   Bytes peak_activation_bytes;

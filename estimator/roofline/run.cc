@@ -244,6 +244,7 @@ class KernelRunner {
     expected.units = sum.units * times;
     expected.memory = sum.memory * times;
     expected.device = sum.seconds * times;
+    expected.busy = std::max(sum.seconds - sum.launch, 0.0) * times;
     if (target_.options.eager) {
       const TimingDevice& d = *target_.timing;
       expected.host = d[Constant::kLaunchHost];

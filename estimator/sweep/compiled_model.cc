@@ -7,6 +7,7 @@
 #include "estimator/plan/kernel_memory.h"
 #include "estimator/report/run_options.h"
 #include "estimator/plan/kernel_sizes.h"
+#include "estimator/sweep/power.h"
 
 namespace dlcost {
 namespace {
@@ -184,8 +185,8 @@ bool CompiledModel::Contains(const Point& sizes) const {
   return region_.Contains(sizes, CountFamily::kNodes);
 }
 
-void CompiledModel::Time(std::span<const std::int64_t> values, KernelTimes& times,
-                         SweepPoint& point) const {
+void CompiledModel::Time(std::span<const std::int64_t> values, const Device& device,
+                         KernelTimes& times, SweepPoint& point) const {
   const bool eager = sweep_.setups[setup_].report.run.eager;
   std::vector<const KernelTimes::Time*> of_kernel;
   std::vector<std::int64_t> sizes;
@@ -194,7 +195,7 @@ void CompiledModel::Time(std::span<const std::int64_t> values, KernelTimes& time
     for (const std::uint32_t column : kernels_[k].columns) sizes.push_back(values[column]);
     of_kernel.push_back(&times.Of(k, kernels_[k].like, sizes));
   }
-  double bound = 0, expected = 0, low = 0, high = 0;
+  double bound = 0, expected = 0, low = 0, high = 0, busy = 0;
   bool timed = false, partial = false;
   std::map<std::string_view, double> waits_for;
   CallQueue calls;
@@ -212,6 +213,7 @@ void CompiledModel::Time(std::span<const std::int64_t> values, KernelTimes& time
     expected += count * range.expected;
     low += count * range.low;
     high += count * range.high;
+    busy += count * std::min(time.expected->busy, range.expected);
     waits_for[time.expected->limiter] += count * range.expected;
   };
   if (eager) {
@@ -226,6 +228,7 @@ void CompiledModel::Time(std::span<const std::int64_t> values, KernelTimes& time
     point.expected = Seconds(expected);
     point.expected_low = Seconds(low);
     point.expected_high = Seconds(high);
+    point.watts = ExpectedWatts(device, *point.expected, Seconds(busy));
   }
   const auto most =
       std::max_element(waits_for.begin(), waits_for.end(),
@@ -278,7 +281,7 @@ bool CompiledModel::Evaluate(std::span<const Point> points, std::deque<KernelTim
       const std::optional<Bytes>& memory = sweep_.devices[device].memory.size;
       if (memory) on.fits = Bytes(on.needed) <= *memory;
       if (timed) {
-        Time(row, times[device], on);
+        Time(row, sweep_.devices[device], times[device], on);
       } else {
         on.bound = Seconds(block.bound[device][at]);
       }

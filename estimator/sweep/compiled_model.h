@@ -42,7 +42,8 @@ class CompiledModel {
   std::size_t kernels() const { return kernels_.size(); }  // different ones
 
  private:
-  void Time(std::span<const std::int64_t> values, KernelTimes& times, SweepPoint& point) const;
+  void Time(std::span<const std::int64_t> values, const Device& device, KernelTimes& times,
+            SweepPoint& point) const;
 
   const Sweep& sweep_;
   std::size_t setup_;

@@ -71,6 +71,12 @@ bool SweepCondition::Meets(const SweepPoint& point) const {
     case What::kMemory:
       has = point.needed.AsDouble();
       break;
+    case What::kPower:
+      has = point.watts;
+      break;
+    case What::kEnergy:
+      has = point.joules_per_item();
+      break;
   }
   return has && (at_most ? *has <= value : *has >= value);
 }
@@ -79,8 +85,8 @@ SweepCondition ParseCondition(const std::string& text) {
   const std::size_t sign = text.find_first_of("<>");
   const auto fail = [&]() -> Error {
     return Error(
-        "--for '{}' is no condition: write latency<=10ms, throughput>=1000, tokens>=1e6 or "
-        "memory<=16GB",
+        "--for '{}' is no condition: write latency<=10ms, throughput>=1000, tokens>=1e6, "
+        "memory<=16GB, power<=300W or energy<=50mJ",
         Printable(text));
   };
   if (sign == std::string::npos || sign + 1 >= text.size() || text[sign + 1] != '=') throw fail();
@@ -95,10 +101,24 @@ SweepCondition ParseCondition(const std::string& text) {
     condition.what = What::kTokens;
   } else if (name == "memory") {
     condition.what = What::kMemory;
+  } else if (name == "power") {
+    condition.what = What::kPower;
+  } else if (name == "energy") {
+    condition.what = What::kEnergy;
   } else {
     throw fail();
   }
-  if (condition.what == What::kMemory) {
+  if (condition.what == What::kPower) {
+    condition.value = ParseQuantity(value, Dimension::kPower);
+  } else if (condition.what == What::kEnergy) {
+    char* end = nullptr;
+    condition.value = std::strtod(value.c_str(), &end);
+    const std::string unit = end;
+    if (end == value.c_str() || (unit != "J" && unit != "mJ") || !(condition.value > 0)) {
+      throw fail();
+    }
+    if (unit == "mJ") condition.value *= 1e-3;
+  } else if (condition.what == What::kMemory) {
     condition.value = ParseQuantity(value, Dimension::kByteSize);
   } else if (condition.what == What::kLatency) {
     if (value.find('s') == std::string::npos) throw fail();

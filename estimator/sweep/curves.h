@@ -30,10 +30,10 @@ struct SweepCurve {
 
 // "latency<=10ms": what a point has to meet.
 struct SweepCondition {
-  enum class What { kLatency, kThroughput, kTokens, kMemory };
+  enum class What { kLatency, kThroughput, kTokens, kMemory, kPower, kEnergy };
   What what = What::kLatency;
   bool at_most = true;
-  double value = 0;  // s, items/s, tokens/s, bytes
+  double value = 0;  // s, items/s, tokens/s, bytes, W, J/item
   std::string text;
 
   bool Meets(const SweepPoint& point) const;

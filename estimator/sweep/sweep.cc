@@ -52,6 +52,12 @@ std::optional<double> SweepPoint::tokens_per_second() const {
   return static_cast<double>(*tokens) / time->value();
 }
 
+std::optional<double> SweepPoint::joules_per_item() const {
+  const std::optional<double> rate = items_per_second();
+  if (!rate || !watts) return std::nullopt;
+  return *watts / *rate;
+}
+
 std::optional<double> SweepPoint::intensity() const {
   if (bytes == Count(0)) return std::nullopt;
   return flops.AsDouble() / bytes.AsDouble();

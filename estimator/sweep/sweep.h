@@ -60,7 +60,8 @@ struct SweepPoint {
   std::optional<std::int64_t> tokens;  // of one run, where an input is a table of integers
   Count macs, flops, bytes, needed;    // needed: weights and activations, bytes
   std::optional<Seconds> bound, expected, expected_low, expected_high;
-  std::string limiter;  // what most of the expected time waits for
+  std::optional<double> watts;  // expected, on the high side (power.h)
+  std::string limiter;          // what most of the expected time waits for
   std::optional<bool> fits;
   bool exact = true;  // nothing in the counts is an upper bound, assumed or unknown
 
@@ -68,6 +69,7 @@ struct SweepPoint {
   std::optional<Seconds> latency() const { return expected ? expected : bound; }
   std::optional<double> items_per_second() const;
   std::optional<double> tokens_per_second() const;
+  std::optional<double> joules_per_item() const;
   std::optional<double> intensity() const;  // FLOP/byte
 };
 

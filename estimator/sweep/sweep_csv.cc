@@ -26,7 +26,8 @@ std::string SweepCsvHead(const Sweep& sweep) {
   for (const SweepAxis& axis : sweep.axes) line += "," + CsvField(axis.name);
   return line +
          ",items,tokens,macs,flops,bytes,intensity,memory_bytes,fits,bound_s,expected_s,"
-         "expected_low_s,expected_high_s,items_per_s,tokens_per_s,joules_per_item_at_most,cost_per_"
+         "expected_low_s,expected_high_s,items_per_s,tokens_per_s,watts,joules_per_item,joules_per_"
+         "item_at_most,cost_per_"
          "million,limited_by,"
          "exact,error,runtime,precision,train\n";
 }
@@ -40,16 +41,17 @@ std::string SweepCsvLine(const Sweep& sweep, const SweepRenderOptions& options,
   line += "," + CsvField(setup.dtype);
   for (const std::int64_t size : point.sizes) line += fmt::format(",{}", size);
   if (!point.why_not.empty()) {
-    return line + std::string(18, ',') + "," + CsvField(point.why_not) + "," + how;
+    return line + std::string(20, ',') + "," + CsvField(point.why_not) + "," + how;
   }
   return line +
-         fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},,{}", point.items,
-                     point.tokens ? fmt::format("{}", *point.tokens) : "", point.macs, point.flops,
-                     point.bytes, Number(point.intensity()), point.needed,
+         fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},,{}",
+                     point.items, point.tokens ? fmt::format("{}", *point.tokens) : "", point.macs,
+                     point.flops, point.bytes, Number(point.intensity()), point.needed,
                      point.fits ? (*point.fits ? "true" : "false") : "", Number(point.bound),
                      Number(point.expected), Number(point.expected_low),
                      Number(point.expected_high), Number(point.items_per_second()),
-                     Number(point.tokens_per_second()), Number(JoulesPerItem(sweep, point)),
+                     Number(point.tokens_per_second()), Number(point.watts),
+                     Number(point.joules_per_item()), Number(JoulesPerItem(sweep, point)),
                      Number(options.price.empty() ? std::nullopt : options.CostOf(sweep, point)),
                      CsvField(point.limiter), point.exact ? "true" : "false", how);
 }

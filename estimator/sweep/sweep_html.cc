@@ -42,7 +42,7 @@ std::string SweepHtml(const Sweep& sweep, const SweepRenderOptions& options,
                     OrNull(point.tokens_per_second()), OrNull(point.latency()), OrNull(point.bound),
                     OrNull(point.intensity()), count(point.flops), count(point.bytes),
                     count(point.needed), point.fits ? Json(*point.fits) : Json(),
-                    OrNull(JoulesPerItem(sweep, point)), OrNull(options.CostOf(sweep, point)),
+                    OrNull(point.joules_per_item()), OrNull(options.CostOf(sweep, point)),
                     texts.Number(known ? point.limiter : Printable(point.why_not))});
   }
   const std::string path = sweep.model->path;

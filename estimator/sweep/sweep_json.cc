@@ -87,6 +87,8 @@ class SweepWriter {
       json_.Member("expected_high_s", point.expected_high);
       json_.Member("items_per_s", point.items_per_second());
       json_.Member("tokens_per_s", point.tokens_per_second());
+      json_.Member("watts", point.watts);
+      json_.Member("joules_per_item", point.joules_per_item());
       json_.Member("joules_per_item_at_most", JoulesPerItem(sweep_, point));
       if (!options_.price.empty()) {
         json_.Member("cost_per_million", options_.CostOf(sweep_, point));

@@ -7,6 +7,7 @@
 #include "estimator/infer/infer_once.h"
 #include "estimator/infer/open_dims.h"
 #include "estimator/infer/retype.h"
+#include "estimator/sweep/power.h"
 
 namespace dlcost {
 namespace {
@@ -24,12 +25,13 @@ std::optional<std::int64_t> TokensOf(const InferredModel& model) {
   return std::nullopt;
 }
 
-void SetTimes(const Report& report, SweepPoint& point) {
+void SetTimes(const Report& report, const Device& device, SweepPoint& point) {
   point.bound = report.totals.bound;
   if (report.totals.expected) {
     point.expected = report.totals.expected;
     point.expected_low = report.expected_low;
     point.expected_high = report.expected_high;
+    point.watts = ExpectedWatts(device, *point.expected, report.expected_busy);
   }
   GroupRow all;
   for (const GroupRow& group : report.by_op) {
@@ -108,9 +110,10 @@ std::vector<SweepPoint> SweepModel::At(const Point& sizes, std::size_t setup) co
       point.bytes = report.totals.bytes().count();
       point.needed = report.needed().count();
       point.exact = report.certainty.Exact();
-      if (report.device) SetTimes(report, point);
+      if (report.device) SetTimes(report, *on, point);
       if (sweep_.bounds_only) {
         point.expected = point.expected_low = point.expected_high = std::nullopt;
+        point.watts = std::nullopt;
         point.limiter.clear();
       }
     }

@@ -20,7 +20,7 @@ inline constexpr std::size_t kExplanations = 60;
 struct SweepRenderOptions {
   std::vector<SweepCondition> conditions;
   std::map<std::string, double> price;  // per hour, by device id; "" for every other
-  std::string rank;       // "price", "latency", "throughput": of what meets the conditions
+  std::string rank;  // "price", "latency", "throughput", "energy": of what meets the conditions
   std::size_t rows = 60;  // of the table of points
   bool plot = false;
   std::size_t width = 0;  // of the terminal; 0: any

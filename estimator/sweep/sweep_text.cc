@@ -8,6 +8,7 @@
 #include "estimator/report/format.h"
 #include "estimator/report/runtime_text.h"
 #include "estimator/report/table.h"
+#include "estimator/sweep/power.h"
 #include "estimator/sweep/sweep_render.h"
 
 namespace dlcost {
@@ -38,7 +39,10 @@ class TextWriter {
   TextWriter(const Sweep& sweep, const SweepRenderOptions& options,
              const std::vector<SweepPoint>& points)
       : sweep_(sweep), options_(options), points_(points), timed_(!sweep.devices.empty()) {
-    for (const SweepPoint& point : points) tokens_ |= point.tokens.has_value();
+    for (const SweepPoint& point : points) {
+      tokens_ |= point.tokens.has_value();
+      watts_ |= point.watts.has_value();
+    }
   }
 
   std::string Run() {
@@ -77,7 +81,7 @@ class TextWriter {
     if (timed_) {
       for (const char* name : {"fits", "bound", "expected", "items/s"}) head.emplace_back(name);
       if (tokens_) head.emplace_back("tokens/s");
-      head.emplace_back("J/item <=");
+      if (watts_) head.insert(head.end(), {"W", "J/item"});
       if (!options_.price.empty()) head.emplace_back("per 1M items");
       head.emplace_back("limited by");
     }
@@ -89,8 +93,15 @@ class TextWriter {
         if (shown++ < options_.rows) table.Add(RowOf(*point));
       }
     }
-    table.MayDrop({"J/item <=", "FLOP/B", "bytes", "MACs", "fits"});
+    table.MayDrop({"W", "J/item", "FLOP/B", "bytes", "MACs", "fits"});
     text_ += table.Render(options_.width);
+    if (watts_) {
+      text_ += fmt::format(
+          "W         rated power of the device while kernels run, {:.0f} % of it (assumed) while "
+          "it "
+          "waits for launches: rather too much\n",
+          100 * kIdlePower);
+    }
     if (shown > options_.rows) {
       text_ +=
           fmt::format("{} more points: --top {}, or --format csv\n", shown - options_.rows, shown);
@@ -103,7 +114,8 @@ class TextWriter {
     if (sweep_.setups.size() > 1) row.push_back(SetupName(sweep_, point.setup));
     for (const std::int64_t size : point.sizes) row.push_back(std::to_string(size));
     if (!point.why_not.empty()) {
-      row.insert(row.end(), 5 + (timed_ ? 6u + tokens_ + !options_.price.empty() : 0u), "-");
+      row.insert(row.end(),
+                 5 + (timed_ ? 5u + 2u * watts_ + tokens_ + !options_.price.empty() : 0u), "-");
       return row;
     }
     const std::string mark = point.exact ? "" : "~";
@@ -118,7 +130,10 @@ class TextWriter {
     row.push_back(TimeText(point.expected));
     row.push_back(RateText(point.items_per_second()));
     if (tokens_) row.push_back(RateText(point.tokens_per_second()));
-    row.push_back(RateText(JoulesPerItem(sweep_, point)));
+    if (watts_) {
+      row.push_back(point.watts ? fmt::format("{:.0f}", *point.watts) : "-");
+      row.push_back(RateText(point.joules_per_item()));
+    }
     if (!options_.price.empty()) row.push_back(CostText(point));
     row.push_back(point.limiter);
     return row;
@@ -217,8 +232,13 @@ class TextWriter {
     if (ranked.empty()) text_ += "          no point meets that\n";
     constexpr std::size_t kShown = 5;
     for (std::size_t i = 0; i < std::min(ranked.size(), kShown); ++i) {
-      const std::string cost =
-          options_.price.empty() ? "" : fmt::format(", {} per million items", CostText(*ranked[i]));
+      std::string cost;
+      if (!options_.price.empty()) {
+        cost = fmt::format(", {} per million items", CostText(*ranked[i]));
+      }
+      if (options_.rank == "energy") {
+        cost += fmt::format(", {} J per item", RateText(ranked[i]->joules_per_item()));
+      }
       text_ += fmt::format("          {}: {}, {} items/s{}\n", PointName(sweep_, *ranked[i]),
                            TimeText(ranked[i]->latency()), RateText(ranked[i]->items_per_second()),
                            cost);
@@ -305,7 +325,7 @@ class TextWriter {
   const SweepRenderOptions& options_;
   const std::vector<SweepPoint>& points_;
   const bool timed_;
-  bool tokens_ = false;
+  bool tokens_ = false, watts_ = false;
   static constexpr std::size_t kFallsShown = 3;  // of a curve
   std::size_t explanations_ = kExplanations;     // that are left
   std::string text_;
@@ -349,6 +369,7 @@ std::vector<const SweepPoint*> Ranked(const Sweep& sweep, const SweepRenderOptio
   }
   const auto cost = [&](const SweepPoint* point) -> double {
     if (options.rank == "latency") return point->latency()->value();
+    if (options.rank == "energy") return point->joules_per_item().value_or(HUGE_VAL);
     if (options.rank == "price") return options.CostOf(sweep, *point).value_or(HUGE_VAL);
     return -point->items_per_second().value_or(0);
   };

@@ -7,6 +7,7 @@
 #include "estimator/infer/retype.h"
 #include "estimator/onnx/reader.h"
 #include "estimator/sweep/curves.h"
+#include "estimator/sweep/power.h"
 #include "models/networks/networks.h"
 
 namespace dlcost {
@@ -52,6 +53,10 @@ void CompareWithReports(const Sweep& sweep, const std::vector<SweepPoint>& point
     if (sweep.bounds_only) continue;
     ASSERT_TRUE(point.expected && report.totals.expected);
     EXPECT_NEAR(point.expected->value() / report.totals.expected->value(), 1, 1e-9);
+    const std::optional<double> watts =
+        ExpectedWatts(sweep.devices[point.device], *report.totals.expected, report.expected_busy);
+    ASSERT_TRUE(point.watts && watts);
+    EXPECT_NEAR(*point.watts / *watts, 1, 1e-9);
   }
 }
 
@@ -180,7 +185,15 @@ TEST(Curves, Conditions) {
   EXPECT_FALSE(ParseCondition("throughput>=161").Meets(point));
   EXPECT_FALSE(ParseCondition("tokens>=1").Meets(point));  // it has none
   EXPECT_TRUE(ParseCondition("memory<=1MB").Meets(point));
-  for (const char* text : {"latency", "latency<10ms", "latency<=10", "speed>=3", "throughput>=x"}) {
+  SweepPoint warm = point;
+  warm.watts = 320;  // 2 J per item
+  EXPECT_TRUE(ParseCondition("power<=320W").Meets(warm));
+  EXPECT_FALSE(ParseCondition("power<=319W").Meets(warm));
+  EXPECT_TRUE(ParseCondition("energy<=2000mJ").Meets(warm));
+  EXPECT_FALSE(ParseCondition("energy<=1.99J").Meets(warm));
+  EXPECT_FALSE(ParseCondition("energy<=5J").Meets(point));  // not known
+  for (const char* text : {"energy<=2", "energy<=J", "energy<=0J", "power<=3", "latency",
+                           "latency<10ms", "latency<=10", "speed>=3", "throughput>=x"}) {
     EXPECT_THROW(ParseCondition(text), Error) << text;
   }
 }

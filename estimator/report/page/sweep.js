@@ -8,7 +8,7 @@ const kSweepMetrics = [
   ['latency', 'time of a run', seconds],
   ['intensity', 'arithmetic intensity', v => ratio(v) + ' FLOP/B'],
   ['memory', 'memory needed', v => si(v, 'B')],
-  ['joules', 'energy per item, at most', v => si(v, 'J')],
+  ['joules', 'energy per item, rather too much', v => si(v, 'J')],
   ['price', 'price per million items', v => v.toPrecision(4)],
   ['flops', 'work', v => si(v, 'FLOP')],
   ['bytes', 'traffic', v => si(v, 'B')],
