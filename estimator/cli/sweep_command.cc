@@ -208,7 +208,20 @@ void RequireFew(const Options& options, std::int64_t combinations, std::size_t e
               points / per_second / 3600);
 }
 
+// Formats that another program makes of the CSV.
+void RequireNoColumns(const std::string& format) {
+  if (format != "parquet" && format != "arrow") return;
+  const char* write =
+      format == "parquet" ? "pyarrow.parquet.write_table" : "pyarrow.feather.write_feather";
+  throw Error(
+      "--format {0} is not written here: write --format csv -o points.csv, then python3 -c 'import "
+      "pyarrow.csv, pyarrow.parquet, pyarrow.feather; {1}(pyarrow.csv.read_csv(\"points.csv\"), "
+      "\"points.{0}\")'",
+      format, write);
+}
+
 int Run(Options options) {
+  RequireNoColumns(options.format);
   RequireOneOf("--format", options.format, {"text", "csv", "json", "html"});
   if (!options.rank.empty())
     RequireOneOf("--rank", options.rank, {"price", "latency", "throughput", "energy"});
