@@ -373,12 +373,38 @@ Runtime RuntimeOf(const CountOptions& count) {
                      OpenDatabase().directories());
 }
 
+ServedDevices FindServedDevices(const DeviceOptions& device, const CountOptions& count) {
+  ServedDevices served;
+  served.devices = FindDevices(device);
+  if (device.gpu != "all") return served;
+  const Runtime runtime = RuntimeOf(count);
+  const std::size_t known = served.devices.size();
+  std::vector<std::string> others;  // their vendors
+  std::erase_if(served.devices, [&](const Device& one) {
+    if (RunsOn(runtime, one)) return false;
+    if (std::find(others.begin(), others.end(), one.vendor) == others.end()) {
+      others.push_back(one.vendor);
+    }
+    return true;
+  });
+  if (served.devices.empty()) {
+    throw Error("--runtime {} runs on devices of {}, and `dlcost gpus` lists none of them",
+                runtime.id, fmt::join(runtime.vendors, ", "));
+  }
+  if (others.empty()) return served;
+  std::sort(others.begin(), others.end());
+  served.left_out = fmt::format(
+      "{} of {} devices are left out, since {} runs on none of {}; on those: --runtime generic",
+      known - served.devices.size(), known, runtime.id, fmt::join(others, ", "));
+  return served;
+}
+
 ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& device,
                               const ModelOptions& model) {
   ReportOptions options;
   options.convention = std::string(FindConvention(count.convention).name);
   const Runtime runtime = RuntimeOf(count);
-  if (!runtime.vendors.empty() && !device.gpu.empty()) {
+  if (!runtime.vendors.empty() && !device.gpu.empty() && device.gpu != "all") {
     DeviceOptions as_sold = device;
     as_sold.overrides.clear();
     for (const Device& one : FindDevices(as_sold)) RequireRunsOn(runtime, one);

@@ -98,6 +98,13 @@ ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& de
                               const ModelOptions& model);
 Runtime RuntimeOf(const CountOptions& count);
 
+// The devices of --gpu; of all, those that the runtime runs on.
+struct ServedDevices {
+  std::vector<Device> devices;
+  std::string left_out;  // one line about the others, "" where there are none
+};
+ServedDevices FindServedDevices(const DeviceOptions& device, const CountOptions& count);
+
 // --format (text or json) and --output.
 void AddOutputOptions(CLI::App& app, std::string& format, std::string& output);
 

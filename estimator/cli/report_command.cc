@@ -160,8 +160,9 @@ int ExitCode(const Options& options, const std::vector<UnknownRow>& unknown,
 
 // One page with a report for each device.
 int RunPages(const Options& options, const ReportOptions& report_options) {
-  const std::vector<Device> devices = FindDevices(options.device);
-  const InferredModel model = InferModel(options.model);
+  const auto [devices, left_out] = FindServedDevices(options.device, options.count);
+  InferredModel model = InferModel(options.model);
+  if (!left_out.empty()) model.notes.push_back(left_out);
   std::deque<Report> reports;  // the page points into it
   std::vector<HtmlReport> pages;
   for (const Device& device : devices) {
@@ -176,8 +177,9 @@ int RunPages(const Options& options, const ReportOptions& report_options) {
 int RunComparison(const Options& options, const ReportOptions& report_options) {
   if (options.format == "html") return RunPages(options, report_options);
   RequireOneOf("--format (of several devices)", options.format, {"text", "json", "csv", "html"});
-  const std::vector<Device> devices = FindDevices(options.device);
-  const InferredModel model = InferModel(options.model);
+  const auto [devices, left_out] = FindServedDevices(options.device, options.count);
+  InferredModel model = InferModel(options.model);
+  if (!left_out.empty()) model.notes.push_back(left_out);
   const bool ranked = options.device.gpu == "all";
   const DeviceComparison comparison =
       CompareDevices(model, devices, report_options, ranked, options.top);

@@ -152,6 +152,26 @@ std::vector<SweepSetup> SetupsOf(const Options& options) {
   return setups;
 }
 
+// The devices of --gpu; of all, those that every runtime serves.
+ServedDevices ServedBy(const Options& options) {
+  ServedDevices served;
+  if (options.device.gpu.empty()) return served;
+  if (options.device.gpu != "all") return {.devices = DevicesOf(options.device)};
+  CountOptions count = options.count;
+  for (const std::string& runtime : NamesOf("--runtime", options.count.runtime)) {
+    count.runtime = runtime;
+    const ServedDevices one = FindServedDevices(options.device, count);
+    if (served.devices.empty()) served.devices = one.devices;
+    if (!one.left_out.empty()) served.left_out = one.left_out;
+    std::erase_if(served.devices, [&](const Device& device) {
+      return std::none_of(one.devices.begin(), one.devices.end(),
+                          [&](const Device& other) { return other.id == device.id; });
+    });
+  }
+  if (served.devices.empty()) throw Error("no device is served by all of --runtime");
+  return served;
+}
+
 // Ends of buckets beside the observed sizes that they are for.
 void AddBuckets(const std::string& text, std::vector<SweepAxis>& axes) {
   const auto observed = [](const SweepAxis& axis) { return axis.IsDistribution(); };
@@ -230,11 +250,13 @@ int Run(Options options) {
   TakeAxes(options, axes);
   sweep.setups = SetupsOf(options);
   sweep.bounds_only = options.bounds;
-  if (!options.device.gpu.empty()) sweep.devices = DevicesOf(options.device);
+  ServedDevices served = ServedBy(options);
+  sweep.devices = std::move(served.devices);
   SweepRenderOptions render{.rank = options.rank,
                             .rows = options.top,
                             .plot = options.plot,
-                            .width = options.output.empty() ? TerminalWidth() : 0};
+                            .width = options.output.empty() ? TerminalWidth() : 0,
+                            .note = served.left_out};
   for (const std::string& text : options.conditions)
     render.conditions.push_back(ParseCondition(text));
   render.price = ParsePrices(options.price, OpenDatabase());

@@ -33,14 +33,18 @@ Runtime FindRuntime(const std::string& name, const std::vector<std::string>& dir
               DidYouMean(name, SpecNames(folders)));
 }
 
-void RequireRunsOn(const Runtime& runtime, const Device& device) {
+bool RunsOn(const Runtime& runtime, const Device& device) {
   const std::vector<std::string>& vendors = runtime.vendors;
-  if (vendors.empty() || std::find(vendors.begin(), vendors.end(), device.vendor) != vendors.end())
-    return;
+  return vendors.empty() ||
+         std::find(vendors.begin(), vendors.end(), device.vendor) != vendors.end();
+}
+
+void RequireRunsOn(const Runtime& runtime, const Device& device) {
+  if (RunsOn(runtime, device)) return;
   throw Error(
       "--runtime {} runs on devices of {}, and {} is one of {}; `dlcost runtimes` lists "
       "the others",
-      runtime.id, fmt::join(vendors, ", "), device.id, device.vendor);
+      runtime.id, fmt::join(runtime.vendors, ", "), device.id, device.vendor);
 }
 
 void Assume(const Runtime& runtime, bool given, ReportOptions& options) {

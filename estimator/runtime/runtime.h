@@ -49,7 +49,9 @@ std::vector<Runtime> AllRuntimes(const std::vector<std::string>& directories);
 // the nearest spelling.
 Runtime FindRuntime(const std::string& name, const std::vector<std::string>& directories);
 
-// Throws Error where the runtime has no kernels for the device.
+// Whether the runtime has kernels for the device.
+bool RunsOn(const Runtime& runtime, const Device& device);
+// Throws Error where it has none.
 void RequireRunsOn(const Runtime& runtime, const Device& device);
 
 // Sets the parts of the options that the runtime decides.

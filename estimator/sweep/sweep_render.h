@@ -24,6 +24,7 @@ struct SweepRenderOptions {
   std::size_t rows = 60;  // of the table of points
   bool plot = false;
   std::size_t width = 0;  // of the terminal; 0: any
+  std::string note;       // a last line of the text, "" for none
 
   // Per million items; nullopt without a price or a time.
   std::optional<double> CostOf(const Sweep& sweep, const SweepPoint& point) const;

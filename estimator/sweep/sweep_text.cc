@@ -57,7 +57,7 @@ class TextWriter {
       if (options_.plot) text_ += "\n" + SweepPlot(sweep_, curves, options_.width);
     }
     AddDistributions();
-    AddFailures();
+    AddNotes();
     return std::move(text_);
   }
 
@@ -306,6 +306,11 @@ class TextWriter {
         return "padded to the longest";
     }
     return "";
+  }
+
+  void AddNotes() {
+    AddFailures();
+    if (!options_.note.empty()) text_ += fmt::format("\nnote      {}\n", options_.note);
   }
 
   void AddFailures() {

@@ -218,6 +218,23 @@ class Rejects(unittest.TestCase):
     def test_devices(self):
         self.rejected(RESNET, "--gpu", "mi300x", "--runtime", "tensorrt", says="runs on devices of NVIDIA")
 
+    def test_all_devices(self):
+        """Of all devices those that the runtime serves are timed, and the others are counted in a line."""
+        everything = report(RESNET, "--gpu", "all")
+        served = report(RESNET, "--gpu", "all", "--runtime", "tensorrt")
+        names = {device["id"] for device in served["devices"]}
+        self.assertIn("a100-sxm4-80gb", names)
+        self.assertTrue(names < {device["id"] for device in everything["devices"]})
+        self.assertNotIn("mi300x", names)
+        missing = len(everything["devices"]) - len(names)
+        left_out = f"{missing} of {len(everything['devices'])} devices are left out, since tensorrt runs on none of AMD,"
+        self.assertEqual([note for note in served["notes"] if left_out in note], served["notes"][-1:])
+        self.assertIn(left_out, run(RESNET, "--gpu", "all", "--runtime", "tensorrt"))
+        self.assertNotIn("left out", run(RESNET, "--gpu", "all", "--runtime", "pytorch-eager"))
+        swept = run("sweep", RESNET, "--batch", "1,2", "--gpu", "all", "--runtime", "tensorrt")
+        self.assertIn(left_out, swept)
+        self.assertNotIn("mi300x", swept)
+
     def test_options(self):
         self.rejected(RESNET, "--gpu", "a100", "--math", "tf23", says="did you mean 'tf32'?")
         self.rejected(RESNET, "--gpu", "a100", "--launch", "eagre", says="did you mean 'eager'?")
