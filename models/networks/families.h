@@ -12,6 +12,7 @@ std::string BuildAlexNet(const std::string& name, const Options& options);
 std::string BuildResNet(const std::string& name, const Options& options);
 std::string BuildVgg(const std::string& name, const Options& options);
 std::string BuildMobileNetV2(const std::string& name, const Options& options);
+std::string BuildEfficientNet(const std::string& name, const Options& options);
 std::string BuildLstm(const std::string& name, const Options& options);
 std::string BuildTransformer(const std::string& name, const Options& options);
 std::string BuildBert(const std::string& name, const Options& options);

@@ -29,6 +29,13 @@ Value BatchNorm(Builder& b, const std::string& name, const Value& x, std::int64_
                 {{"epsilon", 1e-5f}});
 }
 
+Value ConvNorm(Builder& b, const std::string& conv, const std::string& norm, const Value& x,
+               ConvSpec spec, bool folded) {
+  spec.bias = folded;
+  const Value y = Conv(b, conv, x, spec);
+  return folded ? y : BatchNorm(b, norm, y, spec.out);
+}
+
 Value MaxPool(Builder& b, const Value& x, std::int64_t kernel, std::int64_t stride,
               std::int64_t pad) {
   using Ints = std::vector<std::int64_t>;

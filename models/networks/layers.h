@@ -17,6 +17,9 @@ struct ConvSpec {
 // x: [N, in, H, W] to [N, out, H', W'].
 Value Conv(Builder& b, const std::string& name, const Value& x, const ConvSpec& spec);
 Value BatchNorm(Builder& b, const std::string& name, const Value& x, std::int64_t channels);
+// A convolution and its batch normalization, folded into the convolution's bias or kept.
+Value ConvNorm(Builder& b, const std::string& conv, const std::string& norm, const Value& x,
+               ConvSpec spec, bool folded);
 Value MaxPool(Builder& b, const Value& x, std::int64_t kernel, std::int64_t stride,
               std::int64_t pad = 0);
 Value Relu(Builder& b, const Value& x);

@@ -63,6 +63,15 @@ std::vector<Entry> MakeEntries() {
     add(name, "VGG (configurations D and E), 224x224", {Type()}, BuildVgg);
   }
   add("mobilenet-v2", "MobileNetV2, 224x224", {Type()}, BuildMobileNetV2);
+  for (const char* name : {"efficientnet-b0", "efficientnet-b4"}) {
+    add(name, "EfficientNet, 224x224 (B0) and 380x380 (B4)",
+        {{"squeeze", "block",
+          "channels of a squeeze: a quarter of the block's input, or of its "
+          "depthwise convolution (wide)"},
+         Norm(),
+         Type()},
+        BuildEfficientNet);
+  }
   add("lstm", "word-level LSTM language model, Penn Treebank sizes",
       {Size("layers", 2, "LSTM layers"), Size("hidden", 1024, "hidden and embedding size"),
        Size("vocabulary", 10000, "rows of the embedding"), Type()},

@@ -18,14 +18,6 @@ constexpr Stages kResNets[] = {
     {"resnet152", true, {3, 8, 36, 3}},
 };
 
-// A convolution and its batch normalization, folded into the convolution's bias or kept.
-Value ConvNorm(Builder& b, const std::string& conv, const std::string& norm, const Value& x,
-               ConvSpec spec, bool folded) {
-  spec.bias = folded;
-  const Value y = Conv(b, conv, x, spec);
-  return folded ? y : BatchNorm(b, norm, y, spec.out);
-}
-
 // Two 3x3 convolutions, or 1x1, 3x3, 1x1 with the stride on the 3x3 (as torchvision has it).
 Value Block(Builder& b, const Value& x, std::int64_t in, std::int64_t width, std::int64_t stride,
             bool bottleneck, bool folded) {

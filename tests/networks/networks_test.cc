@@ -74,7 +74,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Expected{"resnet101", {}, 44'549'160 - 52'672},
                       Expected{"resnet152", {}, 60'192'808 - 75'712},
                       Expected{"vgg16", {}, 138'357'544}, Expected{"vgg19", {}, 143'667'240},
-                      Expected{"mobilenet-v2", {}, 3'504'872 - 17'056}));
+                      Expected{"mobilenet-v2", {}, 3'504'872 - 17'056},
+                      Expected{"efficientnet-b0", {}, 5'288'548 - 21'008},
+                      Expected{"efficientnet-b0", {{"norm", "kept"}}, 5'288'548 + 2 * 21'008},
+                      Expected{"efficientnet-b4", {}, 19'341'616 - 62'600}));
 
 // Hugging Face's totals for BertModel and GPT2LMHeadModel; 8,030,261,248 for Llama-3-8B, here with
 // the 64 rotary frequencies. Transformer by hand: per encoder layer 4 d² + 2 d f + f + 5 d, per
