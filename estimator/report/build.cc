@@ -345,8 +345,8 @@ class Builder {
         runner_.timing() == nullptr) {
       return;
     }
-    const double sustained = PowerLimit(*runner_.timing(), roof.unit == UnitKind::kTensor,
-                                        std::max(Bits(type), 4) / 8.0);
+    const double sustained =
+        PowerLimit(*runner_.timing(), roof.unit == UnitKind::kTensor, EnergyWidth(type));
     if (options_.run.rested || sustained >= roof.peak.value()) return;
     AddNote(fmt::format(
         "expected times are those of a board that has been at work for long: its {:.4g} W sustain "

@@ -130,6 +130,7 @@ PartTime MaterializedTime(const Target& target, const AttentionNest& nest, const
                         .n = n,
                         .k = k,
                         .input_bytes = unit.bytes,
+                        .energy_width = unit.energy_width,
                         .output_bytes = unit.bytes,
                         .tensor = unit.tensor,
                         .peak = unit.peak};

@@ -90,7 +90,7 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   const double longest = rows * keys * score_clocks / d.clock;
   t.block_seconds = average + overhead;
   t.units_seconds = UnderPower(d, {.tensor = true,
-                                   .bytes = p.query_bytes,
+                                   .energy_width = p.query_bytes,
                                    .flops = 4 * queries * p.visible * p.head_size,
                                    .rate = p.peak * efficiency,
                                    .seconds = BlocksSeconds(t.waves, average, longest, overhead)});

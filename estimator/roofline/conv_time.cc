@@ -45,7 +45,7 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Conditions& 
   t->tile_seconds = arithmetic / t->busy + d[C::kTileOverhead];
   t->executed_flops = 2 * t->tiles * rows * columns * depth * planes;
   t->units_seconds = UnderPower(d, {.tensor = p.tensor,
-                                    .bytes = p.element_bytes,
+                                    .energy_width = p.energy_width,
                                     .flops = 2 * t->batch * t->m * t->n * t->k,
                                     .rate = p.peak * w.efficiency,
                                     .seconds = t->waves * t->tile_seconds,
@@ -65,6 +65,7 @@ ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
                    .n = p.filters / p.groups,
                    .k = std::ceil(channels * p.kernel_height * p.kernel_width * p.met),
                    .input_bytes = p.element_bytes,
+                   .energy_width = p.energy_width,
                    .output_bytes = p.element_bytes,
                    .tensor = p.tensor,
                    .peak = p.tensor ? p.peak * d.library->conv_tensor_rate : p.peak,

@@ -16,9 +16,10 @@ struct ConvProblem {
   // that each of them meets.
   double reached = 1, met = 1;
   double element_bytes = 4;
-  bool tensor = false;     // runs on matrix units, else on vector units
-  double peak = 0;         // dense, FLOP/s of the whole device, for this type
-  double extra_bytes = 0;  // other operands: a residual, a bias
+  double energy_width = 4;  // EnergyWidth of the elements
+  bool tensor = false;      // runs on matrix units, else on vector units
+  double peak = 0;          // dense, FLOP/s of the whole device, for this type
+  double extra_bytes = 0;   // other operands: a residual, a bias
 };
 
 // Where the time of one way to run it goes: that of its matrix products, and what is around them.

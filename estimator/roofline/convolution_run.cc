@@ -32,6 +32,7 @@ ConvProblem ProblemOf(const Part& part, const ConvNest& nest, const ComputeUnit&
                 .out_width = width(&ConvAxis::out),
                 .groups = nest.groups.AsDouble(),
                 .element_bytes = unit.bytes,
+                .energy_width = unit.energy_width,
                 .tensor = unit.tensor,
                 .peak = unit.peak};
   if (nest.transposed) {

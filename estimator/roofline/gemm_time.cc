@@ -122,7 +122,7 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
     t.units_seconds = t.waves * t.tile_seconds + std::min(compute, drain);
   }
   t.units_seconds = UnderPower(d, {.tensor = p.tensor,
-                                   .bytes = p.input_bytes,
+                                   .energy_width = p.energy_width,
                                    .flops = 2 * p.batch * p.m * p.n * p.k,
                                    .rate = p.peak * s.c.efficiency,
                                    .seconds = t.units_seconds,

@@ -13,7 +13,8 @@ namespace dlcost {
 // weights (or to the second activation).
 struct GemmProblem {
   double batch = 1, m = 0, n = 0, k = 0;
-  double input_bytes = 2;  // of one element, both inputs
+  double input_bytes = 2;   // of one element, both inputs
+  double energy_width = 2;  // EnergyWidth of the inputs
   double output_bytes = 2;
   bool tensor = true;  // runs on matrix units, else on vector units
   double peak = 0;     // dense, FLOP/s of the whole device, for these types

@@ -11,6 +11,7 @@ std::optional<ComputeUnit> FindUnitFor(const Target& target, WorkKind kind, DTyp
   if (!roof.known) return std::nullopt;
   return ComputeUnit{.peak = roof.reached.value(),
                      .bytes = std::max(Bits(type), 4) / 8.0,
+                     .energy_width = EnergyWidth(type),
                      .tensor = roof.unit == UnitKind::kTensor};
 }
 
@@ -48,7 +49,7 @@ void ApplySustainedPower(const Target& target, const ComputeUnit& unit, double f
                          PartTime& time) {
   if (target.options.rested) return;
   const double sustained =
-      time.launch + flops / PowerLimit(*target.timing, unit.tensor, unit.bytes);
+      time.launch + flops / PowerLimit(*target.timing, unit.tensor, unit.energy_width);
   if (sustained <= time.seconds) return;
   time.power += sustained - time.seconds;
   time.seconds = sustained;

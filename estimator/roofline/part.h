@@ -33,8 +33,9 @@ struct Target {
 
 // The unit that products of a type run on.
 struct ComputeUnit {
-  double peak = 0;   // FLOP/s of the whole device
-  double bytes = 4;  // of one element
+  double peak = 0;          // FLOP/s of the whole device
+  double bytes = 4;         // of one element
+  double energy_width = 4;  // EnergyWidth of its type
   bool tensor = false;
 
   Pipe pipe() const { return tensor ? Pipe::kTensor : Pipe::kVector; }

@@ -16,6 +16,7 @@ GemmProblem ProblemOf(const Part& part, const GemmNest& nest, const ComputeUnit&
                 .n = nest.n.AsDouble(),
                 .k = nest.k.AsDouble(),
                 .input_bytes = unit.bytes,
+                .energy_width = unit.energy_width,
                 .output_bytes = unit.bytes,
                 .tensor = unit.tensor,
                 .peak = unit.peak};

@@ -95,6 +95,7 @@ class Layer {
             .n = problem_.gates * problem_.hidden,
             .k = k,
             .input_bytes = unit_->bytes,
+            .energy_width = unit_->energy_width,
             .output_bytes = unit_->bytes,
             .tensor = unit_->tensor,
             .peak = unit_->peak};

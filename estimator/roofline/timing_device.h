@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "estimator/core/dtype.h"
 #include "estimator/core/units.h"
 #include "estimator/roofline/timing_constants.h"
 #include "models/algorithms/library.h"
@@ -44,14 +45,17 @@ struct Conditions {
 double MissShare(const TimingDevice& device, const Conditions& conditions, double touched);
 double WeightMissShare(const TimingDevice& device, const Conditions& conditions, double touched);
 
-// FLOP/s that the board's power carries; infinite where power or process are not public. `bytes` is
-// the width of the inputs.
-double PowerLimit(const TimingDevice& device, bool tensor, double bytes);
+// The width in bytes by which the energy of a FLOP goes: that of the inputs, but less for integers,
+// whose arithmetic has no exponents to align.
+double EnergyWidth(DType type);
+
+// FLOP/s that the board's power carries; infinite where power or process are not public.
+double PowerLimit(const TimingDevice& device, bool tensor, double energy_width);
 
 // Work that would take `seconds` if the board's power were no limit.
 struct PoweredWork {
-  bool tensor = false;  // on matrix units, else on vector units
-  double bytes = 2;     // width of the inputs
+  bool tensor = false;      // on matrix units, else on vector units
+  double energy_width = 2;  // EnergyWidth of the inputs
   double flops = 0;
   double rate = 0;  // of the main loop, FLOP/s
   double seconds = 0;

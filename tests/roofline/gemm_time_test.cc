@@ -80,6 +80,7 @@ TEST(GemmTime, OnVectorUnitsOneTileDrainsWhileTheNextComputes) {
                 .n = 128,
                 .k = 16,
                 .input_bytes = 4,
+                .energy_width = 4,
                 .output_bytes = 4,
                 .tensor = false,
                 .peak = 100e12};
@@ -97,6 +98,7 @@ TEST(GemmTime, ColumnsBeyondTheMatrixCostWarpsNotTiles) {
                 .n = 40,
                 .k = 4096,
                 .input_bytes = 4,
+                .energy_width = 4,
                 .output_bytes = 4,
                 .tensor = false,
                 .peak = 100e12};
@@ -131,7 +133,8 @@ TEST(GemmTime, AVectorOnVectorUnitsStreamsTheMatrix) {
 
 TEST(GemmTime, ABoardWithoutPowerForItsPeakSlowsDown) {
   TimingDevice d = PlainDevice();
-  PoweredWork work{.tensor = true, .bytes = 2, .flops = 100e12, .rate = 100e12, .seconds = 1};
+  PoweredWork work{
+      .tensor = true, .energy_width = 2, .flops = 100e12, .rate = 100e12, .seconds = 1};
   EXPECT_EQ(UnderPower(d, work), 1);  // power not public: no limit
   d.power = 100;
   d.process = 10;
@@ -140,12 +143,15 @@ TEST(GemmTime, ABoardWithoutPowerForItsPeakSlowsDown) {
   EXPECT_NEAR(UnderPower(d, work), 2, 1e-9);
   work.seconds = 3;  // matrix units that wait draw little
   EXPECT_EQ(UnderPower(d, work), 3);
-  work = {.tensor = true, .bytes = 1, .flops = 100e12, .rate = 100e12, .seconds = 1};
+  work = {.tensor = true, .energy_width = 1, .flops = 100e12, .rate = 100e12, .seconds = 1};
   EXPECT_NEAR(UnderPower(d, work), 1, 1e-9);  // half the energy in 8 bits
-  work = {.tensor = true, .bytes = 2, .flops = 100e6, .rate = 100e12, .seconds = 1e-6};
+  EXPECT_DOUBLE_EQ(EnergyWidth(DType::kFloat16), 2);
+  EXPECT_DOUBLE_EQ(EnergyWidth(DType::kFloat8E4M3FN), 1);
+  EXPECT_DOUBLE_EQ(EnergyWidth(DType::kInt8), 0.8);  // 0.4 of that of 16 bits: smaller multipliers
+  work = {.tensor = true, .energy_width = 2, .flops = 100e6, .rate = 100e12, .seconds = 1e-6};
   EXPECT_NEAR(UnderPower(d, work), 1e-6, 1e-8);  // over before the clock comes down
   d.constants[Constant::kPowerVector] = 4;       // 40 pJ per fp32 FLOP: 2.5 TFLOP/s
-  work = {.tensor = false, .bytes = 4, .flops = 1e12, .rate = 5e12, .seconds = 3};
+  work = {.tensor = false, .energy_width = 4, .flops = 1e12, .rate = 5e12, .seconds = 3};
   EXPECT_NEAR(UnderPower(d, work), 6, 1e-9);  // half the clock, waiting or not
 }
 
@@ -198,6 +204,7 @@ TEST(GemmTime, ASmallProductThatCannotFillTheDevice) {
                 .n = 64,
                 .k = 512,
                 .input_bytes = 4,
+                .energy_width = 4,
                 .output_bytes = 4,
                 .tensor = false,
                 .peak = 6.84e12};
