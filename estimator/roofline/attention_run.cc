@@ -96,9 +96,9 @@ void Explain(const Target& target, const AttentionProblem& p, const AttentionTim
              "scores and values, two products");
   terms.TimeIfAny("launch", time.launch);
   terms.TimeIfAny("kernel before it", t.prepare_seconds);
-  const double exponent = d[Constant::kKernelOverlap];
-  TermWriter side = terms.Norm(
-      "together", Overlap(exponent, t.units_seconds, t.memory_seconds, t.cache_seconds), exponent);
+  TermWriter side =
+      terms.Norm("together", Overlap(t.overlap, t.units_seconds, t.memory_seconds, t.cache_seconds),
+                 t.overlap);
   side.Time("all waves", t.units_seconds);
   TermWriter facts = side.Below();
   facts.Fact("blocks", t.blocks, "",

@@ -115,7 +115,8 @@ AttentionTime PrefillTime(const TimingDevice& d, const AttentionProblem& p,
   }
   StreamMemory(d, conditions, t.memory_bytes + t.prepare_bytes, &t);
   t.launch_seconds += d[C::kLaunchAttention];
-  t.seconds = t.prepare_seconds + Overlap(d[C::kKernelOverlap], t.units_seconds, t.memory_seconds);
+  t.overlap = d[C::kKernelOverlap];
+  t.seconds = t.prepare_seconds + Overlap(t.overlap, t.units_seconds, t.memory_seconds);
   return t;
 }
 
@@ -136,10 +137,15 @@ DecodeBlock SharedBlock(const TimingDevice& d, const AttentionProblem& p, double
 }
 
 DecodeBlock SingleBlock(const TimingDevice& d, const AttentionProblem& p) {
-  const double rate = d[C::kDecodeBlockOverhead];
-  // A row of one query leaves half of what converts 8-bit elements idle.
   const AttentionConstants& kernel = d.library->attention;
-  const double fill = p.key_value_bytes <= 1 ? kernel.fill_8bit / 2 : kernel.fill;
+  const bool narrow = p.key_value_bytes <= 1;
+  // Converting an 8-bit cache for 16-bit queries adds to the start of a block, and no other block
+  // hides it.
+  const bool converts = narrow && p.query_bytes > 1;
+  const double rate =
+      std::max(d[C::kDecodeBlockOverhead], converts ? kernel.block_overhead_8bit : 0.0);
+  // A row of one query leaves half of what converts 8-bit elements idle.
+  const double fill = narrow ? kernel.fill_8bit / 2 : kernel.fill;
   return {kSingleResident * rate, rate, fill * d.clock};
 }
 
@@ -162,8 +168,10 @@ AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
   t.cache_seconds = cached / CacheRate(d);
   t.launch_seconds = d[C::kLaunchAttention];
   if (p.parts > 1) t.split_seconds = d[C::kTileSplit];
-  t.seconds = Overlap(d[C::kKernelOverlap], t.units_seconds, t.memory_seconds, t.cache_seconds) +
-              t.split_seconds;
+  // A decode kernel only streams: as a product on matrix units it loads ahead of its arithmetic.
+  t.overlap = d[C::kTensorOverlap];
+  t.seconds =
+      Overlap(t.overlap, t.units_seconds, t.memory_seconds, t.cache_seconds) + t.split_seconds;
   return t;
 }
 

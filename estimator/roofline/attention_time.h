@@ -30,6 +30,7 @@ struct AttentionProblem {
 struct AttentionTime {
   double blocks = 0, waves = 0;
   double block_seconds = 0;
+  double overlap = 0;  // exponent of the norm of units, memory and cache
   double units_seconds = 0;
   double memory_bytes = 0;
   double memory_seconds = 0;

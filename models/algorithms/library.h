@@ -77,7 +77,7 @@ struct AttentionConstants {
   // What fits to measured rows of the generation, or of all, found of its kernels.
   double efficiency_8bit = 0.44;         // share of the matrix-unit peak, 8-bit queries
   double paged = 0.867;                  // rate of prefill over a paged cache, over contiguous keys
-  double row_clocks = 1.7;               // of a decode block, per element of its padded queries
+  double row_clocks = 2.2;               // of a decode block, per element of its padded queries
   double block_overhead_8bit = 2.03e-6;  // seconds of a decode block over an 8-bit cache
   // Key and value bytes that a decode block reads per clock, 16- and 8-bit caches; half of the
   // latter in a block that serves one query head.
