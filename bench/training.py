@@ -9,16 +9,9 @@ usage: training.py DLCOST training_single_gpu.csv [--rows]
 """
 
 import argparse
-import concurrent.futures
-import csv
-import json
-import os
 import re
-import subprocess
-import sys
-import tempfile
 
-from networks import line
+import published_runs
 
 RESNET, BERT = ("norm=kept",), ("dropout=kept",)
 # (pattern of the row's model, network that `dlcost network` writes, its settings, optimizer)
@@ -106,41 +99,28 @@ def question(row):
     return row["set"], network, settings, name, device, kind, tuple(options), seconds
 
 
-def expected(binary, path, options):
-    done = subprocess.run([binary, path, *options, "--format", "json"], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(options)}: {done.stderr.strip()}")
-    return json.loads(done.stdout)["totals"]["expected_s"]
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("dlcost")
     parser.add_argument("table")
     parser.add_argument("--rows", action="store_true")
     arguments = parser.parse_args()
-    with open(arguments.table, encoding="utf-8") as file:
-        asked = sorted({q for q in map(question, csv.DictReader(file)) if q})
+    asked = sorted({q for q in map(question, published_runs.read(arguments.table)) if q})
+    times = published_runs.expected_all(arguments.dlcost, [((q[1], *q[2]), q[6]) for q in asked])
     groups, sources = {}, {}
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        paths = {(q[1], q[2]): f"{folder}/{q[1]}.onnx" for q in asked}
-        for (network, settings), path in paths.items():
-            command = [arguments.dlcost, "network", network, *settings, "-o", path]
-            subprocess.run(command, check=True, capture_output=True)
-        times = list(pool.map(lambda q: expected(arguments.dlcost, paths[q[1], q[2]], q[6]), asked))
     for (source, network, _, name, device, kind, options, measured), time in zip(asked, times):
         groups.setdefault((source, network, name, device, kind), []).append(time / measured - 1)
         sources.setdefault(source, []).append(time / measured - 1)
         if arguments.rows:
             print(f"{source} {network} {name} {' '.join(options)}: {measured * 1e3:.1f} ms, expected {time * 1e3:.1f} ms"
                   f" ({100 * (time / measured - 1):+.0f}%)")  # fmt: skip
-    print(f"{'source, network, framework, device, precision':60} rows  median   bias      p90  in 30%")
+    print(published_runs.head("source, network, framework, device, precision"))
     for key, errors in sorted(groups.items()):
-        print(line(" ".join(key), errors))
+        print(published_runs.line(" ".join(key), errors))
     for source, errors in sorted(sources.items()):
-        print(line(f"all of {source}", errors))
+        print(published_runs.line(f"all of {source}", errors))
     everything = [e for errors in sources.values() for e in errors]
-    print(line("all", everything))
+    print(published_runs.line("all", everything))
     print(f"within 35%: {100 * sum(abs(e) <= 0.35 for e in everything) / len(everything):.1f}%")
 
 

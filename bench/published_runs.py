@@ -1,0 +1,50 @@
+"""What the programs that judge expected times by published runs share: the question to dlcost and the line of a table."""
+
+import concurrent.futures
+import csv
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def expected(binary, path, options):
+    """Seconds that dlcost expects of the model in `path`."""
+    done = subprocess.run([binary, path, *options, "--format", "json"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(options)}: {done.stderr.strip()}")
+    return json.loads(done.stdout)["totals"]["expected_s"]
+
+
+def expected_all(binary, questions):
+    """Seconds of each (settings of `dlcost network`, options of a report), in their order; each network is written once."""
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        paths = {}
+        for network, _ in questions:
+            if network not in paths:
+                paths[network] = f"{folder}/{len(paths)}.onnx"
+                subprocess.run([binary, "network", *network, "-o", paths[network]], check=True, capture_output=True)
+        # What is asked twice is worked out once.
+        distinct = list(dict.fromkeys(questions))
+        seconds = pool.map(lambda q: expected(binary, paths[q[0]], q[1]), distinct)
+        answers = dict(zip(distinct, seconds))
+        return [answers[question] for question in questions]
+
+
+def head(title):
+    return f"{title:60} rows  median   bias      p90  in 30%"
+
+
+def line(name, errors):
+    """One group: the middle of the errors' sizes, of the errors, nine of ten, and how many are within 30 %."""
+    size = sorted(abs(e) for e in errors)
+    within = sum(e <= 0.3 for e in size) / len(size)
+    return (f"{name:60} {len(size):4} {100 * statistics.median(size):6.1f}% {100 * statistics.median(errors):+6.1f}%"
+            f" {100 * size[int(0.9 * (len(size) - 1))]:6.1f}% {100 * within:6.1f}%")  # fmt: skip
