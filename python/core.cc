@@ -9,6 +9,7 @@
 
 #include "dlcost/dlcost.h"
 #include "estimator/cli/command_line.h"
+#include "estimator/open/open_model.h"
 
 namespace nb = nanobind;
 namespace api = dlcost::api;
@@ -25,7 +26,12 @@ void AddRenderings(nb::class_<Result>& result) {
   result.def("json", &Result::Json, Free()).def("markdown", &Result::Markdown, Free());
 }
 
-int Main(const std::vector<std::string>& arguments) {
+int Main(const std::vector<std::string>& arguments,
+         const std::map<std::string, nb::bytes>& models) {
+  for (const auto& [path, bytes] : models) {
+    dlcost::ProvideModel(path, std::string(bytes.c_str(), bytes.size()));
+  }
+  const nb::gil_scoped_release free;
   std::vector<std::string> words = arguments;
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -167,5 +173,6 @@ NB_MODULE(_core, m) {
   m.def("sweep", &api::RunSweep, "model"_a, "request"_a, Free());
 
   // The program. Once in a process: its commands keep what they make to the end.
-  m.def("main", &Main, "arguments"_a, Free());
+  // `models`: bytes that stand for names among the arguments.
+  m.def("main", &Main, "arguments"_a, "models"_a);
 }

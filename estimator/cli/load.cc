@@ -88,7 +88,9 @@ Model ReadModelOrExplain(const std::string& path) {
 
 }  // namespace
 
-bool IsReportFile(const std::string& path) { return IsJsonFile(path) && !IsConfigFile(path); }
+bool IsReportFile(const std::string& path) {
+  return !IsProvided(path) && IsJsonFile(path) && !IsConfigFile(path);
+}
 
 Report LoadReport(const Source& source, const Report* like) {
   const std::string& path = source.model.path;

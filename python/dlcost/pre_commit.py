@@ -9,7 +9,7 @@ def main():
     words = sys.argv[1:]
     at = _first_model(words)
     options, models = words[:at], words[at:]
-    sys.exit(max((_core.main(["dlcost", "check", model, *options]) for model in models), default=0))
+    sys.exit(max((_core.main(["dlcost", "check", model, *options], {}) for model in models), default=0))
 
 
 def _first_model(words):

@@ -32,16 +32,21 @@ def report(module, example_inputs, gpu=None, *, changes=(), opset=None, input_na
 
 def load_module(module, example_inputs, *, opset=None, input_names=(), dynamic_axes=None):
     """The structure of a module, to be counted many times: dlcost.report takes it as a model."""
+    exported = export(module, example_inputs, opset=opset, input_names=input_names, dynamic_axes=dynamic_axes)
+    return Model.from_bytes(exported, type(module).__name__)
+
+
+def export(module, example_inputs, *, opset=None, input_names=(), dynamic_axes=None):
+    """The same as the bytes of an ONNX model whose weights are said to be in a file beside it."""
     import torch
     if not isinstance(module, torch.nn.Module):
         raise Error(f"{type(module).__name__} is no torch.nn.Module")
     inputs = example_inputs if isinstance(example_inputs, tuple) else (example_inputs,)
     asked = {"opset_version": opset, "input_names": list(input_names) or None, "dynamic_axes": dynamic_axes}
     try:
-        exported = _export(torch, module, inputs, "meta", asked)
+        return _export(torch, module, inputs, "meta", asked)
     except Exception:  # an operator without a meta kernel, or values that the export asks for: computed, with zeros
-        exported = _export(torch, module, inputs, "cpu", asked)
-    return Model.from_bytes(exported, type(module).__name__)
+        return _export(torch, module, inputs, "cpu", asked)
 
 
 def _export(torch, module, inputs, device, asked):

@@ -319,6 +319,31 @@ class Torch(unittest.TestCase):
     def test_wrong_input(self):
         self.assertRaises(dlcost.Error, dlcost.torch.report, 17, None)
 
+    def test_the_command_counts_what_a_function_builds(self):
+        def run(*arguments):
+            return subprocess.run([sys.executable, "-m", "dlcost", *arguments], capture_output=True, text=True, check=False)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "models.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("import torch\n"
+                           "def narrow(): return torch.nn.Linear(64, 32), torch.empty(5, 64)\n"
+                           "def wide(): return {'module': torch.nn.Linear(64, 128), 'example_inputs': torch.empty(5, 64)}\n"
+                           "def broken(): raise RuntimeError('no\\nluck')\n"
+                           "def number(): return 17\n")
+            done = run(f"{path}:narrow", "--format", "json")
+            report = json.loads(done.stdout)
+            self.assertEqual(report["totals"]["macs"], 5 * 64 * 32)
+            self.assertEqual(report["model"]["path"], f"{path}:narrow")
+            done = run("diff", f"{path}:narrow", f"{path}:wide", "--format", "json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for function, words in (("broken", "RuntimeError: no luck"), ("number", "returned int"), ("absent", "no function 'absent'")):
+                done = run(f"{path}:{function}")
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
+                self.assertIn(words, done.stderr)
+        done = subprocess.run([PROGRAM, "models.py:build"], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
+        self.assertIn("runs no Python", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
