@@ -19,6 +19,9 @@ struct Clue {
 // more likely this is with a file of this model. The scale was set on files of known models.
 struct Belief {
   std::vector<Clue> clues;
+  // How many times what is expected its products take, where nothing counts what they do: then a
+  // run of another batch looks like a slow one.
+  std::optional<double> only_by_time;
 
   double bits() const;
   bool holds() const { return bits() >= 0; }

@@ -40,6 +40,8 @@ class AmountClues {
     std::optional<double> distance = FlopDistance(slot, m.vector_flops);
     const double run = AsRun(report_.kernels[slot.kernel], m.main);
     if (!distance || run <= 0) return distance;
+    // From transformed operands it takes fewer products than the definition has, certainly.
+    if (IsTransformed(m.main.algorithm)) distance = std::log2(*m.vector_flops / run);
     const double filled = run - Padding(report_.kernels[slot.kernel], m.main);
     if (*m.vector_flops<run&& * m.vector_flops> filled) return 0;
     const double bare = filled > 0 ? std::log2(*m.vector_flops / filled) : HUGE_VAL;
@@ -117,6 +119,7 @@ class AmountClues {
       if (off > kNear && flops < executed && MayHide(group.measured)) continue;
       judge(off);
     }
+    counted_ = rows > 0;
     if (rows == 0) return;
     // One is weak evidence for, and strong evidence against.
     const double share = near / rows;
@@ -196,6 +199,7 @@ class AmountClues {
                    : Along(pace, {{1.3, 1}, {2.3, 0}, {4, -1.2}, {5.3, -1.4}, {6, -3}, {10, -8}});
     Add(bits, fmt::format("its products take {:.3g} times what is expected of the model's",
                           std::exp2(pace)));
+    if (!counted_) source_.belief.only_by_time = std::exp2(pace);
   }
 
   // Whether long operators take long, on either pipe: what is left of the spread of times when the
@@ -236,6 +240,7 @@ class AmountClues {
   const Joined& joined_;
   const std::optional<Device>& device_;
   const std::vector<Slot>& slots_;
+  bool counted_ = false;  // FLOPs of its products
 };
 
 }  // namespace

@@ -26,6 +26,7 @@ class FoundClues {
     Count();
     Names();
     Products();
+    Strays();
     Cells();
     Markers();
     Shapes();
@@ -225,9 +226,10 @@ class FoundClues {
       Add(-4, fmt::format("what is taken for one run repeats itself {} times", joined_.repeats));
     }
     if (joined_.uneven > 0.02) {
-      Add(-16 * joined_.uneven, fmt::format("{:.0f} % of the launches of its products, poolings "
-                                            "and the like are no multiple of {} runs",
-                                            100 * joined_.uneven, joined_.runs));
+      Add(Along(joined_.uneven, {{0.02, 0}, {0.1, -4}, {0.2, -7}, {1, -16}}),
+          fmt::format("{:.0f} % of the launches of its products, poolings "
+                      "and the like are no multiple of {} runs",
+                      100 * joined_.uneven, joined_.runs));
     }
     if (holes > 0.03) {
       // Profilers lose no launches; but a runtime may have merged products.
@@ -237,6 +239,31 @@ class FoundClues {
           fmt::format("{:.0f} % of the model's products between those that were found are missing",
                       100 * holes));
     }
+  }
+
+  // In a file that tells launches apart nothing is lost and nothing added: a launch that is a
+  // product by its name and that the model has no place for, or a product of the model that is
+  // missing between two others, is one too many for what fits beside it to make up. A sibling of
+  // the model fits in all the rest.
+  void Strays() {
+    if (joined_.folded) return;
+    double strays = 0, products = 0;
+    for (const UnmatchedKernel& kernel : joined_.unmatched) {
+      if (!kernel.before && IsProduct(kernel.family)) strays += kernel.launches;
+    }
+    bool named = false;
+    for (const Slot& slot : slots_) {
+      if (!IsProduct(slot.family)) continue;
+      products += 1;
+      named |= joined_.kernels[slot.kernel].by_name;
+    }
+    // A runtime that names nodes may have merged some under other names.
+    if (!named || joined_.names.missing == 0) strays += Holes() * products;
+    const double allowed = 0.02 * products;
+    if (strays <= allowed + 0.5) return;
+    Add(std::max(-17.5, -3.5 * (strays - allowed)),
+        fmt::format("{:.6g} products of the file or of the model have no partner in the other",
+                    strays));
   }
 
   // Share of the products between the first and the last that was found that were not. Zero where

@@ -17,6 +17,7 @@
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
 #include "estimator/infer/open_dims.h"
+#include "estimator/profile_report/device_name.h"
 #include "estimator/profiles/nest.h"
 #include "estimator/report/runtime_text.h"
 #include "estimator/roofline/choose.h"
@@ -136,6 +137,7 @@ class Comparer {
       out_.beliefs.push_back({measurement.path, Believe(report_, joined_.back(), device_)});
     }
     const Joined& joined = joined_.back();
+    NoteOther(measurement);
     levels_.push_back(LevelsOf(measurement, joined, RunTimeOf(measurement, joined, names_)));
     for (const std::string& note : joined.notes)
       out_.notes.push_back(fmt::format("{}: {}", measurement.path, note));
@@ -149,6 +151,26 @@ class Comparer {
         Sum(copies, std::optional(*row.duration * static_cast<double>(row.launches)));
     }
     if (copies) Prefer(out_.copies, copies);
+  }
+
+  // What looks like the model and is another run of it than the options tell.
+  void NoteOther(const Measurement& measurement) {
+    constexpr double kSlow = 4;  // no framework's kernels are so much slower all over
+    if (measurement.level() != TraceLevel::kModel) {
+      const std::optional<double> pace = out_.beliefs.back().belief.only_by_time;
+      if (pace && *pace > kSlow) {
+        out_.notes.push_back(
+            fmt::format("{}: its products take {:.3g} times what is expected, and nothing in it "
+                        "counts what they do: another --batch, --dim or device looks the same",
+                        measurement.path, *pace));
+      }
+    }
+    for (const MeasuredKernel& row : measurement.kernels) {
+      const auto note = device_ ? OtherDeviceNote(row.device, *device_) : std::nullopt;
+      if (!note) continue;
+      out_.notes.push_back(fmt::format("{}: {}", measurement.path, *note));
+      return;
+    }
   }
 
   // Times first from the files that were given for their times, of these from the finest level.

@@ -72,8 +72,10 @@ std::string Repeated(const CompareRow& row) {
   const double ratio = row.executed_ratio ? *row.executed_ratio : *row.flops_ratio;
   const double whole = std::round(ratio);
   if (whole < 2 || whole > 1e6 || !Near(ratio / whole, kExplained)) return "";
-  return fmt::format("{:.0f} times the work of one run: --runs {:.0f} if the model ran so often",
-                     whole, whole);
+  return fmt::format(
+      "{:.0f} times the work of one run: --runs {:.0f} if the model ran so often, else another "
+      "batch or length",
+      whole, whole);
 }
 
 std::string ExplainFlops(const CompareRow& row) {

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "estimator/core/error.h"
 #include "estimator/profiles/text.h"
 
 namespace dlcost {
@@ -37,6 +38,9 @@ bool IsVariant(const std::string& word) {
 
 bool MayBe(std::string_view name, const Device& device) {
   if (name.ends_with(')')) name = Trim(name.substr(0, name.rfind('(')));  // its number
+  const bool on_cpu = device.kind == DeviceKind::kCpu;
+  if (Lower(name).starts_with("cpu") && !on_cpu) return false;
+  if (Lower(name).starts_with("gpu") && on_cpu) return false;
   std::set<std::string> models;
   bool letters = false;
   for (const std::string& word : Words(name)) {
@@ -55,6 +59,12 @@ bool MayBe(std::string_view name, const Device& device) {
            (last && std::any_of(known.begin(), known.end(),
                                 [&](auto& word) { return word.starts_with(model); }));
   });
+}
+
+std::optional<std::string> OtherDeviceNote(std::string_view name, const Device& device) {
+  if (MayBe(name, device)) return std::nullopt;
+  return fmt::format("measured on '{}', held against {}: --gpu names the device",
+                     Printable(std::string(name), 60), device.name);
 }
 
 }  // namespace dlcost

@@ -202,13 +202,12 @@ class Builder {
     out_.tail = tail;
   }
 
-  // Shares of another device's peaks are wrong numbers that look right.
   void NoteDevice() {
     if (!options_.device) return;
     for (const ProfileGroup& kernel : out_.kernels) {
-      if (MayBe(kernel.device, *options_.device)) continue;
-      out_.notes.push_back(fmt::format("measured on '{}', held against {}: --gpu names the device",
-                                       Printable(kernel.device, 60), options_.device->name));
+      auto note = OtherDeviceNote(kernel.device, *options_.device);
+      if (!note) continue;
+      out_.notes.push_back(std::move(*note));
       return;
     }
   }

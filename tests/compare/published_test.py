@@ -204,7 +204,7 @@ class Reasons(Case):
         why = self.why("node,flops\n/conv1/Conv,190000000\n", *ALEXNET)
         self.assertEqual(why, "FLOPs unexplained")
         why = self.why("node,flops\n/conv1/Conv,%d\n" % (7 * 143717440), *ALEXNET)
-        self.assertEqual(why, "7 times the work of one run: --runs 7 if the model ran so often")
+        self.assertEqual(why, "7 times the work of one run: --runs 7 if the model ran so often, else another batch or length")
 
     def test_pooling_counts_one_per_output(self):
         self.assertEqual(self.why("node,flops\n/MaxPool,46656\n", *ALEXNET), "the counter sees one operation per output")
