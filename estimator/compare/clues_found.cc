@@ -87,6 +87,9 @@ class FoundClues {
         found_[of].joined += share * count;
         if (launches > most) found_[of].over += (launches - most) * count / all;
       }
+      const bool work = std::any_of(slots.begin(), slots.end(),
+                                    [](const auto& entry) { return IsProduct(entry.first); });
+      if (work && launches > most) excess_ += launches - most;
     }
     for (const UnmatchedKernel& kernel : joined_.unmatched) {
       if (kernel.family == kUnknown) unknown_[kernel.name] += kernel.launches;
@@ -246,11 +249,11 @@ class FoundClues {
   // missing between two others, is one too many for what fits beside it to make up. A sibling of
   // the model fits in all the rest.
   void Strays() {
-    if (joined_.folded) return;
     double strays = 0, products = 0;
     for (const UnmatchedKernel& kernel : joined_.unmatched) {
       if (!kernel.before && IsProduct(kernel.family)) strays += kernel.launches;
     }
+    strays += excess_;
     bool named = false;
     for (const Slot& slot : slots_) {
       if (!IsProduct(slot.family)) continue;
@@ -357,7 +360,8 @@ class FoundClues {
   const Joined& joined_;
   const std::vector<Slot>& slots_;
   std::map<KernelFamily, Found> found_;
-  bool cells_ = false;                     // there are kernels of recurrent cells
+  bool cells_ = false;  // there are kernels of recurrent cells
+  double excess_ = 0;   // launches of rows of products beyond what their operators can have
   std::map<std::string, double> unknown_;  // launches of kernels whose names tell nothing
 };
 

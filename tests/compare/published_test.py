@@ -148,6 +148,18 @@ class AlexNet(Case):
                 totals = comparison["totals"]
                 self.assertEqual("%.3f" % (totals["measured_flops"] / totals["joined_algorithmic_flops"]), "0.856")
 
+    def test_another_device_or_size_is_told(self):
+        fixture = os.path.join(SOURCE, "tests", "profiles", "fixtures", "alexnet_p4_nvprof_metrics.csv")
+        notes = self.compare(ALEXNET[0], "--gpu", "v100-sxm2-16gb", "--batch", "1", "--measured", fixture)["notes"]
+        self.assertTrue(any("measured on 'Tesla P4 (0)', held against NVIDIA Tesla V100" in note for note in notes), notes)
+        notes = self.compare(*ALEXNET, "--measured", fixture)["notes"]
+        self.assertFalse(any("measured on" in note for note in notes), notes)
+        # Times alone, of a batch of 16: they look like those of a slow run of one image.
+        times = "kernel,time_us\n" + "".join("maxwell_%s_128x64_nn,%d\n" % row for row in zip(
+            ["scudnn"] * 5 + ["sgemm"] * 3, (700, 1900, 900, 1200, 800, 15000, 6700, 1700)))
+        notes = self.compare(*ALEXNET, "--measured", self.file("times.csv", times), "--force")["notes"]
+        self.assertTrue(any("another --batch, --dim or device looks the same" in note for note in notes), notes)
+
     def test_stages(self):
         # conv3's transform and product apart, as in the folded file.
         table = ("kernel,flops\ncudnn::winograd::generateWinogradTilesKernel<0>,%d\n"

@@ -155,5 +155,30 @@ class Synthetic(unittest.TestCase):
         self.assertEqual(accepted, [])
 
 
+# The network that ran, and one of its family that all but a few of its operators fit.
+SIBLINGS = [(("vgg16", (), ("--batch", "2")), ("vgg19", (), ("--batch", "2"))),
+            (("vgg19", (), ("--batch", "2")), ("vgg16", (), ("--batch", "2"))),
+            (("resnet34", (), ("--batch", "4")), ("resnet50", (), ("--batch", "4"))),
+            (("resnet18", (), ("--batch", "4")), ("resnet34", (), ("--batch", "4"))),
+            (("bert-base", ("layers=12",), ("--batch", "1", "--dim", "sequence=128")),
+             ("bert-base", ("layers=6",), ("--batch", "1", "--dim", "sequence=128")))]
+
+
+class Siblings(unittest.TestCase):
+    def test_refused(self):
+        accepted = []
+        with tempfile.TemporaryDirectory() as folder:
+            for number in range(3 * len(SIBLINGS)):
+                case = Case(folder, number)
+                (case.network, case.settings, case.options), (network, settings, options) = SIBLINGS[number % len(SIBLINGS)]
+                case.model = case.model_file(folder, case.network, case.settings)
+                case.renamed = False
+                case.write_profile()
+                result = case.compare(case.model_file(folder, network, settings), options)
+                if result.returncode != 2:
+                    accepted.append("%s as %s %s: %s" % (case, network, settings, result.stderr))
+        self.assertEqual(accepted, [])
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
