@@ -122,8 +122,10 @@ struct Comparison {
   std::vector<UnmatchedKernel> unmatched_kernels;
   std::vector<UnmatchedNode> unmatched_nodes;
   std::optional<RatioStatistics> flops, bytes, time;
-  std::vector<std::size_t>
-      worst;  // rows, by the time (or FLOPs) that the ratio is off; five at most
+  // Rows by the time (or FLOPs) that the ratio is off, the worst first; those that have one. The
+  // summaries tell the first of them.
+  std::vector<std::size_t> worst;
+  static constexpr std::size_t kWorstTold = 5;
   std::vector<FileBelief> beliefs;
   std::vector<std::string> notes;
 };

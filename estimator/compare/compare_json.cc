@@ -222,7 +222,8 @@ std::string RenderCompareJson(const Comparison& comparison) {
                      {"why", node.why}});
   }
   Json worst = Json::array();
-  for (const std::size_t r : comparison.worst) worst.push_back(comparison.rows[r].node);
+  for (std::size_t i = 0; i < comparison.worst.size() && i < Comparison::kWorstTold; ++i)
+    worst.push_back(comparison.rows[comparison.worst[i]].node);
   Json beliefs = Json::array();
   for (const FileBelief& file : comparison.beliefs) {
     Json clues = Json::array();

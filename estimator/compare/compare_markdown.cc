@@ -42,7 +42,7 @@ std::string RenderCompareMarkdown(const Comparison& comparison, const CompareTex
   std::string out = fmt::format("## {}{}{}\n\n", Cell(comparison.model),
                                 comparison.device.empty() ? "" : " on ", Cell(comparison.device));
   out += fmt::format("Predicted for runtime {}\n\n", Cell(comparison.runtime_text));
-  out += MarkdownTable(CellsOf(comparison), options.top);
+  out += MarkdownTable(CellsOf(comparison, options.top), options.top);
   for (const SliceView& view : ViewsOf(comparison.analyses)) {
     if (std::count(options.by.begin(), options.by.end(), view.name) == 0) continue;
     out += fmt::format("\n### {}\n\n", view.title) + MarkdownTable(CellsOf(view, 0), options.top);

@@ -155,16 +155,23 @@ std::string CountText(std::optional<double> value) {
   return fmt::format("{:.3f}", *value);
 }
 
-CompareCells CellsOf(const Comparison& comparison) {
+CompareCells CellsOf(const Comparison& comparison, std::size_t top) {
   CompareCells cells{.title = "Predicted and measured", .head = {}, .left = {}, .rows = {}};
   const std::vector<Column> columns = ColumnsOf(comparison);
   for (const Column& column : columns) {
     cells.head.push_back(column.head);
     cells.left.push_back(column.left);
   }
-  for (const CompareRow& row : comparison.rows) {
+  std::vector<std::size_t> order;
+  if (top > 0 && top < comparison.rows.size()) order = comparison.worst;
+  std::vector<bool> shown(comparison.rows.size(), false);
+  for (const std::size_t r : order) shown[r] = true;
+  for (std::size_t r = 0; r < comparison.rows.size(); ++r) {
+    if (!shown[r]) order.push_back(r);
+  }
+  for (const std::size_t r : order) {
     std::vector<std::string> texts;
-    for (const Column& column : columns) texts.push_back(column.text(row));
+    for (const Column& column : columns) texts.push_back(column.text(comparison.rows[r]));
     cells.rows.push_back(std::move(texts));
   }
   return cells;
@@ -231,8 +238,8 @@ std::vector<std::pair<std::string, std::string>> SummaryLines(const Comparison& 
   if (comparison.flops) lines.emplace_back("FLOP ratio", StatisticsText(*comparison.flops));
   if (comparison.bytes) lines.emplace_back("byte ratio", StatisticsText(*comparison.bytes));
   if (comparison.time) lines.emplace_back("time ratio", StatisticsText(*comparison.time));
-  for (const std::size_t r : comparison.worst) {
-    const CompareRow& row = comparison.rows[r];
+  for (std::size_t i = 0; i < comparison.worst.size() && i < Comparison::kWorstTold; ++i) {
+    const CompareRow& row = comparison.rows[comparison.worst[i]];
     lines.emplace_back("far off",
                        fmt::format("{}: ratio {}{}{}", Printable(row.node, 48),
                                    RatioText(row.time_ratio ? row.time_ratio : row.flops_ratio),

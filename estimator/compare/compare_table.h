@@ -15,8 +15,8 @@ struct CompareCells {
   std::vector<std::vector<std::string>> rows;
   std::size_t left_out = 0;  // rows
 };
-// The comparison's rows.
-CompareCells CellsOf(const Comparison& comparison);
+// The comparison's rows; where only `top` of them are to be shown (0: all), the worst first.
+CompareCells CellsOf(const Comparison& comparison, std::size_t top = 0);
 // What did not join; no rows where everything did. Names are cut: a C++ kernel name runs to
 // thousands of characters.
 CompareCells UnmatchedKernelCells(const Comparison& comparison);

@@ -70,7 +70,7 @@ std::string RenderCompareText(const Comparison& comparison, const CompareTextOpt
   if (!comparison.device.empty()) out += Label("device", comparison.device);
   out += Label("runtime", comparison.runtime_text);
   for (const std::string& file : comparison.files) out += Label("measured", Printable(file));
-  out += TableText(CellsOf(comparison), top);
+  out += TableText(CellsOf(comparison, top), top);
   const bool timed = std::any_of(comparison.by_op.begin(), comparison.by_op.end(),
                                  [](const OpTotals& op) { return op.measured.has_value(); });
   out += Stages(comparison, top);

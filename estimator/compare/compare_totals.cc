@@ -10,8 +10,6 @@
 namespace dlcost {
 namespace {
 
-constexpr std::size_t kWorst = 5;
-
 double Pearson(const std::vector<std::pair<double, double>>& points) {
   double mean_x = 0, mean_y = 0;
   const auto n = static_cast<double>(points.size());
@@ -96,9 +94,10 @@ class Totals {
   }
 
  private:
-  // The rows whose difference weighs most: in seconds, or in FLOPs where no time was measured.
+  // The rows by how much their difference weighs: in seconds, behind them in FLOPs where no time
+  // was measured.
   void FindWorst() {
-    std::vector<std::pair<double, std::size_t>> off;
+    std::vector<std::pair<double, std::size_t>> off, by_flops;
     for (std::size_t r = 0; r < out_.rows.size(); ++r) {
       const CompareRow& row = out_.rows[r];
       if (row.beside) continue;
@@ -106,12 +105,14 @@ class Totals {
       if (row.measured.time && predicted) {
         off.emplace_back(std::abs((*row.measured.time - *predicted).value()), r);
       } else if (row.measured_flops) {
-        off.emplace_back(std::abs(*row.measured_flops - row.algorithmic.AsDouble()), r);
+        by_flops.emplace_back(std::abs(*row.measured_flops - row.algorithmic.AsDouble()), r);
       }
     }
-    std::stable_sort(off.begin(), off.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
-    for (std::size_t i = 0; i < off.size() && i < kWorst; ++i) out_.worst.push_back(off[i].second);
+    for (auto* list : {&off, &by_flops}) {
+      std::stable_sort(list->begin(), list->end(),
+                       [](const auto& a, const auto& b) { return a.first > b.first; });
+      for (const auto& [weight, row] : *list) out_.worst.push_back(row);
+    }
   }
 
   const Report& report_;

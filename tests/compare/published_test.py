@@ -192,6 +192,18 @@ class AlexNet(Case):
         self.assertAlmostEqual(totals["measured_flops"] / totals["joined_algorithmic_flops"], 0.8567, places=4)
 
 
+class Top(Case):
+    def test_the_worst_come_first(self):
+        fixture = os.path.join(SOURCE, "tests", "profiles", "fixtures", "alexnet_p4_nvprof_metrics.csv")
+        for form in ("text", "markdown"):
+            result = run("compare", *ALEXNET, "--measured", fixture, "--top", "3", "--format", form)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            nodes = [line.split()[0 if form == "text" else 1] for line in result.stdout.splitlines()
+                     if line.lstrip("| ").startswith("/") and " of what " in line]
+            # Differences of 83, 62 and 55 million FLOPs.
+            self.assertEqual(nodes, ["/conv4/Conv", "/conv3/Conv", "/conv5/Conv"], form)
+
+
 class Reasons(Case):
     def why(self, table, *model):
         comparison = self.compare(*model, "--measured", self.file("table.csv", table), "--force")
