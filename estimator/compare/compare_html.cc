@@ -66,6 +66,16 @@ std::string RenderCompareHtml(const Comparison& comparison, const Device* device
     page.lines.emplace_back("measured", Printable(file));
   }
   for (const auto& [label, text] : SummaryLines(comparison)) page.lines.emplace_back(label, text);
+  const auto& layers = comparison.analyses.by_layer;
+  const bool dots = std::any_of(layers.begin(), layers.end(), [](const SliceRow& layer) {
+    return layer.flops.value && layer.bytes.value && layer.time.value;
+  });
+  if (!dots) {
+    page.lines.emplace_back(
+        "note",
+        "the roofline has no dots: no layer has measured FLOPs, bytes and a time; give counters of "
+        "DRAM with --measured and a run without counters with --trace");
+  }
   if (comparison.rows.size() > kMostDots) {
     page.lines.emplace_back("note", fmt::format("the roofline shows the first {} layers of {}",
                                                 kMostDots, comparison.rows.size()));

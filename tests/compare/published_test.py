@@ -296,6 +296,14 @@ class Analyses(Case):
             self.assertAlmostEqual(time, 500e-6, msg=kind)
         self.assertEqual([row["occupancy"] for row in rows if row["kind"] == "row"], ["0.25", "0.75"])
 
+    def test_a_page_of_counters_alone(self):
+        fixture = os.path.join(SOURCE, "tests", "profiles", "fixtures", "alexnet_p4_nvprof_metrics.csv")
+        result = run("compare", *ALEXNET, "--measured", fixture, "--format", "html")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("143717440", result.stdout)  # the measurement is in the tables
+        self.assertIn("the roofline has no dots", result.stdout)
+        self.assertNotIn("the roofline has no dots", self.text("--format", "html"))
+
     def test_html(self):
         page = self.text("--format", "html", "--title", "a title</script>")
         self.assertIn("By algorithm", page)
