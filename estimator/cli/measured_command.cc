@@ -8,6 +8,7 @@
 #include "estimator/core/error.h"
 #include "estimator/profile_report/render.h"
 #include "estimator/profiles/add_counters.h"
+#include "estimator/profiles/nest.h"
 
 namespace dlcost {
 namespace {
@@ -45,6 +46,31 @@ void AddCountersOf(const std::vector<std::string>& paths, Measurement& trace) {
   }
 }
 
+// Files of one run, each traced at another level, as the one that looked deepest: its kernels know
+// the operators and ranges of the others.
+Measurement Nested(std::vector<Measurement> files) {
+  std::stable_sort(files.begin(), files.end(), [](const Measurement& a, const Measurement& b) {
+    return a.level() < b.level();
+  });
+  Measurement finest = std::move(files.back());
+  files.pop_back();
+  for (const Measurement& outer : files) {
+    if (outer.level() == finest.level()) {
+      throw Error(
+          "{} and {} are both at the {} level: --counters belong to the launches of one file",
+          Printable(outer.path), Printable(finest.path), Name(finest.level()));
+    }
+    const NestedRows nested = NestRows(finest, outer);
+    if (nested.rows == 0) {
+      throw Error("{}: none of the {} kernels in {} lies in it: files of one run, by one clock?",
+                  Printable(outer.path), nested.of, Printable(finest.path));
+    }
+    finest.notes.push_back(fmt::format("{} of {} kernels were launched by operators of {}",
+                                       nested.rows, nested.of, Printable(outer.path)));
+  }
+  return finest;
+}
+
 std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 int Run(const Options& options) {
@@ -60,13 +86,20 @@ int Run(const Options& options) {
                   Printable(options.dtype));
     }
   }
-  if (!options.counters.empty() && options.files.size() > 1) {
-    throw Error("--counters belong to the launches of one file; {} are given",
-                options.files.size());
-  }
   std::vector<ProfileReport> reports;
+  std::vector<Measurement> of_one_run;
   for (const std::string& path : options.files) {
-    Measurement measurement = ReadProfile(path, {.format = options.read_as});
+    const bool one_run = !options.counters.empty();
+    Measurement measurement =
+        ReadProfile(path, {.format = options.read_as, .ranges_alone = one_run});
+    if (one_run) {
+      of_one_run.push_back(std::move(measurement));
+    } else {
+      reports.push_back(BuildProfileReport(measurement, report_options));
+    }
+  }
+  if (!of_one_run.empty()) {
+    Measurement measurement = Nested(std::move(of_one_run));
     AddCountersOf(options.counters, measurement);
     reports.push_back(BuildProfileReport(measurement, report_options));
   }
@@ -107,7 +140,7 @@ void AddMeasuredCommand(Commands& commands) {
       ->type_name("FILE");
   app->add_option("--counters", options->counters,
                   "counters of the same launches in another run: times, gaps and operators stay "
-                  "those of the file")
+                  "those of the file; several files are then levels of one run")
       ->type_name("FILE");
   app->add_option("--gpu,--device", options->device.gpu, "device id or alias: its peaks and roofs")
       ->type_name("ID");

@@ -54,7 +54,8 @@ class FoundClues {
       const Measured& measured = joined_.kernels[slot.kernel];
       if (!measured.any()) continue;
       // A kernel whose name tells nothing counts for less.
-      const bool told = measured.by_name || measured.main.family != kUnknown;
+      const bool told =
+          measured.by_name || measured.family_told || measured.main.family != kUnknown;
       // A convolution's kernel does no matrix product; the other way round it may.
       const bool other = slot.family == kGemm && measured.main.family == kConvolution;
       found_[slot.family].joined += other                         ? 0.2

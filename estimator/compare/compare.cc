@@ -63,6 +63,7 @@ void MergeInto(Measured& to, const Measured& from, bool times, bool finer) {
     to.joined_by = from.joined_by;
     to.confidence = from.confidence;
     to.by_name = from.by_name;
+    to.family_told = from.family_told;
   }
   MergeParts(to.parts, others.empty() ? from.parts : others, true);
   to.tensor |= from.tensor;

@@ -48,6 +48,7 @@ struct Measured {
   std::string joined_by;            // how, and how sure: "name", "order, family, FLOPs within 2 %"
   double confidence = 0;            // 0 to 1
   bool by_name = false;             // a name in the file is that of a node
+  bool family_told = false;         // its kernel or the call that launched it says what it does
 
   bool any() const { return launches > 0; }
 };

@@ -152,6 +152,7 @@ class OrderedJoiner {
       measured.confidence = 0.95;
     }
     if (by_family) {
+      measured.family_told = true;
       measured.joined_by += ", family";
       measured.confidence += measured.confidence > 0.5 ? 0.05 : 0.25;
     }

@@ -77,6 +77,10 @@ class ChromeReader {
       if (event.name == "process_name") processes_[event.pid] = event.Arg("name");
       return;
     }
+    if (event.name == "[memory]") {
+      AddMemory(event);
+      return;
+    }
     if (!event.start) return;
     if (event.ph == "B" || event.ph == "E") {
       marks_[{event.pid, event.tid}].push_back(
@@ -88,6 +92,7 @@ class ChromeReader {
 
   void Finish() {
     PairMarks();
+    NoteMemory();
     modules_.Nest();
     calls_.resize(spans_.size());
     if (const std::int64_t ties = FindParents(spans_, kSlack); ties > 0) {
@@ -137,6 +142,11 @@ class ChromeReader {
     std::uint32_t kind = 0;        // in kinds_
     std::uint32_t number = 0;      // of the event
     std::uint32_t span = 0;        // without a correlation: the span that stands for it
+  };
+
+  struct Memory {
+    double most = 0;  // bytes
+    std::int64_t events = 0;
   };
 
   std::uint32_t Track(const std::string& pid, const std::string& tid) {
@@ -214,6 +224,28 @@ class ChromeReader {
       }
     }
     return counters.Normalize();
+  }
+
+  // PyTorch's profile_memory=True: a mark for each allocation, with what is allocated from then on.
+  void AddMemory(const JsonEvent& event) {
+    const auto total = ParseNumber(event.Arg("Total Allocated"));
+    if (!total || total->value < 0) return;
+    // By the numbers of c10::DeviceType; the processor's has no number of its own.
+    const std::string& type = event.Arg("Device Type");
+    const std::string device =
+        type == "0" ? "the host" : fmt::format("device {}", Printable(event.Arg("Device Id"), 20));
+    Memory& memory = memory_[device];
+    memory.most = std::max(memory.most, total->value);
+    ++memory.events;
+  }
+
+  void NoteMemory() {
+    for (const auto& [device, memory] : memory_) {
+      out_.notes.push_back(fmt::format(
+          "memory: at most {:.1f} MB allocated on {}, by {} allocations and frees; they are not "
+          "split by operator",
+          memory.most * 1e-6, device, memory.events));
+    }
   }
 
   void AddRange(const Span& span) {
@@ -342,6 +374,7 @@ class ChromeReader {
   std::unordered_map<std::size_t, std::vector<Counter>> counters_;  // of launches
   std::vector<bool> calls_;  // spans whose time a kernel tells as its host's
   std::map<std::string, std::string> processes_;
+  std::map<std::string, Memory> memory_;  // by device
   std::map<std::pair<std::string, std::string>, std::vector<Mark>> marks_;
   std::int64_t unpaired_ = 0;
 };

@@ -144,6 +144,34 @@ class CountersOfAnotherRun(unittest.TestCase):
         self.assertEqual(profile["activity"][0]["gaps"], 3)
         self.assertTrue(any(note.startswith("counters of 4 of 4 launches") for note in profile["notes"]))
 
+    def test_levels_of_one_run(self):
+        # The same launches without their calls, and the operators around them in a file of their own.
+        with open(self.trace, encoding="utf-8") as file:
+            events = json.load(file)
+        events = events["traceEvents"] if isinstance(events, dict) else events
+        kernels = [dict(e, args={"device": 0, "stream": 7}) for e in events if e["cat"] == "kernel"]
+        layers = [dict(e, cat="cpu_op", tid=1, ts=e["ts"] - 5, dur=e["dur"] + 9, name="layer%d" % i) for i, e in enumerate(kernels)]
+        kernel_file, layer_file = self.file("kernels.json", json.dumps(kernels)), self.file("layers.json", json.dumps(layers))
+        for order in ((kernel_file, layer_file), (layer_file, kernel_file)):
+            profile = measured(*order, "--counters", self.counters)
+            self.assertEqual(profile["totals"]["kernels"]["flops"], 4e6)
+            self.assertEqual(sorted(group["name"] for group in profile["by_op_type"]), ["layer0", "layer1", "layer2", "layer3"])
+            self.assertTrue(any(note.startswith("4 of 4 kernels were launched by operators of") for note in profile["notes"]))
+        result = run(kernel_file, kernel_file, "--counters", self.counters)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("both at the kernel level", result.stderr)
+
+    def test_memory_of_pytorch(self):
+        with open(self.trace, encoding="utf-8") as file:
+            events = json.load(file)
+        events = events["traceEvents"] if isinstance(events, dict) else events
+        for at, total in ((1, 4096), (50, 3000000), (90, 8192)):
+            events.append({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": at,
+                           "args": {"Total Reserved": 9 * total, "Total Allocated": total, "Bytes": 4096, "Addr": 1,
+                                    "Device Id": 0, "Device Type": 1}})
+        notes = measured(self.file("memory.json", json.dumps(events)))["notes"]
+        self.assertIn("memory: at most 3.0 MB allocated on device 0, by 3 allocations and frees; they are not split by operator", notes)
+
     def test_of_another_program(self):
         other = self.file("other.csv", "kernel,flops\nnothing_alike,5\n")
         result = run(self.trace, "--counters", other)
