@@ -123,7 +123,8 @@ void AddParallelCommand(Commands& commands) {
       ->capture_default_str();
   app->add_option("--global-batch", options->global_batch, "items of a step on all devices")
       ->type_name("N");
-  app->add_option("--schedule", options->schedule, "gpipe or 1f1b; interleaved with chunks=N")
+  app->add_option("--schedule", options->schedule,
+                  "gpipe, 1f1b or zb-h1; interleaved with chunks=N")
       ->type_name("NAME")
       ->capture_default_str();
   app->add_option("--devices", options->devices, "for auto; else a node's")->type_name("N");

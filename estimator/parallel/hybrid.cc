@@ -56,7 +56,7 @@ HybridStep RunPipeline(const StepProfile& profile, const System& system, const H
       const CollectiveCall call{CollectiveOp::kSend, stage.passed, {2, plan.data * plan.tensor}};
       send = BestCollective(system, call).time();
     }
-    work.push_back({stage.forward, stage.backward, send});
+    work.push_back({stage.forward, stage.backward, send, stage.for_weights});
   }
   // What a device does for one micro-batch, and the slowest of them.
   std::vector<PipelineStage> devices(static_cast<std::size_t>(plan.stages));

@@ -20,6 +20,7 @@ struct Pass {
   bool backward = false;
   int chunk = 0;  // of the device's own
   int batch = 0;
+  bool weights = false;  // only their gradients, which nothing waits for
 };
 
 // The k-th pass in one direction: with several chunks, as many micro-batches as there are devices
@@ -35,7 +36,9 @@ std::vector<Pass> OrderOf(int device, int devices, int chunks, int batches,
                           PipelineSchedule schedule) {
   const int passes = chunks * batches;  // in each direction
   int ahead = passes;                   // forward passes before the first backward pass
-  if (schedule == PipelineSchedule::kOneFOneB) ahead = devices - device;
+  if (schedule == PipelineSchedule::kOneFOneB || schedule == PipelineSchedule::kZeroBubble) {
+    ahead = devices - device;
+  }
   if (schedule == PipelineSchedule::kInterleaved) {
     ahead = 2 * (devices - device - 1) + (chunks - 1) * devices + 1;
   }
@@ -45,9 +48,16 @@ std::vector<Pass> OrderOf(int device, int devices, int chunks, int batches,
   };
   std::vector<Pass> order;
   for (int k = 0; k < ahead; ++k) order.push_back(at(k, false));
+  // ZB-H1: gradients of weights stay behind by as many passes as there are stages before this one,
+  // so that the next stage back never waits for them.
+  const bool apart = schedule == PipelineSchedule::kZeroBubble;
   for (int k = 0; k < passes; ++k) {
     order.push_back(at(k, true));
+    if (apart && k >= device) order.push_back({true, 0, k - device, true});
     if (k + ahead < passes) order.push_back(at(k + ahead, false));
+  }
+  for (int k = std::max(0, passes - device); apart && k < passes; ++k) {
+    order.push_back({true, 0, k, true});
   }
   return order;
 }
@@ -115,6 +125,8 @@ std::string_view Name(PipelineSchedule schedule) {
       return "gpipe";
     case PipelineSchedule::kOneFOneB:
       return "1f1b";
+    case PipelineSchedule::kZeroBubble:
+      return "zb-h1";
     case PipelineSchedule::kInterleaved:
       return "interleaved";
   }
@@ -124,11 +136,12 @@ std::string_view Name(PipelineSchedule schedule) {
 PipelineSchedule ParsePipelineSchedule(const std::string& name) {
   std::vector<std::string> names;
   for (const PipelineSchedule schedule :
-       {PipelineSchedule::kGPipe, PipelineSchedule::kOneFOneB, PipelineSchedule::kInterleaved}) {
+       {PipelineSchedule::kGPipe, PipelineSchedule::kOneFOneB, PipelineSchedule::kZeroBubble,
+        PipelineSchedule::kInterleaved}) {
     if (Name(schedule) == name) return schedule;
     names.emplace_back(Name(schedule));
   }
-  throw Error("schedule '{}' is none of gpipe, 1f1b, interleaved{}", Printable(name),
+  throw Error("schedule '{}' is none of gpipe, 1f1b, zb-h1, interleaved{}", Printable(name),
               DidYouMean(name, names));
 }
 
@@ -161,7 +174,8 @@ Timeline PipelineTimeline(const std::vector<PipelineChunk>& chunks, int devices,
   std::size_t next = 0;
   for (int d = 0; d < devices; ++d) {
     for (const Pass& pass : orders[static_cast<std::size_t>(d)]) {
-      slot(pass.chunk * devices + d, pass.batch, pass.backward) = next++;
+      if (!pass.weights) slot(pass.chunk * devices + d, pass.batch, pass.backward) = next;
+      ++next;
     }
   }
   // Sends follow all passes: one forward and one backward for every boundary and micro-batch.
@@ -169,18 +183,22 @@ Timeline PipelineTimeline(const std::vector<PipelineChunk>& chunks, int devices,
   const auto send = [&](int boundary, int batch, bool backward) {
     return first_send + static_cast<std::size_t>((boundary * micro_batches + batch) * 2 + backward);
   };
+  const bool split = schedule == PipelineSchedule::kZeroBubble;
   for (int d = 0; d < devices; ++d) {
     std::optional<std::size_t> before;
     for (const Pass& pass : orders[static_cast<std::size_t>(d)]) {
       const int chunk = pass.chunk * devices + d;
       const PipelineChunk& work = chunks[static_cast<std::size_t>(chunk)];
-      Task task{fmt::format("{} {} of chunk {}", pass.backward ? "backward" : "forward", pass.batch,
-                            chunk),
-                TaskKind::kKernel, static_cast<std::size_t>(d),
-                pass.backward ? work.backward : work.forward};
+      const char* what = pass.weights ? "weights" : pass.backward ? "backward" : "forward";
+      Task task{fmt::format("{} {} of chunk {}", what, pass.batch, chunk), TaskKind::kKernel,
+                static_cast<std::size_t>(d), work.forward};
+      if (pass.backward) {
+        const Seconds later = split ? work.for_weights : Seconds();
+        task.duration = pass.weights ? later : work.backward - later;
+      }
       if (before) task.after.push_back(*before);
       if (!pass.backward && chunk > 0) task.after.push_back(send(chunk - 1, pass.batch, false));
-      if (pass.backward) {
+      if (pass.backward && !pass.weights) {
         task.after.push_back(chunk + 1 < all ? send(chunk, pass.batch, true)
                                              : slot(chunk, pass.batch, false));
       }
@@ -228,7 +246,7 @@ std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages
   if (stages < 1 || static_cast<std::size_t>(stages) > forward.size()) {
     throw Error("{} stages: the model has {} kernels to cut between", stages, forward.size());
   }
-  std::vector<Seconds> front(forward.size()), back(forward.size());
+  std::vector<Seconds> front(forward.size()), back(forward.size()), weights(forward.size());
   std::vector<Bytes> gradients(forward.size());
   Seconds update;
   for (std::size_t i = 0; i < forward.size(); ++i) front[i] = profile.kernels[forward[i]].time;
@@ -243,6 +261,7 @@ std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages
     const auto known = position.find(std::string_view(kernel.name).substr(0, end));
     if (end != std::string::npos && known != position.end()) at = known->second;
     back[at] += kernel.time;
+    if (kernel.phase == Phase::kBackwardWeights) weights[at] += kernel.time;
     gradients[at] += kernel.gradients;
   }
   std::vector<double> until(forward.size() + 1);  // time of the kernels before
@@ -261,6 +280,7 @@ std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages
     for (std::size_t i = begin; i <= end; ++i) {
       stage.forward += front[i];
       stage.backward += back[i];
+      stage.for_weights += weights[i];
       stage.gradients += gradients[i];
       stage.weights += profile.kernels[forward[i]].weights;
     }

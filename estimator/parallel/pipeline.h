@@ -12,16 +12,18 @@ namespace dlcost {
 enum class PipelineSchedule {
   kGPipe,        // all forward passes, then all backward passes (Huang et al., 2019)
   kOneFOneB,     // one forward, one backward once the pipeline is full (PipeDream-Flush, 2020)
-  kInterleaved,  // the same with several chunks of the model per device (Megatron-LM, 2021)
+  kZeroBubble,   // 1F1B whose gradients of weights fill the gaps (Qi et al., 2023: ZB-H1)
+  kInterleaved,  // 1F1B with several chunks of the model per device (Megatron-LM, 2021)
 };
-std::string_view Name(PipelineSchedule schedule);  // "gpipe", "1f1b", "interleaved"
+std::string_view Name(PipelineSchedule schedule);  // "gpipe", "1f1b", "zb-h1", "interleaved"
 // Throws Error with the nearest spelling.
 PipelineSchedule ParsePipelineSchedule(const std::string& name);
 
 // One chunk of the model: what a device does for one micro-batch.
 struct PipelineChunk {
   Seconds forward, backward;
-  Seconds send;  // of its result to the next chunk, and of the gradient back
+  Seconds send;         // of its result to the next chunk, and of the gradient back
+  Seconds for_weights;  // part of `backward` that no other chunk waits for
 };
 
 // `chunks` in the order of the model, `devices` of them at a time next to each other: device d has
@@ -29,6 +31,9 @@ struct PipelineChunk {
 // micro-batches of an interleaved schedule do not.
 Timeline PipelineTimeline(const std::vector<PipelineChunk>& chunks, int devices, int micro_batches,
                           PipelineSchedule schedule);
+
+// With zb-h1 the gradients of weights wait for a gap: of p equal stages the devices idle for
+// (p - 1) (F + B - W) instead of (p - 1) (F + B + W), where W is for weights and B the rest.
 
 // The share of time in which the devices do nothing while micro-batches pass: (p - 1) / (m + p - 1)
 // of p equal stages and m micro-batches, (p - 1) / (v m + p - 1) with v chunks per device.
@@ -41,6 +46,7 @@ double BubbleOf(const Timeline& timeline);
 struct PipelineStage {
   std::size_t first = 0, last = 0;  // kernels of the profile, `last` included
   Seconds forward, backward, update;
+  Seconds for_weights;               // of `backward`, for gradients of weights
   Bytes weights, gradients, passed;  // `passed`: sent to the next stage
 };
 std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages);

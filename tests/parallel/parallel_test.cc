@@ -136,6 +136,20 @@ TEST(Pipeline, HasTheBubbleOfTheClosedForm) {
   }
 }
 
+// Qi et al., "Zero Bubble Pipeline Parallelism", 2023, table 2: (p - 1)(F + B - W) of ZB-H1.
+TEST(Pipeline, FillsGapsWithGradientsOfWeights) {
+  for (const int p : {1, 2, 4, 8}) {
+    for (const int m : {8, 32}) {
+      const std::vector<PipelineChunk> chunks(static_cast<std::size_t>(p),
+                                              {Seconds(1), Seconds(2), Seconds(), Seconds(1)});
+      const Timeline timeline = PipelineTimeline(chunks, p, m, PipelineSchedule::kZeroBubble);
+      EXPECT_EQ(timeline.Span(), Seconds(3.0 * m + (p - 1))) << p << " " << m;
+      const Timeline plain = PipelineTimeline(chunks, p, m, PipelineSchedule::kOneFOneB);
+      EXPECT_EQ(plain.Span(), Seconds(3.0 * (m + p - 1))) << p << " " << m;
+    }
+  }
+}
+
 TEST(Pipeline, InterleavedDividesTheBubble) {
   for (const int p : {2, 4}) {
     for (const int v : {2, 3}) {
