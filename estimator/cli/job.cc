@@ -61,6 +61,9 @@ StepProfile Job::Profile(std::int64_t batch, std::optional<DType> send_as,
   StepProfile profile =
       ProfileOf(model, BuildReport(model, *device_, report_), system_, batch, send_as);
   if (split.devices > 1) profile.notes = model.notes;
+  if (split.annotations != nullptr && !split.annotations->stage_of.empty()) {
+    profile.stages = AnnotatedStages(model, profile, *split.annotations);
+  }
   return profile;
 }
 

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -7,6 +9,8 @@
 #include "estimator/cli/commands.h"
 #include "estimator/cli/job.h"
 #include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
+#include "estimator/onnx/device_configuration.h"
 #include "estimator/parallel/hybrid_render.h"
 
 namespace dlcost {
@@ -49,18 +53,58 @@ void CheckForwardPlan(const HybridPlan& plan) {
   }
 }
 
+// The plan that a file's own annotations make: as many devices split operators as there are shards,
+// in as many stages as are named. "annotated", or "annotated=NAME" where there are several.
+HybridPlan AnnotatedPlan(const Options& options, DeviceConfiguration& annotations) {
+  const std::vector<DeviceConfiguration> all = ReadDeviceConfigurations(options.job.model.path);
+  std::vector<std::string> names;
+  for (const DeviceConfiguration& each : all) names.push_back(each.name);
+  if (all.empty()) {
+    throw Error(
+        "--parallel annotated: the file has no device configuration (IR version 11); "
+        "dp=N,tp=N,pp=N or auto would do");
+  }
+  const std::size_t equals = options.plan.find('=');
+  const std::string name =
+      equals == std::string::npos ? all.front().name : options.plan.substr(equals + 1);
+  if (equals == std::string::npos && all.size() > 1) {
+    throw Error("--parallel annotated: which of {}? annotated={}", fmt::join(names, ", "), name);
+  }
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    throw Error("--parallel {}: the file has {}{}", Printable(options.plan), fmt::join(names, ", "),
+                DidYouMean(name, names));
+  }
+  annotations = all[static_cast<std::size_t>(found - names.begin())];
+  HybridPlan plan;
+  if (!annotations.axes.empty()) plan.tensor = static_cast<int>(annotations.axes.front().shards);
+  for (const auto& [output, stage] : annotations.stage_of) {
+    plan.stages = std::max(plan.stages, stage + 1);
+  }
+  if (plan.devices() < 1 || annotations.devices % (std::int64_t{plan.tensor} * plan.stages) != 0) {
+    throw Error(
+        "device configuration '{}' has {} devices, and its annotations {} shards in {} stages",
+        Printable(name), annotations.devices, plan.tensor, plan.stages);
+  }
+  plan.data = static_cast<int>(annotations.devices / plan.tensor / plan.stages);
+  return plan;
+}
+
 int Run(const Options& options) {
   RequireOneOf("--format", options.format, {"text", "json"});
   if (options.job.model.batch) throw Error("--batch: say --micro-batch and --global-batch instead");
   const Job job(options.job);
   const System& system = job.system();
+  const bool annotated = options.plan == "annotated" || options.plan.starts_with("annotated=");
+  DeviceConfiguration annotations;
   const bool trains = !options.job.model.train.empty();
   std::map<std::tuple<std::int64_t, int, bool>, StepProfile> profiles;
   const auto profile_of = [&](const HybridPlan& plan) -> const StepProfile& {
     const auto key = std::tuple(plan.micro_batch, plan.tensor, plan.sequence);
     const auto known = profiles.find(key);
     if (known != profiles.end()) return known->second;
-    const TensorParallel split = {plan.tensor, plan.sequence, trains};
+    const TensorParallel split = {plan.tensor, plan.sequence, annotated ? &annotations : nullptr,
+                                  trains};
     return profiles.emplace(key, job.Profile(plan.micro_batch, std::nullopt, split)).first->second;
   };
   if (options.global_batch < 0 || options.global_batch > kMostItems) {
@@ -80,7 +124,7 @@ int Run(const Options& options) {
                   options.global_batch, devices, devices);
     }
   } else {
-    HybridPlan plan = ParsePlan(options.plan);
+    HybridPlan plan = annotated ? AnnotatedPlan(options, annotations) : ParsePlan(options.plan);
     job.CheckSize("--parallel " + options.plan + ":", plan.devices());
     if (options.devices > 0 && options.devices != plan.devices()) {
       throw Error("--devices {}: --parallel {} is for {}", options.devices, options.plan,
@@ -115,7 +159,7 @@ void AddParallelCommand(Commands& commands) {
   AddJobOptions(*app, options->job);
   app->add_option("--parallel", options->plan,
                   "dp=N,tp=N,sp=1,pp=N,zero=N,chunks=N, or auto: all plans of --devices, the best "
-                  "first")
+                  "first; or annotated: as the file says")
       ->type_name("PLAN")
       ->capture_default_str();
   app->add_option("--micro-batch", options->micro_batch, "items that pass a stage at a time")

@@ -12,12 +12,12 @@
 #include "estimator/onnx/file_kind.h"
 #include "estimator/onnx/graph_builder.h"
 #include "estimator/onnx/mapped_file.h"
+#include "estimator/onnx/model_proto.h"
 #include "estimator/onnx/skeleton.h"
 
 namespace dlcost {
-namespace {
 
-void Parse(const std::string& skeleton, onnx::ModelProto& proto) {
+void ParseSkeleton(const std::string& skeleton, onnx::ModelProto& proto) {
   if (skeleton.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw Error("more than 2 GiB of graph structure");
   }
@@ -30,10 +30,12 @@ void Parse(const std::string& skeleton, onnx::ModelProto& proto) {
   }
 }
 
+namespace {
+
 Model Build(std::string skeleton, const std::string& path) {
   google::protobuf::Arena arena;
   auto* proto = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
-  Parse(skeleton, *proto);
+  ParseSkeleton(skeleton, *proto);
   skeleton = std::string();  // it takes as much memory as the graph's names
   if (!proto->has_graph()) throw Error("not an ONNX model: it has no graph");
   Model model;

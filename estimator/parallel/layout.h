@@ -7,6 +7,7 @@
 
 #include "estimator/core/units.h"
 #include "estimator/infer/infer.h"
+#include "estimator/onnx/device_configuration.h"
 #include "models/sharding/sharding.h"
 
 namespace dlcost {
@@ -37,5 +38,10 @@ struct Split {
 // stays whole then, with a note.
 Split ChooseSplit(const Graph& graph, const GraphAxes& axes, const std::vector<Macs>& macs,
                   int devices);
+
+// The axes that annotations of a file split, and all that belong to them. Throws Error for
+// annotations that contradict each other or what an operator needs whole.
+Split SplitAsAnnotated(const Graph& graph, const GraphAxes& axes,
+                       const DeviceConfiguration& annotations, int devices);
 
 }  // namespace dlcost

@@ -232,6 +232,32 @@ double BubbleOf(const Timeline& timeline) {
   return 1 - busy / (timeline.Span() * devices);
 }
 
+namespace {
+
+// The last kernels of the stages that the profile is annotated with, as positions among its forward
+// kernels.
+std::vector<std::size_t> AnnotatedEnds(const StepProfile& profile,
+                                       const std::vector<std::size_t>& forward, int stages) {
+  std::vector<std::size_t> ends;
+  for (std::size_t i = 0; i < forward.size(); ++i) {
+    const int stage = profile.stages[forward[i]];
+    const bool last = i + 1 == forward.size();
+    const int next = last ? stage : profile.stages[forward[i + 1]];
+    if (next < stage) {
+      throw Error(
+          "{} of pipeline stage {} runs before {} of stage {}: such stages are not laid out",
+          profile.kernels[forward[i]].name, stage, profile.kernels[forward[i + 1]].name, next);
+    }
+    if (last || next > stage) ends.push_back(i);
+  }
+  if (ends.size() != static_cast<std::size_t>(stages)) {
+    throw Error("pp={}: the file's annotations make {} stages", stages, ends.size());
+  }
+  return ends;
+}
+
+}  // namespace
+
 std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages) {
   constexpr std::string_view kGradient = "/grad/";
   // Forward kernels by name; a backward kernel is named after the forward node that it is for.
@@ -269,8 +295,11 @@ std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages
     until[i + 1] = until[i] + (front[i] + back[i]).value();
   }
   const std::vector<std::size_t> ends =
-      CheapestCuts(until, stages, LeastLimit(until, stages) * kSlack,
-                   [&](std::size_t i) { return profile.kernels[forward[i]].passed.AsDouble(); });
+      !profile.stages.empty()
+          ? AnnotatedEnds(profile, forward, stages)
+          : CheapestCuts(until, stages, LeastLimit(until, stages) * kSlack, [&](std::size_t i) {
+              return profile.kernels[forward[i]].passed.AsDouble();
+            });
   std::vector<PipelineStage> result;
   std::size_t begin = 0;
   for (const std::size_t end : ends) {

@@ -49,6 +49,8 @@ struct PipelineStage {
   Seconds for_weights;               // of `backward`, for gradients of weights
   Bytes weights, gradients, passed;  // `passed`: sent to the next stage
 };
+// Where the profile has stages of its own, those. Throws Error where they are others than asked
+// for.
 std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages);
 
 }  // namespace dlcost

@@ -6,6 +6,7 @@
 
 #include "estimator/collective/collective.h"
 #include "estimator/infer/infer.h"
+#include "estimator/onnx/device_configuration.h"
 #include "estimator/report/report.h"
 
 namespace dlcost {
@@ -42,6 +43,8 @@ struct StepProfile {
   Bytes
       sent_gradients;  // what all-reduces send: `gradients` in another type where one is asked for
 
+  // The stage of a pipeline that each kernel is annotated for; none where the file says nothing.
+  std::vector<int> stages;
   bool trains = true;
   int tensor = 1;                  // devices that split its operators
   std::vector<std::string> notes;  // about how they do
@@ -68,5 +71,10 @@ struct StepProfile {
 // expected time.
 StepProfile ProfileOf(const InferredModel& step, const Report& report, const System& system,
                       std::int64_t items, std::optional<DType> send_as = std::nullopt);
+
+// The stages of a pipeline that a file is annotated with, of every kernel: what has no annotation
+// is in the stage of what it reads. Throws Error where something reads what a later stage makes.
+std::vector<int> AnnotatedStages(const InferredModel& model, const StepProfile& profile,
+                                 const DeviceConfiguration& annotations);
 
 }  // namespace dlcost

@@ -32,7 +32,9 @@ class RankWriter {
     }
     for (const Node& node : graph_.nodes) macs_.push_back(macs[node.name]);
     axes_ = AxesOf(graph_);
-    Split split = ChooseSplit(graph_, axes_, macs_, plan.devices);
+    Split split = plan.annotations != nullptr
+                      ? SplitAsAnnotated(graph_, axes_, *plan.annotations, plan.devices)
+                      : ChooseSplit(graph_, axes_, macs_, plan.devices);
     rank_.notes = std::move(split.notes);
     split_ = std::move(split.factors);
     layout_.assign(graph_.tensors.size(), Layout::kWhole);

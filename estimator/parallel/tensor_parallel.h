@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "estimator/infer/infer.h"
+#include "estimator/onnx/device_configuration.h"
 
 namespace dlcost {
 
@@ -11,7 +12,9 @@ namespace dlcost {
 struct TensorParallel {
   int devices = 1;        // tp
   bool sequence = false;  // sp: what is not split is divided along the sequence
-  bool trains = false;    // results stay split, and gradients that are parts are added up
+  // Where a file says itself what is split; null: what divides the most work is.
+  const DeviceConfiguration* annotations = nullptr;
+  bool trains = false;  // results stay split, and gradients that are parts are added up
 };
 
 // The model of one device.

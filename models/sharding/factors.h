@@ -31,6 +31,8 @@ class Factors {
   Axis Terms(const Axis& axis) const;
   // The factors that nothing divides further, those in sums too, each once.
   std::vector<FactorId> Leaves(const Axis& axis) const;
+  // The axes that a term is the sum of; none where it is no sum.
+  std::vector<Axis> PartsOf(FactorId term) const { return at(term).sum; }
   std::int64_t SizeOf(const Axis& axis) const;
   bool blocked(FactorId leaf) const { return at(leaf).blocked; }
 

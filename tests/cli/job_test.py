@@ -168,6 +168,7 @@ class Job(unittest.TestCase):
         self.fails(*parallel, "sp=1", says="needs tp=2 or more")
         bert = ("parallel", BERT, "--system", "dgx-a100", "--dim", "sequence=128", "--parallel")
         self.fails(*bert, "tp=8", says="tp=2, tp=3, tp=4, tp=6, tp=12 would do")
+        self.fails(*bert, "annotated", says="no device configuration (IR version 11)")
         self.fails(*bert, "pp=2", says="pp=2 needs --train OPTIMIZER")
         self.fails(*bert, "auto", "--global-batch", "8", says="auto needs --train OPTIMIZER")
         self.fails(*parallel, "pp=400", says="56 kernels to cut between")

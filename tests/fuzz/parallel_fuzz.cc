@@ -1,0 +1,42 @@
+// Any bytes as a model, split among two devices in inference, and by its own annotations.
+//     build/fuzz/tests/fuzz/fuzz_parallel -rss_limit_mb=2048 corpus/ tests/plan/models/
+//     models/networks/
+#include <cstdint>
+#include <string_view>
+
+#include "estimator/core/error.h"
+#include "estimator/onnx/reader.h"
+#include "estimator/parallel/tensor_parallel.h"
+
+namespace dlcost {
+namespace {
+
+void Split(const InferredModel& model, const TensorParallel& plan, const InferOptions& options) {
+  try {
+    InferRank(model, plan, options);
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace
+}  // namespace dlcost
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    dlcost::InferOptions options;
+    options.bindings.batch = 2;
+    options.assume_typical = true;
+    const dlcost::InferredModel model =
+        dlcost::Infer(dlcost::ReadModelFromBytes(bytes, "fuzz.onnx"), options);
+    for (const bool sequence : {false, true}) {
+      dlcost::Split(model, {.devices = 2, .sequence = sequence, .trains = sequence}, options);
+    }
+    for (const dlcost::DeviceConfiguration& annotations :
+         dlcost::DeviceConfigurationsFromBytes(bytes, "fuzz.onnx")) {
+      dlcost::Split(model, {.devices = 2, .annotations = &annotations}, options);
+    }
+  } catch (const dlcost::Error&) {
+  }
+  return 0;
+}
