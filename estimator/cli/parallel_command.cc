@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 
 #include "estimator/cli/commands.h"
@@ -110,15 +111,28 @@ int Run(const Options& options) {
   if (options.global_batch < 0 || options.global_batch > kMostItems) {
     throw Error("--global-batch {}: 1 to {}", options.global_batch, kMostItems);
   }
-  PlanReport report{options.job.model.path,   system.id, job.device().id, {},
-                    job.device().memory.size, {}};
+  PlanReport report{
+      options.job.model.path, system.id, job.device().id, {}, job.device().memory.size, "", {}};
   if (options.plan == "auto") {
     if (!trains) throw Error("--parallel auto needs --train OPTIMIZER, such as adamw");
     const int devices = options.devices > 0 ? options.devices : system.node_devices;
     job.CheckSize("--devices", devices);
     if (options.global_batch < 1) throw Error("--parallel auto needs --global-batch");
+    // What does not split among so many devices is left out, with the first reason.
+    std::set<std::pair<int, bool>> refused;
+    const auto profile_if = [&](const HybridPlan& plan) -> const StepProfile* {
+      if (plan.tensor == 1) return &profile_of(plan);
+      if (refused.count({plan.tensor, plan.sequence}) > 0) return nullptr;
+      try {
+        return &profile_of(plan);
+      } catch (const Error& error) {
+        refused.insert({plan.tensor, plan.sequence});
+        if (report.left_out.empty()) report.left_out = error.what();
+        return nullptr;
+      }
+    };
     report.steps =
-        AllPlans(profile_of, system, devices, options.global_batch, SpreadOf(options.spread));
+        AllPlans(profile_if, system, devices, options.global_batch, SpreadOf(options.spread));
     if (report.steps.empty()) {
       throw Error("--global-batch {} divides by no plan of {} devices; {} would",
                   options.global_batch, devices, devices);

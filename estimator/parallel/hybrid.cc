@@ -202,27 +202,50 @@ HybridStep RunHybrid(const StepProfile& profile, const System& system, const Hyb
   return step;
 }
 
+namespace {
+
+// The plans with these micro-batches and split operators.
+void AddPlans(const ProfileOfPlan& profile_of, const System& system, int devices, HybridPlan plan,
+              std::vector<HybridStep>& steps) {
+  const int rest = devices / plan.tensor;
+  for (int stages = 1; stages <= std::min(rest, kMostChunks); ++stages) {
+    if (rest % stages != 0) continue;
+    plan.data = rest / stages;
+    plan.stages = stages;
+    if (plan.global_batch % (plan.micro_batch * plan.data) != 0) continue;
+    const StepProfile* profile = profile_of(plan);
+    if (profile == nullptr) return;
+    const auto kernels =
+        std::count_if(profile->kernels.begin(), profile->kernels.end(),
+                      [](const StepKernel& kernel) { return kernel.phase == Phase::kForward; });
+    if (stages > kernels) continue;
+    for (plan.zero = 0; plan.zero <= (plan.data == 1 ? 0 : stages == 1 ? 3 : 1); ++plan.zero) {
+      steps.push_back(RunHybrid(*profile, system, plan));
+    }
+    plan.zero = 0;
+  }
+}
+
+}  // namespace
+
 std::vector<HybridStep> AllPlans(const ProfileOfPlan& profile_of, const System& system, int devices,
                                  std::int64_t global_batch, double spread) {
-  constexpr std::int64_t kMostMicroBatch = 64;
+  constexpr std::int64_t kMostMicroBatch = 64, kMostSplitMicroBatch = 8;
   std::vector<HybridStep> steps;
   for (std::int64_t micro = 1; micro <= kMostMicroBatch; micro *= 2) {
-    for (int stages = 1; stages <= std::min(devices, kMostChunks); ++stages) {
-      if (devices % stages != 0) continue;
-      HybridPlan plan;
-      plan.data = devices / stages;
-      plan.stages = stages;
-      plan.micro_batch = micro;
-      plan.global_batch = global_batch;
-      plan.spread = spread;
-      if (global_batch % (micro * plan.data) != 0) continue;
-      const StepProfile& profile = profile_of(plan);
-      const auto kernels =
-          std::count_if(profile.kernels.begin(), profile.kernels.end(),
-                        [](const StepKernel& kernel) { return kernel.phase == Phase::kForward; });
-      if (stages > kernels) continue;
-      for (plan.zero = 0; plan.zero <= (plan.data == 1 ? 0 : stages == 1 ? 3 : 1); ++plan.zero) {
-        steps.push_back(RunHybrid(profile, system, plan));
+    HybridPlan plan;
+    plan.micro_batch = micro;
+    plan.global_batch = global_batch;
+    plan.spread = spread;
+    AddPlans(profile_of, system, devices, plan, steps);
+    if (micro > kMostSplitMicroBatch) continue;
+    for (plan.tensor = 2; plan.tensor <= std::min(devices, system.node_devices); plan.tensor *= 2) {
+      if (devices % plan.tensor != 0) continue;
+      for (const bool sequence : {true, false}) {
+        plan.sequence = sequence;
+        const std::size_t before = steps.size();
+        AddPlans(profile_of, system, devices, plan, steps);
+        if (steps.size() > before) break;
       }
     }
   }

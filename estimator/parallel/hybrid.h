@@ -59,8 +59,10 @@ struct HybridStep {
 HybridStep RunHybrid(const StepProfile& profile, const System& system, const HybridPlan& plan);
 
 // Every plan of so many devices that divides the global batch: replicas and stages, ZeRO 0 to 3,
-// micro-batches of powers of two up to 64. `profile_of` gives the profile of a plan's micro-batch.
-using ProfileOfPlan = std::function<const StepProfile&(const HybridPlan&)>;
+// micro-batches of powers of two up to 64; with up to 8 items, operators split among powers of two
+// of a node's devices, along the sequence too where that divides. `profile_of` gives the profile of
+// a plan's micro-batch, null where the model does not split so.
+using ProfileOfPlan = std::function<const StepProfile*(const HybridPlan&)>;
 std::vector<HybridStep> AllPlans(const ProfileOfPlan& profile_of, const System& system, int devices,
                                  std::int64_t global_batch, double spread = 0);
 

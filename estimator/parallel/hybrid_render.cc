@@ -111,6 +111,7 @@ std::string PlanText(const PlanReport& report, std::size_t top) {
                         too_large == 1 ? " does" : "s do", ReadableBytes(*report.memory)) +
             others.Render();
   }
+  if (!report.left_out.empty()) text += fmt::format("\nleft out: {}\n", report.left_out);
   if (shown == 0) text += "\nno plan fits: more devices, smaller micro-batches or recomputation\n";
   return text + notes;
 }
@@ -127,6 +128,7 @@ std::string PlanJson(const PlanReport& report, std::size_t top) {
                {"unknown_nodes", report.profile.unknown},
                {"macs", report.profile.macs.value()},
                {"notes", report.profile.notes},
+               {"left_out", report.left_out.empty() ? Json() : Json(report.left_out)},
                {"plans_tried", report.steps.size()},
                {"plans", std::move(steps)}})
              .dump(2, ' ', false, Json::error_handler_t::replace) +

@@ -13,7 +13,8 @@ struct PlanReport {
   std::string model, system, device;
   std::vector<HybridStep> steps;
   std::optional<Bytes> memory;
-  StepProfile profile;  // of the best one, for the names of its stages
+  std::string left_out;  // why operators are not split among some numbers of devices; "" they are
+  StepProfile profile;   // of the best one, for the names of its stages
 };
 
 // The plans that fit, `top` of them, then why the fastest others lose; a single plan with its
