@@ -17,6 +17,9 @@ void Summarize(std::size_t axis, SweepCurve& curve) {
   std::stable_sort(ordered.begin(), ordered.end(), [&](const SweepPoint* a, const SweepPoint* b) {
     return a->sizes[axis] < b->sizes[axis];
   });
+  curve.by_tokens = std::all_of(ordered.begin(), ordered.end(), [&](const SweepPoint* point) {
+    return !point->why_not.empty() || (point->tokens && point->items == ordered.front()->items);
+  });
   for (const SweepPoint* point : ordered) {
     if (!point->why_not.empty()) continue;
     if (!point->limiter.empty()) {
@@ -28,22 +31,27 @@ void Summarize(std::size_t axis, SweepCurve& curve) {
     curve.all_fit &= point->fits.value_or(true);
     if (!Usable(*point)) continue;
     curve.largest = point;
-    const std::optional<double> rate = point->items_per_second();
-    if (rate && (curve.best == nullptr || *rate > *curve.best->items_per_second())) {
+    const std::optional<double> rate = curve.RateOf(*point);
+    if (rate && (curve.best == nullptr || *rate > *curve.RateOf(*curve.best))) {
       curve.best = point;
     }
   }
   if (curve.best == nullptr) return;
   for (const SweepPoint* point : ordered) {
-    const std::optional<double> rate = point->items_per_second();
-    if (Usable(*point) && rate && *rate >= kSaturated * *curve.best->items_per_second()) {
+    const std::optional<double> rate = curve.RateOf(*point);
+    if (Usable(*point) && rate && *rate >= kSaturated * *curve.RateOf(*curve.best)) {
       curve.saturated = point;
+      curve.saturates = point != curve.largest;
       return;
     }
   }
 }
 
 }  // namespace
+
+std::optional<double> SweepCurve::RateOf(const SweepPoint& point) const {
+  return by_tokens ? point.tokens_per_second() : point.items_per_second();
+}
 
 PointsByRest PointsAlong(const std::vector<SweepPoint>& points, std::optional<std::size_t> axis) {
   PointsByRest curves;

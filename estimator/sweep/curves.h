@@ -22,9 +22,14 @@ struct SweepCurve {
     std::string limiter;
   };
   std::vector<Stretch> limits;
+  // Throughput is tokens/s where all runs have one number of items, which are longer along the
+  // curve; else items/s.
+  bool by_tokens = false;
+  std::optional<double> RateOf(const SweepPoint& point) const;
   const SweepPoint* best = nullptr;       // highest throughput of those that fit; null: none
   const SweepPoint* saturated = nullptr;  // smallest size within 10 % of it
   const SweepPoint* largest = nullptr;    // that fits into memory
+  bool saturates = false;                 // before the largest size that fits
   bool all_fit = true;                    // nothing larger was tried that does not
 };
 

@@ -90,6 +90,7 @@ std::vector<SweepFall> FallsOf(const Sweep& sweep, const SweepCurve& curve, std:
   });
   std::vector<SweepFall> falls;
   for (std::size_t i = 1; i < ordered.size(); ++i) {
+    if (ordered[i]->items <= ordered[i - 1]->items) continue;  // longer items, not more of them
     const double share = 1 - *ordered[i]->items_per_second() / *ordered[i - 1]->items_per_second();
     if (share > kFall) falls.push_back({.from = ordered[i - 1], .to = ordered[i], .share = share});
   }

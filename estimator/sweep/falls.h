@@ -26,8 +26,9 @@ struct SweepFall {
   bool by_waves = false;
 };
 
-// Falls by more than 3 % from one point to the next of a curve, deepest first. The first
-// `explained` of them are looked into, by a report of both points.
+// Where runs have more items along the curve: falls by more than 3 % from one point to the next of
+// a curve, deepest first. The first `explained` of them are looked into, by a report of both
+// points.
 std::vector<SweepFall> FallsOf(const Sweep& sweep, const SweepCurve& curve, std::size_t explained);
 
 }  // namespace dlcost

@@ -117,7 +117,11 @@ class SweepWriter {
     WriteSizeOf("best_at", curve.best, *axis);
     json_.Member("best_items_per_s",
                  curve.best == nullptr ? std::nullopt : curve.best->items_per_second());
+    json_.Member("best_tokens_per_s",
+                 curve.best == nullptr ? std::nullopt : curve.best->tokens_per_second());
+    json_.Member("by_tokens", curve.by_tokens);
     WriteSizeOf("saturated_at", curve.saturated, *axis);
+    json_.Member("saturates", curve.saturates);
     WriteSizeOf("largest_that_fits", curve.largest, *axis);
     json_.Member("all_fit", curve.all_fit);
     json_.Key("limits");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "estimator/core/error.h"
 #include "estimator/report/format.h"
@@ -155,9 +156,14 @@ class TextWriter {
         continue;
       }
       text_ += fmt::format(
-          "          best throughput {} items/s at {} = {}; within 10 % from {} = {} on, at {}\n",
-          RateText(curve.best->items_per_second()), name, curve.best->sizes[*axis], name,
-          curve.saturated->sizes[*axis], TimeText(curve.saturated->latency()));
+          "          best throughput {} {} at {} = {}; ", RateText(curve.RateOf(*curve.best)),
+          curve.by_tokens ? "tokens/s" : "items/s", name, curve.best->sizes[*axis]);
+      if (curve.saturates) {
+        text_ += fmt::format("within 10 % from {} = {} on, at {}\n", name,
+                             curve.saturated->sizes[*axis], TimeText(curve.saturated->latency()));
+      } else {
+        text_ += "it still rises at the largest size\n";
+      }
       text_ += fmt::format("          {} {} = {}{}\n",
                            curve.all_fit ? "everything fits, up to" : "fits into memory up to",
                            name, curve.largest->sizes[*axis],
@@ -230,19 +236,35 @@ class TextWriter {
     text_ += fmt::format("\nbest      {}\n",
                          asked.empty() ? "of all" : fmt::format("for {}", fmt::join(asked, ", ")));
     if (ranked.empty()) text_ += "          no point meets that\n";
-    constexpr std::size_t kShown = 5;
-    for (std::size_t i = 0; i < std::min(ranked.size(), kShown); ++i) {
-      std::string cost;
-      if (!options_.price.empty()) {
-        cost = fmt::format(", {} per million items", CostText(*ranked[i]));
-      }
-      if (options_.rank == "energy") {
-        cost += fmt::format(", {} J per item", RateText(ranked[i]->joules_per_item()));
-      }
-      text_ += fmt::format("          {}: {}, {} items/s{}\n", PointName(sweep_, *ranked[i]),
-                           TimeText(ranked[i]->latency()), RateText(ranked[i]->items_per_second()),
-                           cost);
+    // Of several devices or ways of running the best of each: what is asked is their order.
+    const bool several = sweep_.devices.size() * sweep_.setups.size() > 1;
+    const std::size_t most = several ? 20 : 5;
+    std::set<std::pair<std::size_t, std::size_t>> told;
+    for (const SweepPoint* point : ranked) {
+      if (told.size() == most) break;
+      if (several && !told.emplace(point->device, point->setup).second) continue;
+      if (!several) told.emplace(told.size(), 0);
+      AddRanked(*point);
     }
+    if (!several || ranked.empty()) return;
+    for (std::size_t device = 0; device < sweep_.devices.size(); ++device) {
+      for (std::size_t setup = 0; setup < sweep_.setups.size() && told.size() < most; ++setup) {
+        if (!told.emplace(device, setup).second) continue;
+        const std::string name = sweep_.setups.size() > 1 ? SetupName(sweep_, setup) : "";
+        text_ += fmt::format("          {}{}: no point meets that\n", DeviceOf(sweep_, device),
+                             name.empty() ? "" : " " + name);
+      }
+    }
+  }
+
+  void AddRanked(const SweepPoint& point) {
+    std::string cost;
+    if (!options_.price.empty()) cost = fmt::format(", {} per million items", CostText(point));
+    if (options_.rank == "energy") {
+      cost += fmt::format(", {} J per item", RateText(point.joules_per_item()));
+    }
+    text_ += fmt::format("          {}: {}, {} items/s{}\n", PointName(sweep_, point),
+                         TimeText(point.latency()), RateText(point.items_per_second()), cost);
   }
 
   void AddDistributions() {

@@ -279,6 +279,16 @@ class Reports(unittest.TestCase):
         code, item = check(1.0001 * times[4])
         self.assertEqual((code, item["passed"], item["broken"]), (1, False, ["batch=8", "batch=16"]))
 
+    def test_ranks_devices(self):
+        asked = ("sweep", ALEXNET, "--batch", "1:16:x2", "--gpu", "a100,t4,k80", "--for", "latency<=3ms", "--price",
+                 "a100=9/h,t4=0.35/h,k80=1/h", "--rank", "price")
+        best = json.loads(run(*asked, "--format", "json").stdout)["best"]
+        costs = [point["cost_per_million"] for point in best]
+        self.assertEqual(costs, sorted(costs))
+        told = run(*asked).stdout.decode().split("\nbest ")[1].splitlines()[1:]
+        firsts = list(dict.fromkeys(point["device"] for point in best))
+        self.assertEqual([line.split()[0].rstrip(":") for line in told], firsts + sorted({"a100-sxm4-80gb", "t4", "k80"} - set(firsts)))
+
     def test_observed_sizes(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "lengths.csv")

@@ -164,9 +164,33 @@ TEST(Curves, SaturationLimitsAndMemory) {
   EXPECT_EQ(curves[0].saturated->sizes[0], 4);  // 190 of 200
   EXPECT_EQ(curves[0].largest->sizes[0], 8);
   EXPECT_FALSE(curves[0].all_fit);
+  EXPECT_FALSE(curves[0].by_tokens);
+  EXPECT_TRUE(curves[0].saturates);
   ASSERT_EQ(curves[0].limits.size(), 3u);
   EXPECT_EQ(curves[0].limits[1].from, 2);
   EXPECT_EQ(curves[0].limits[1].to, 4);
+}
+
+// Along a length, runs have one item each: throughput is tokens/s. 1000, 1600 and 1900 of them.
+TEST(Curves, LengthsAreHeldAgainstEachOtherByTokens) {
+  const Model model;
+  const Sweep sweep{
+      .model = &model, .axes = {{.name = "length", .sizes = {10, 20, 40}}}, .devices = {Device{}}};
+  std::vector<SweepPoint> points;
+  for (const auto& [length, seconds] : {std::pair{10, 0.01}, {20, 0.0125}, {40, 40 / 1900.0}}) {
+    points.push_back(At(length, seconds, true, "compute"));
+    points.back().items = 1;
+    points.back().tokens = length;
+  }
+  const std::vector<SweepCurve> curves = CurvesOf(sweep, points);
+  ASSERT_EQ(curves.size(), 1u);
+  EXPECT_TRUE(curves[0].by_tokens);
+  EXPECT_EQ(curves[0].best->sizes[0], 40);
+  EXPECT_FALSE(curves[0].saturates);
+  points[1].expected = Seconds(20 / 1800.0);
+  const std::vector<SweepCurve> saturated = CurvesOf(sweep, points);
+  EXPECT_TRUE(saturated[0].saturates);
+  EXPECT_EQ(saturated[0].saturated->sizes[0], 20);
 }
 
 TEST(Curves, FrontLeavesOutWhatIsSlowerAndNoBetter) {
