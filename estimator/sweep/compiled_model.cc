@@ -229,6 +229,8 @@ void CompiledModel::Time(std::span<const std::int64_t> values, const Device& dev
     point.expected_low = Seconds(low);
     point.expected_high = Seconds(high);
     point.watts = ExpectedWatts(device, *point.expected, Seconds(busy));
+  } else {
+    return;
   }
   const auto most =
       std::max_element(waits_for.begin(), waits_for.end(),
@@ -284,6 +286,7 @@ bool CompiledModel::Evaluate(std::span<const Point> points, std::deque<KernelTim
         Time(row, sweep_.devices[device], times[device], on);
       } else {
         on.bound = Seconds(block.bound[device][at]);
+        on.by_bound = true;
       }
     }
   }

@@ -22,6 +22,10 @@ class Distribution {
 
   double items() const { return all_; }
   bool whole() const { return whole_; }
+  bool timed() const {
+    return std::all_of(points_.begin(), points_.end(),
+                       [](const SweepPoint* point) { return point->latency().has_value(); });
+  }
   std::int64_t batch() const { return points_.front()->items; }
 
   // Runs of each size, as each way of batching makes them.
@@ -123,6 +127,7 @@ class Distribution {
 void Fill(const Distribution& of, bool buckets, SweepDistribution& row) {
   row.items = of.items();
   row.batch = of.batch();
+  row.timed = of.timed();
   const SweepDistribution::Way one = of.WayOf(Batching::kOneLength, of.OneLength());
   row.ways.push_back(one);
   if (row.batch > 1 && of.whole()) {

@@ -26,6 +26,7 @@ struct SweepDistribution {
   std::size_t axis = 0;
   double items = 0;                      // sum of weights
   std::int64_t batch = 1;                // items of a run
+  bool timed = false;                    // all of its runs are; else no time is told
   Seconds mean, p50, p90, p99, longest;  // of runs whose items are of one size
   double mean_flops = 0;                 // of an item
   struct Way {

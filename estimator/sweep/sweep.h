@@ -60,13 +60,16 @@ struct SweepPoint {
   std::optional<std::int64_t> tokens;  // of one run, where an input is a table of integers
   Count macs, flops, bytes, needed;    // needed: weights and activations, bytes
   std::optional<Seconds> bound, expected, expected_low, expected_high;
+  // Expected times were not asked for: the bound stands for the time. Else a run whose kernels have
+  // no public rate has none, and its bound leaves them out.
+  bool by_bound = false;
   std::optional<double> watts;  // expected, on the high side (power.h)
   std::string limiter;          // what most of the expected time waits for
   std::optional<bool> fits;
   bool exact = true;  // nothing in the counts is an upper bound, assumed or unknown
 
-  // The expected time where there is one, else the bound; none without a device.
-  std::optional<Seconds> latency() const { return expected ? expected : bound; }
+  // The expected time; the bound where no expected times were asked for.
+  std::optional<Seconds> latency() const { return by_bound ? bound : expected; }
   std::optional<double> items_per_second() const;
   std::optional<double> tokens_per_second() const;
   std::optional<double> joules_per_item() const;

@@ -188,7 +188,7 @@ class SweepWriter {
     json_.Member("mean_flops", row.mean_flops);
     const SweepDistribution::Way& longest = *row.Find(Batching::kLongest);
     json_.Member("padding", longest.padding);
-    if (!sweep_.devices.empty()) {
+    if (row.timed) {
       json_.Member("mean_s", row.mean);
       json_.Member("p50_s", row.p50);
       json_.Member("p90_s", row.p90);
@@ -208,7 +208,7 @@ class SweepWriter {
       json_.Member("how", Name(way.batching));
       json_.Member("padding", way.padding);
       json_.Member("flops", way.flops);
-      if (!sweep_.devices.empty()) json_.Member("total_s", way.total);
+      if (row.timed) json_.Member("total_s", way.total);
       json_.EndObject();
     }
     json_.EndArray();

@@ -32,12 +32,12 @@ void SetTimes(const Report& report, const Device& device, SweepPoint& point) {
     point.expected_low = report.expected_low;
     point.expected_high = report.expected_high;
     point.watts = ExpectedWatts(device, *point.expected, report.expected_busy);
+    GroupRow all;
+    for (const GroupRow& group : report.by_op) {
+      for (const auto& [term, seconds] : group.waits_for) all.waits_for[term] += seconds;
+    }
+    point.limiter = all.LimitedBy();
   }
-  GroupRow all;
-  for (const GroupRow& group : report.by_op) {
-    for (const auto& [term, seconds] : group.waits_for) all.waits_for[term] += seconds;
-  }
-  point.limiter = all.LimitedBy();
   point.fits = report.fits();
 }
 
@@ -112,6 +112,7 @@ std::vector<SweepPoint> SweepModel::At(const Point& sizes, std::size_t setup) co
       point.exact = report.certainty.Exact();
       if (report.device) SetTimes(report, *on, point);
       if (sweep_.bounds_only) {
+        point.by_bound = true;
         point.expected = point.expected_low = point.expected_high = std::nullopt;
         point.watts = std::nullopt;
         point.limiter.clear();

@@ -58,6 +58,7 @@ class TextWriter {
       if (options_.plot) text_ += "\n" + SweepPlot(sweep_, curves, options_.width);
     }
     AddDistributions();
+    AddUntimed();
     AddNotes();
     return std::move(text_);
   }
@@ -149,10 +150,11 @@ class TextWriter {
     const std::optional<std::size_t> axis = CurveAxis(sweep_);
     if (!axis || sweep_.axes[*axis].sizes.size() < 2) return;
     const std::string& name = sweep_.axes[*axis].name;
-    for (const SweepCurve& curve : curves) {
+    for (std::size_t c = 0; c < std::min(curves.size(), kSections); ++c) {
+      const SweepCurve& curve = curves[c];
       text_ += fmt::format("\ncurve     {}\n", CurveName(sweep_, curve));
       if (curve.best == nullptr) {
-        text_ += "          nothing fits\n";
+        text_ += Untimed(curve) ? "          no time is expected\n" : "          nothing fits\n";
         continue;
       }
       text_ += fmt::format(
@@ -179,6 +181,9 @@ class TextWriter {
         text_ += fmt::format("          limited by {}\n", fmt::join(limits, ", "));
       }
       AddFalls(curve, *axis);
+    }
+    if (curves.size() > kSections) {
+      text_ += fmt::format("\ncurve     {} more: --format json\n", curves.size() - kSections);
     }
   }
 
@@ -268,7 +273,9 @@ class TextWriter {
   }
 
   void AddDistributions() {
-    for (const SweepDistribution& row : DistributionsOf(sweep_, points_)) {
+    const std::vector<SweepDistribution> rows = DistributionsOf(sweep_, points_);
+    for (std::size_t i = 0; i < std::min(rows.size(), kSections); ++i) {
+      const SweepDistribution& row = rows[i];
       SweepPoint fixed{.sizes = row.fixed, .setup = row.setup, .device = row.device};
       std::vector<std::string> words;
       if (timed_) words.push_back(DeviceOf(sweep_, row.device));
@@ -280,13 +287,16 @@ class TextWriter {
           fmt::format("\nobserved  {} of {:g} sizes{}{}\n", Printable(sweep_.axes[row.axis].name),
                       row.items, words.empty() ? "" : ": ", fmt::join(words, " "));
       text_ += fmt::format("          mean {} FLOPs", Readable(row.mean_flops));
-      if (timed_) {
+      if (row.timed) {
         text_ += fmt::format("; mean {}, median {}, 90 % {}, 99 % {}, longest {}",
                              ReadableTime(row.mean), ReadableTime(row.p50), ReadableTime(row.p90),
                              ReadableTime(row.p99), ReadableTime(row.longest));
       }
       text_ += "\n\n";
       AddWays(row);
+    }
+    if (rows.size() > kSections) {
+      text_ += fmt::format("\nobserved  {} more: --format json\n", rows.size() - kSections);
     }
   }
 
@@ -295,12 +305,12 @@ class TextWriter {
     std::vector<std::string> head = {
         row.batch > 1 ? fmt::format("batches of {}", row.batch) : std::string("runs of one item"),
         "padding", "FLOPs"};
-    if (timed_) head.insert(head.end(), {"total", "items/s"});
+    if (row.timed) head.insert(head.end(), {"total", "items/s"});
     Table table(head);
     for (const SweepDistribution::Way& way : row.ways) {
       std::vector<std::string> cells = {WayText(row, way.batching), Percent(way.padding),
                                         Readable(way.flops)};
-      if (timed_) {
+      if (row.timed) {
         cells.push_back(ReadableTime(way.total));
         cells.push_back(way.total.value() > 0 ? Readable(row.items / way.total.value()) : "-");
       }
@@ -330,6 +340,25 @@ class TextWriter {
     return "";
   }
 
+  static bool Untimed(const SweepCurve& curve) {
+    return std::all_of(curve.points.begin(), curve.points.end(),
+                       [](const SweepPoint* point) { return !point->latency(); });
+  }
+
+  // Devices of which too little is public.
+  void AddUntimed() {
+    std::set<std::string> devices;
+    for (const SweepPoint& point : points_) {
+      if (point.bound && !point.latency()) devices.insert(DeviceOf(sweep_, point.device));
+    }
+    if (devices.empty()) return;
+    text_ += fmt::format(
+        "\nnote      no time is expected on {}: no rate is public for some of what runs, and the "
+        "bound "
+        "leaves it out; dlcost report names it\n",
+        fmt::join(devices, ", "));
+  }
+
   void AddNotes() {
     AddFailures();
     if (!options_.note.empty()) text_ += fmt::format("\nnote      {}\n", options_.note);
@@ -354,6 +383,7 @@ class TextWriter {
   const bool timed_;
   bool tokens_ = false, watts_ = false;
   static constexpr std::size_t kFallsShown = 3;  // of a curve
+  static constexpr std::size_t kSections = 20;   // curves, distributions
   std::size_t explanations_ = kExplanations;     // that are left
   std::string text_;
 };

@@ -126,6 +126,28 @@ TEST(Sweep, BoundsAloneAreThoseOfReports) {
   }
 }
 
+// Nobody published what a B100 does in fp32: its bound leaves the products out and is no time.
+TEST(Sweep, WhatHasNoRateHasNoThroughput) {
+  const Model model = Network("bert-base", {{"layers", "1"}});
+  Sweep sweep{.model = &model,
+              .axes = {{.name = "batch", .sizes = {}, .batch = true}},
+              .setups = {{}, {.dtype = "f16"}},
+              .devices = {FindDevice("b100"), FindDevice("a100")}};
+  sweep.infer.bindings.dims["sequence"] = 64;
+  for (std::int64_t size = 1; size <= 250; ++size) sweep.axes[0].sizes.push_back(size);
+  for (SweepSetup& setup : sweep.setups) setup.report.plan.fusion = Fusion::kDefault;
+  const std::vector<SweepPoint> points = PointsOf(sweep);
+  ASSERT_EQ(points.size(), 1000u);
+  for (const SweepPoint& point : points) {
+    const bool known = point.device == 1 || point.setup == 1;
+    EXPECT_TRUE(point.bound);
+    EXPECT_EQ(point.latency().has_value(), known);
+    EXPECT_EQ(point.items_per_second().has_value(), known);
+    EXPECT_EQ(point.limiter.empty(), !known);
+  }
+  for (const SweepPoint* point : ParetoFront(points)) EXPECT_TRUE(point->expected);
+}
+
 TEST(Sweep, SizesThatTheModelDoesNotTake) {
   const Model model = Network("bert-base", {{"layers", "1"}});
   Sweep sweep{.model = &model, .axes = {{.name = "sequence", .sizes = {512, 513}}}};

@@ -8,7 +8,7 @@ const kSweepMetrics = [
   ['latency', 'time of a run', seconds],
   ['intensity', 'arithmetic intensity', v => ratio(v) + ' FLOP/B'],
   ['memory', 'memory needed', v => si(v, 'B')],
-  ['joules', 'energy per item, rather too much', v => si(v, 'J')],
+  ['joules', 'energy per item (high side)', v => si(v, 'J')],
   ['price', 'price per million items', v => v.toPrecision(4)],
   ['flops', 'work', v => si(v, 'FLOP')],
   ['bytes', 'traffic', v => si(v, 'B')],
@@ -136,7 +136,7 @@ function drawSweep(report) {
         fixed.length > 1 ? html('div', {class: 'row'}, choice(fixed, 0, i => { state.fixed = i; map.redraw(); })) : '', map));
   }
   const kMostRows = 500;
-  const head = [...sweep.axes.map(axis => axis.name), sweep.devices.length ? 'device' : '', sweep.dtypes.length > 1 ? 'type' : '',
+  const head = [...sweep.axes.map(axis => axis.name), sweep.devices.length ? 'device' : '', sweep.dtypes.length > 1 ? sweep.setup : '',
     ...sweep.metrics.map(([, name]) => name), sweep.devices.length ? 'limited by' : ''].filter(text => text);
   const rows = sweep.points.slice(0, kMostRows).map(p => html('tr', {}, [...p.sizes.map(integer), sweep.devices.length ? sweep.devices[p.device] : '',
     sweep.dtypes.length > 1 ? sweep.dtypes[p.dtype] || 'as in the file' : '', ...sweep.metrics.map(([key, , text]) => p[key] === null ? '–' : text(p[key])), sweep.devices.length ? p.limiter : '']
