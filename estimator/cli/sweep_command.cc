@@ -242,6 +242,10 @@ void RequireNoColumns(const std::string& format) {
 
 int Run(Options options) {
   RequireNoColumns(options.format);
+  if (options.model.fit) throw Error("--fit is for dlcost MODEL and explain alone");
+  if (options.device.gpu.empty() && !options.device.overrides.empty()) {
+    throw Error("--set changes a device: add --gpu");
+  }
   RequireOneOf("--format", options.format, {"text", "csv", "json", "html"});
   if (!options.rank.empty())
     RequireOneOf("--rank", options.rank, {"price", "latency", "throughput", "energy"});

@@ -149,6 +149,8 @@ class Rejects(unittest.TestCase):
             (("--dim", "sequence=1:8", "--dtype", "f16,foo"), "no data type"),
             (("--dim", "sequence=600,700"), "do not broadcast"),
             (("--batch", ""), "a size is missing"),
+            (("--dim", "sequence=8", "--set", "power=100W"), "add --gpu"),
+            (("--dim", "sequence=8", "--train", "sgd", "--gpu", "t4", "--fit"), "--fit is for"),
             (("--dim", "sequence=1:8", "--format", "parquet"), "pyarrow.parquet.write_table"),
             (("--dim", "sequence=1:8", "--format", "arrow"), "pyarrow.feather.write_feather"),
             (("--dim", "sequence=64,128", "--buckets", "128"), "observed sizes"),
