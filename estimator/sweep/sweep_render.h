@@ -15,7 +15,7 @@ namespace dlcost {
 inline constexpr std::string_view kSweepSchema = "dlcost.sweep/1";
 
 // Falls of a sweep's curves that are looked into: each takes two reports.
-inline constexpr std::size_t kExplanations = 60;
+inline constexpr std::size_t kExplanations = 24;
 
 struct SweepRenderOptions {
   std::vector<SweepCondition> conditions;
