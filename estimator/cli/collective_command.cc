@@ -11,9 +11,9 @@
 #include "estimator/core/integer.h"
 #include "estimator/core/spelling.h"
 #include "estimator/hardware/quantity_text.h"
+#include "estimator/infer/sizes.h"
 #include "estimator/report/format.h"
 #include "estimator/report/table.h"
-#include "estimator/infer/sizes.h"
 
 namespace dlcost {
 namespace {

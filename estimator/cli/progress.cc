@@ -28,8 +28,9 @@ void Progress::Draw(Clock::time_point now) {
   const double passed = std::chrono::duration<double>(now - start_).count();
   const auto cells = Truncate<std::size_t>(share * kCells);
   constexpr double kEnough = 0.02;  // for an estimate: points come in blocks
-  const std::string left =
-      share > kEnough ? fmt::format(", {:.0f} s left", passed * (1 - share) / share) : std::string();
+  const std::string left = share > kEnough
+                               ? fmt::format(", {:.0f} s left", passed * (1 - share) / share)
+                               : std::string();
   const std::string line = fmt::format("\r[{}{}] {} of {} points{}\x1b[K", std::string(cells, '='),
                                        std::string(kCells - cells, ' '), done_, all_, left);
   std::fputs(line.c_str(), stderr);

@@ -9,8 +9,8 @@
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
 #include "estimator/hardware/quantity_text.h"
-#include "estimator/parallel/scaling.h"
 #include "estimator/infer/sizes.h"
+#include "estimator/parallel/scaling.h"
 
 namespace dlcost {
 namespace {
