@@ -8,8 +8,9 @@ namespace {
 
 using C = Constant;
 
-constexpr double kKeyTile = 64;       // keys that a block takes at a time
-constexpr double kWideHead = 128;     // larger heads leave few registers for the other operand
+constexpr double kKeyTile = 64;    // keys that a block takes at a time
+constexpr double kWideHead = 192;  // larger heads leave few registers for the other operand
+constexpr double kNarrowHead = 64;
 constexpr double kHeadGranule = 16;   // matrix instructions pad the head size
 constexpr double kQueryGranule = 16;  // and the queries of one warp
 constexpr double kResident = 2;       // blocks that a unit runs side by side
@@ -43,6 +44,9 @@ double Efficiency(const TimingDevice& d, const AttentionProblem& p) {
   double efficiency =
       p.query_bytes <= 1 ? d.library->attention.efficiency_8bit : d[C::kAttentionEfficiency];
   if (p.phase == AttentionPhase::kPrefill) efficiency *= d.library->attention.paged;
+  if (p.phase == AttentionPhase::kPrefill && p.key_value_bytes <= 1 && p.query_bytes > 1) {
+    efficiency *= d.library->attention.beside_8bit;
+  }
   if (p.query_bytes <= 1 && p.head_size > kWideHead) efficiency *= d.library->attention.wide_8bit;
   return efficiency;
 }
@@ -85,7 +89,9 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   t.waves = t.blocks / d.units;
   // Warps whose queries lie beyond the last one compute nothing.
   const double rows = std::min(tile, RoundUp(p.query_length, kQueryGranule));
-  const double overhead = d[C::kAttentionBlockOverhead];
+  const bool narrow = p.phase != AttentionPhase::kPrefill && p.head_size <= kNarrowHead;
+  const double overhead =
+      d[C::kAttentionBlockOverhead] * (narrow ? d.library->attention.narrow_overhead : 1);
   const double average = rows * average_keys * score_clocks / d.clock;
   const double longest = rows * keys * score_clocks / d.clock;
   t.block_seconds = average + overhead;

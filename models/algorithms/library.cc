@@ -133,18 +133,21 @@ constexpr Instructions kAccumulate = {.fma = 1};
 constexpr AttentionConstants kAttention = {
     .rows = 128, .columns = 64, .decode_rows = 16, .most_shared = 32};
 
-// TensorRT-LLM on Ampere and Hopper: shares and times from its measured rows there.
+// TensorRT-LLM on Ampere and Hopper: shares and times from its measured rows there. On Hopper
+// prefill does not read its keys from the pages of an 8-bit cache.
 constexpr AttentionConstants kAmpereAttention = {
     .rows = 128, .columns = 64, .decode_rows = 16, .most_shared = 32, .paged = 0.8774};
 constexpr AttentionConstants kHopperAttention = {.rows = 128,
                                                  .columns = 64,
                                                  .decode_rows = 16,
                                                  .most_shared = 32,
+                                                 .beside_8bit = 1.2,
+                                                 .narrow_overhead = 0.6,
                                                  .paged = 0.9982,
                                                  .block_overhead_8bit = 0.5398e-6,
                                                  .fill_8bit = 35.06};
-// TensorRT-LLM on Ada (its measured rows): 8-bit queries run in kernels for heads of 128, wider
-// heads at a third of their rate, and its kernel for shared 8-bit caches does not split keys.
+// TensorRT-LLM on Ada (its measured rows): 8-bit queries run in kernels for heads of 128, heads
+// of 256 at a third of their rate, and its kernel for shared 8-bit caches does not split keys.
 constexpr AttentionConstants kAdaAttention = {.rows = 128,
                                               .columns = 64,
                                               .decode_rows = 16,

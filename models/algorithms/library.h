@@ -70,9 +70,13 @@ struct AttentionConstants {
   int decode_rows;    // least number of rows that a product pads to when there are few queries
   int most_shared;    // queries that share a key-value head and fit one tile
   // 8-bit queries: the smallest head that kernels are written for, and the rate that they reach
-  // with heads beyond 128, over that up to 128.
+  // with heads beyond 192, over that up to 192.
   int least_head_8bit = 16;
   double wide_8bit = 1;
+  // Rate of prefill with 16-bit queries where the cache has 8 bits, over that where it has 16.
+  double beside_8bit = 1;
+  // Start and end of a block over contiguous keys with heads up to 64, over that of other blocks.
+  double narrow_overhead = 1;
   bool splits_8bit = true;  // blocks that share an 8-bit cache also split its keys
   // What fits to measured rows of the generation, or of all, found of its kernels.
   double efficiency_8bit = 0.44;         // share of the matrix-unit peak, 8-bit queries
