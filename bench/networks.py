@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Expected times of whole networks against published runs: one line per network, framework and device.
+"""Expected times of whole networks against published runs: one line per network, framework and type.
 
 Each row of the table (a run on one device, with its batch, length and type) becomes the command lines that a user
 would write: its framework is --runtime, its type --dtype or --math. Nothing else is told, but that the servers of 2021
@@ -7,7 +7,7 @@ would write: its framework is --runtime, its type --dtype or --math. Nothing els
 that they see. Runs whose figure holds the loading of the next batch are told apart, and rows that ask for something
 else are counted by reason. No constant of dlcost was fitted to these rows.
 
-usage: networks.py DLCOST serving.csv [--rows]
+usage: networks.py DLCOST serving.csv [--devices] [--rows]
 """
 
 import argparse
@@ -168,6 +168,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("dlcost")
     parser.add_argument("table")
+    parser.add_argument("--devices", action="store_true", help="a line for each device")
     parser.add_argument("--rows", action="store_true")
     arguments = parser.parse_args()
     asked, reasons = set(), collections.Counter()
@@ -183,12 +184,13 @@ def main():
     for q in asked:
         time = sum(times * next(seconds) for _, _, times in q.passes)
         kind = loading if q.framework in LOADING else groups
-        kind.setdefault((q.network, q.framework, q.device, q.dtype), []).append(time / q.measured - 1)
+        key = (q.network, q.framework, *([q.device] if arguments.devices else []), q.dtype)
+        kind.setdefault(key, []).append(time / q.measured - 1)
         if arguments.rows:
             told = " ".join(q.passes[0][1])
             print(f"{q.network} {q.framework} {told}: {q.measured * 1e3:.3f} ms, expected {time * 1e3:.3f} ms"
                   f" ({100 * (time / q.measured - 1):+.0f}%)")  # fmt: skip
-    print(published_runs.head("network, framework, device, type"))
+    print(published_runs.head("network, framework, " + ("device, " if arguments.devices else "") + "type"))
     for key, errors in sorted(groups.items()):
         print(published_runs.line(" ".join(key), errors))
     for column in (1, 0):
