@@ -376,8 +376,9 @@ class RankWriter {
   // Adds up the parts that a node leaves; who reads them reads the sum.
   void Exchange(TensorId partial, const char* op) {
     const bool scatter = std::string_view(op) == "ReduceScatter";
-    const auto axis = scatter ? std::optional(AxisOf(partial, Layout::kSequence)) : std::nullopt;
-    current_[partial] = Written(op, partial, Attributes(axis));
+    current_[partial] = Written(
+        op, partial,
+        scatter ? Attributes(AxisOf(partial, Layout::kSequence)) : Attributes(std::nullopt));
     if (scatter) layout_[static_cast<std::size_t>(partial)] = Layout::kSequence;
   }
 

@@ -354,8 +354,7 @@ class TextWriter {
     if (devices.empty()) return;
     text_ += fmt::format(
         "\nnote      no time is expected on {}: no rate is public for some of what runs, and the "
-        "bound "
-        "leaves it out; dlcost report names it\n",
+        "bound leaves it out; dlcost report names it\n",
         fmt::join(devices, ", "));
   }
 
