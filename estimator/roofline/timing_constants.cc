@@ -67,7 +67,7 @@ constexpr ConstantDef kDefs[] = {
      "result bytes that leave one unit per clock, not hidden behind the main loop"},
     {C::kTensorOverlap, "tensor.overlap", 6, 1, 10, "exponent", "as vector.overlap", kTrait},
     {C::kKernelOverlap, "kernel.overlap", 1.6, 1, 10, "exponent",
-     "as vector.overlap, for attention and for convolutions on vector units", kUniversal},
+     "as vector.overlap, for prefill attention and for convolutions on vector units", kUniversal},
     {C::kAttentionEfficiency, "attention.efficiency", 0.58, 0.05, 1.1, "",
      "share of the matrix-unit peak in fused attention's two products", kTrait},
     {C::kAttentionScoreCycles, "attention.score_cycles", 0.04, 0, 1, "clk",
