@@ -1,6 +1,7 @@
 #include "estimator/compare/fold.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -239,6 +240,28 @@ Marks RepeatedMarks(const std::vector<MeasuredKernel>& kernels, const std::vecto
   return marks;
 }
 
+// Whether most of what may be the model's, of the time or, where none was taken, of the FLOPs, is
+// of names that occur in every run. The runs begin at `first`; the work counts from `from` on.
+bool MostRepeats(const std::vector<MeasuredKernel>& kernels, std::size_t first, std::size_t from,
+                 std::size_t runs) {
+  constexpr double kMost = 0.8;
+  std::map<std::string, std::size_t> often;
+  for (std::size_t i = first; i < kernels.size(); ++i) ++often[kernels[i].name];
+  std::array<double, 2> found{}, sum{};
+  for (std::size_t i = from; i < kernels.size(); ++i) {
+    const MeasuredKernel& kernel = kernels[i];
+    if (KindOf(kernel).foreign) continue;
+    const std::array<double, 2> values = {kernel.duration.value_or(Seconds(0)).value(),
+                                          kernel.VectorFlops().value_or(0)};
+    for (std::size_t v = 0; v < values.size(); ++v) {
+      sum[v] += values[v];
+      if (often[kernel.name] >= runs) found[v] += values[v];
+    }
+  }
+  const std::size_t work = sum[0] > 0 ? 0 : 1;
+  return found[work] >= kMost * sum[work];
+}
+
 // Calls of a framework that make products, each by its first kernel.
 Marks CallMarks(const std::vector<MeasuredKernel>& kernels) {
   Marks marks;
@@ -273,6 +296,8 @@ bool CutBy(const std::vector<MeasuredKernel>& kernels, const Marks& marks,
     cuts.push_back(run == 0 && first == 0 ? 0 : std::min(begins, after + end));
   }
   cuts.push_back(kernels.size());
+  // The first may have warmed up.
+  if (runs > 1 && !wanted && !MostRepeats(kernels, cuts[0], cuts[1], runs)) return false;
   // What precedes the first run's products by more than a later run's beginning is set-up.
   const std::size_t head = runs > 1 ? at[first + period.length] - cuts[1] : 0;
   if (at[first] > head) cuts[0] = std::max(cuts[0], at[first] - head);
@@ -369,7 +394,9 @@ std::int64_t Repeats(const std::vector<MeasuredKernel>& kernels) {
   if (std::set<std::string>(marks.names.begin(), marks.names.end()).size() < 2) return 1;
   const std::vector<int> ids = Numbered(marks.names);
   for (std::size_t period = 2; 2 * period <= n; ++period) {
-    if (n % period == 0 && Exact(ids, period)) return static_cast<std::int64_t>(n / period);
+    if (n % period != 0 || !Exact(ids, period)) continue;
+    // Layers of a model repeat, too: what stands beside them tells.
+    return MostRepeats(kernels, 0, 0, n / period) ? static_cast<std::int64_t>(n / period) : 1;
   }
   return 1;
 }

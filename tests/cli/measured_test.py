@@ -159,7 +159,7 @@ class CountersOfAnotherRun(unittest.TestCase):
             self.assertTrue(any(note.startswith("4 of 4 kernels were launched by operators of") for note in profile["notes"]))
         result = run(kernel_file, kernel_file, "--counters", self.counters)
         self.assertEqual(result.returncode, 2)
-        self.assertIn("both at the kernel level", result.stderr)
+        self.assertIn(b"both at the kernel level", result.stderr)
 
     def test_memory_of_pytorch(self):
         with open(self.trace, encoding="utf-8") as file:

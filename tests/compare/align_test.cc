@@ -85,6 +85,17 @@ TEST(FoldRuns, KernelsOfOthersAnywhereBetween) {
   EXPECT_EQ(folded.runs, 4);
 }
 
+TEST(FoldRuns, WhatTakesTheTimeRepeatsToo) {
+  // Two equal layers, then one kernel that takes most of the time: one run.
+  std::vector<MeasuredKernel> kernels =
+      Launches({"k_first", "sgemm_a", "sgemm_b", "cell", "sgemm_b", "cell", "sgemm_a", "sgemm_b",
+                "cell", "sgemm_b", "cell", "k_decoder"});
+  kernels.back().duration = Seconds(1000);
+  EXPECT_EQ(FoldRuns(kernels, {3, 3, 20}).runs, 1);
+  kernels.back().duration = Seconds(1);  // no part of the model
+  EXPECT_EQ(FoldRuns(kernels, {3, 3, 20}).runs, 2);
+}
+
 TEST(FoldRuns, LayersThatRepeatAreNoRuns) {
   // Four equal layers of a product each, in a model with four products: one run.
   const std::vector<MeasuredKernel> kernels =
