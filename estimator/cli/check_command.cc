@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "estimator/cli/commands.h"
+#include "estimator/cli/job.h"
 #include "estimator/cli/load.h"
 #include "estimator/core/error.h"
 #include "estimator/regress/render_check.h"
@@ -19,6 +20,8 @@ struct Options {
   std::vector<std::string> baselines;
   std::string budget;
   std::vector<std::string> max, fits_on;
+  std::string system;
+  JobPlan plan;  // of a job on many devices
   bool forbid_new_operators = false;
   bool strict = false, exact = false;
   bool update = false;
@@ -36,6 +39,8 @@ constexpr const char* kExamples =
     "  dlcost check new.onnx --baseline baseline.json --budget budget.yaml --format junit -o "
     "dlcost.xml\n"
     "  dlcost check new.onnx --gpu t4 --batch 1:64:x2 --max 'expected_s=20 ms'\n"
+    "  dlcost check new.onnx --train adamw --system dgx-a100 --parallel dp=8 --micro-batch 32 "
+    "--max 'exposed_s=5 ms' --max 'sent_bytes=200 MB'\n"
     "  dlcost check new.onnx --baseline baseline.json --update\n";
 
 // The command line's source under conditions of one size each.
@@ -143,13 +148,33 @@ class Checker {
       throw Error("no baseline '{}'; write it with --update", Printable(old.model.path));
     }
     if (IsReportFile(old.model.path)) return ReadReport(old.model.path);
-    return LoadReport(old);
+    Report report = LoadReport(old);
+    AddJob(old, report);
+    return report;
+  }
+
+  // What the model comes to on many devices, where that is asked for.
+  void AddJob(const Source& source, Report& report) const {
+    if (options_.system.empty() && options_.plan.plan.empty()) return;
+    if (options_.plan.plan.empty()) throw Error("--system needs --parallel PLAN, such as dp=8");
+    if (IsReportFile(source.model.path)) {
+      throw Error("{}: --parallel needs the model, not a report of it",
+                  Printable(source.model.path));
+    }
+    const JobOptions options = {source.model, source.device, source.count, options_.system};
+    const Job job(options);
+    const bool trains = !source.model.train.empty();
+    const HybridPlan plan = PlanOf(options_.plan, job, ParsePlan(options_.plan.plan), trains);
+    const TensorParallel split = {plan.tensor, plan.sequence, nullptr, trains};
+    const StepProfile profile = job.Profile(plan.micro_batch, std::nullopt, split);
+    report.job = FactsOf(job, RunHybrid(profile, job.system(), plan));
   }
 
   CheckRun Check(std::size_t i, const CheckConditions& on) const {
     const Source source = Under(options_, on);
     std::optional<Report> baseline = Baseline(source, i);
-    const Report report = LoadReport(source, baseline ? &*baseline : nullptr);
+    Report report = LoadReport(source, baseline ? &*baseline : nullptr);
+    AddJob(source, report);
     // One report cannot be the baseline of several devices or sizes.
     if (baseline && file_.on.size() > 1 && !SameConditions(*baseline, report)) baseline.reset();
     CheckRequest request = request_;
@@ -174,7 +199,9 @@ class Checker {
       }
       old = ReadReport(path);
     }
-    WriteOutput(path, RenderJson(LoadReport(source, old ? &*old : nullptr)));
+    Report report = LoadReport(source, old ? &*old : nullptr);
+    AddJob(source, report);
+    WriteOutput(path, RenderJson(report));
   }
 
   std::string Render(const std::vector<CheckRun>& runs) const {
@@ -223,6 +250,14 @@ void AddCheckCommand(Commands& commands) {
       ->type_name("METRIC=LIMIT");
   list("--fits-on", options->fits_on, "device whose memory must hold weights and activations")
       ->type_name("ID");
+  AddSystemOption(*app, options->system, "for budgets over a job: step_s, exposed_s, sent_bytes");
+  app->add_option("--parallel", options->plan.plan, "how the job is laid out: dp=N,tp=N,pp=N,...")
+      ->type_name("PLAN");
+  app->add_option("--micro-batch", options->plan.micro_batch, "items that pass a device at a time")
+      ->type_name("N")
+      ->capture_default_str();
+  app->add_option("--global-batch", options->plan.global_batch, "items of a step of the job")
+      ->type_name("N");
   app->add_flag("--forbid-new-operators", options->forbid_new_operators,
                 "fail for operators that the baseline does not have");
   app->add_flag("--strict", options->strict, "fail when anything is unknown");

@@ -1,5 +1,7 @@
 #include "estimator/cli/job.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -9,6 +11,17 @@ namespace dlcost {
 namespace {
 
 constexpr int kMostDevices = 1 << 20;
+constexpr std::int64_t kMostItems = std::int64_t{1} << 32;  // so that products stay far from 2^63
+
+// A forward pass has nothing to share out, and passes through one stage after the other.
+void CheckForwardPlan(const HybridPlan& plan) {
+  if (plan.zero > 0 || plan.stages > 1 || plan.micro_batches() > 1) {
+    throw Error("{} needs --train OPTIMIZER; a forward pass has dp, tp and sp",
+                plan.zero > 0     ? fmt::format("zero={}", plan.zero)
+                : plan.stages > 1 ? fmt::format("pp={}", plan.stages)
+                                  : fmt::format("a batch in {} passes", plan.micro_batches()));
+  }
+}
 
 }  // namespace
 
@@ -72,6 +85,31 @@ void Job::CheckSize(const std::string& what, std::int64_t devices) const {
   if (devices < 1 || devices > most) {
     throw Error("{} {}: {} joins 1 to {} devices", what, devices, system_.id, most);
   }
+}
+
+void CheckItems(const std::string& option, std::int64_t items) {
+  if (items < 0 || items > kMostItems) throw Error("{} {}: 1 to {}", option, items, kMostItems);
+}
+
+HybridPlan PlanOf(const JobPlan& options, const Job& job, HybridPlan plan, bool trains) {
+  job.CheckSize("--parallel " + options.plan + ":", plan.devices());
+  plan.schedule = ParsePipelineSchedule(options.schedule);
+  plan.micro_batch = options.micro_batch;
+  if (plan.micro_batch < 1 || plan.micro_batch > kMostItems) {
+    throw Error("--micro-batch {}: 1 to {}", plan.micro_batch, kMostItems);
+  }
+  CheckItems("--global-batch", options.global_batch);
+  plan.global_batch =
+      options.global_batch > 0 ? options.global_batch : plan.micro_batch * plan.data * plan.stages;
+  plan.spread = SpreadOf(options.spread);
+  CheckPlan(plan);
+  if (!trains) CheckForwardPlan(plan);
+  return plan;
+}
+
+JobFacts FactsOf(const Job& job, const HybridStep& step) {
+  return {job.system().id,           ToString(step.plan), step.plan.devices(), step.time,
+          step.exposed + step.split, step.sent,           step.memory};
 }
 
 std::optional<LeadingNumber> ParseLeadingNumber(const std::string& text) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "estimator/cli/options.h"
+#include "estimator/parallel/hybrid.h"
 #include "estimator/parallel/slowest.h"
 #include "estimator/parallel/step_profile.h"
 #include "estimator/parallel/tensor_parallel.h"
@@ -51,6 +52,22 @@ class Job {
   std::optional<Device> device_;
   ReportOptions report_;
 };
+
+// A plan that is told, not looked for.
+struct JobPlan {
+  std::string plan;
+  std::int64_t micro_batch = 1;
+  std::int64_t global_batch = 0;  // 0: a micro-batch for each replica and stage
+  std::string schedule = "1f1b";
+  double spread = kDeviceSpread * 100;  // percent
+};
+// The plan with its batches and schedule. Throws Error where it does not fit itself, the job's
+// system, or, without training, a forward pass.
+HybridPlan PlanOf(const JobPlan& options, const Job& job, HybridPlan plan, bool trains);
+// Throws Error for a number of items that no step has; 0 stands for none given.
+void CheckItems(const std::string& option, std::int64_t items);
+// What it comes to, for reports.
+JobFacts FactsOf(const Job& job, const HybridStep& step);
 
 // A number above zero at the begin of `text`, and what is behind it; none where there is none.
 struct LeadingNumber {

@@ -42,18 +42,6 @@ constexpr const char* kExamples =
     "tp=8 --micro-batch 4\n"
     "Without --train it is the forward pass alone.\n";
 
-constexpr std::int64_t kMostItems = std::int64_t{1} << 32;  // so that products stay far from 2^63
-
-// A forward pass has nothing to share out, and passes through one stage after the other.
-void CheckForwardPlan(const HybridPlan& plan) {
-  if (plan.zero > 0 || plan.stages > 1 || plan.micro_batches() > 1) {
-    throw Error("{} needs --train OPTIMIZER; a forward pass has dp, tp and sp",
-                plan.zero > 0     ? fmt::format("zero={}", plan.zero)
-                : plan.stages > 1 ? fmt::format("pp={}", plan.stages)
-                                  : fmt::format("a batch in {} passes", plan.micro_batches()));
-  }
-}
-
 // The plan that a file's own annotations make: as many devices split operators as there are shards,
 // in as many stages as are named. "annotated", or "annotated=NAME" where there are several.
 HybridPlan AnnotatedPlan(const Options& options, DeviceConfiguration& annotations) {
@@ -108,9 +96,7 @@ int Run(const Options& options) {
                                   trains};
     return profiles.emplace(key, job.Profile(plan.micro_batch, std::nullopt, split)).first->second;
   };
-  if (options.global_batch < 0 || options.global_batch > kMostItems) {
-    throw Error("--global-batch {}: 1 to {}", options.global_batch, kMostItems);
-  }
+  CheckItems("--global-batch", options.global_batch);
   PlanReport report{
       options.job.model.path, system.id, job.device().id, {}, job.device().memory.size, "", {}};
   if (options.plan == "auto") {
@@ -139,21 +125,13 @@ int Run(const Options& options) {
     }
   } else {
     HybridPlan plan = annotated ? AnnotatedPlan(options, annotations) : ParsePlan(options.plan);
-    job.CheckSize("--parallel " + options.plan + ":", plan.devices());
     if (options.devices > 0 && options.devices != plan.devices()) {
       throw Error("--devices {}: --parallel {} is for {}", options.devices, options.plan,
                   plan.devices());
     }
-    plan.schedule = ParsePipelineSchedule(options.schedule);
-    plan.micro_batch = options.micro_batch;
-    if (plan.micro_batch < 1 || plan.micro_batch > kMostItems) {
-      throw Error("--micro-batch {}: 1 to {}", plan.micro_batch, kMostItems);
-    }
-    plan.global_batch = options.global_batch > 0 ? options.global_batch
-                                                 : plan.micro_batch * plan.data * plan.stages;
-    plan.spread = SpreadOf(options.spread);
-    CheckPlan(plan);
-    if (!trains) CheckForwardPlan(plan);
+    plan = PlanOf(
+        {options.plan, options.micro_batch, options.global_batch, options.schedule, options.spread},
+        job, plan, trains);
     report.steps = {RunHybrid(profile_of(plan), system, plan)};
   }
   report.profile = profile_of(report.steps.front().plan);

@@ -42,6 +42,15 @@ Seconds Exchange(const PipelineStage& stage, const System& system, const HybridP
          time(CollectiveOp::kAllGather, stage.weights);
 }
 
+// What a device sends for it, as rings count.
+Bytes ReplicaBytes(const PipelineStage& stage, const HybridPlan& plan) {
+  if (plan.data == 1) return Bytes();
+  const DeviceGroup replicas{plan.data, plan.tensor};
+  if (plan.zero == 0) return RingBytes({CollectiveOp::kAllReduce, stage.gradients, replicas});
+  return RingBytes({CollectiveOp::kReduceScatter, stage.gradients, replicas}) +
+         RingBytes({CollectiveOp::kAllGather, stage.weights, replicas});
+}
+
 HybridStep RunPipeline(const StepProfile& profile, const System& system, const HybridPlan& plan) {
   HybridStep step;
   step.plan = plan;
@@ -76,6 +85,7 @@ HybridStep RunPipeline(const StepProfile& profile, const System& system, const H
     const Seconds exchange = Exchange(device, system, plan);
     tail = std::max(tail, exchange + device.update / part);
     step.exposed = std::max(step.exposed, exchange);
+    step.sent = std::max(step.sent, ReplicaBytes(device, plan));
     const double share = device.weights.AsDouble() / std::max(1.0, profile.weights.AsDouble());
     const double activations = profile.activations.AsDouble() * (device.forward / forward) *
                                InFlight(plan, static_cast<int>(d));
@@ -109,6 +119,7 @@ HybridStep RunReplicas(const StepProfile& profile, const System& system, const H
   step.time = last.time + early * before;
   step.exposed = last.exposed * (plan.zero == 3 ? before + 1 : 1);
   step.memory = last.memory;
+  step.sent = last.sent * (plan.zero == 3 ? plan.micro_batches() : 1);
   return step;
 }
 
@@ -199,6 +210,7 @@ HybridStep RunHybrid(const StepProfile& profile, const System& system, const Hyb
   // Stages take turns in what they do of the model: a device has its share of the exchange.
   step.split = profile.ExchangeTime() * static_cast<double>(plan.micro_batches()) /
                static_cast<double>(plan.stages);
+  step.sent += Bytes(step.exchanged.count() * plan.micro_batches() / plan.stages);
   return step;
 }
 

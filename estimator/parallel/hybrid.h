@@ -49,6 +49,7 @@ struct HybridStep {
   Seconds split;                      // exchange of split operators, of the slowest device
   int exchanges = 0;                  // of those, of a micro-batch on one device
   Bytes exchanged;                    // sent in them, as rings count
+  Bytes sent;                         // by a device in a step: those, and gradients and parameters
   std::vector<PipelineStage> stages;  // of one micro-batch, chunk by chunk
 
   double Throughput() const { return static_cast<double>(plan.global_batch) / time.value(); }

@@ -66,6 +66,7 @@ Json StepJson(const PlanReport& report, const HybridStep& step) {
           {"split_exchanges", step.exchanges},
           {"split_sent_bytes", step.exchanged.value()},
           {"split_communication_s", step.split.value()},
+          {"sent_bytes", step.sent.value()},
           {"memory_bytes", step.memory.value()},
           {"fits", report.memory ? Json(Fits(report, step)) : Json()}};
 }

@@ -58,6 +58,20 @@ std::vector<TotalMetric> MakeMetrics() {
          return r.totals.expected ? std::optional(r.totals.expected->value()) : std::nullopt;
        },
        [](const Cost& c) { return c.expected; }, ExpectedStanding},
+      {"step_s", "step of the job", Unit::kSeconds,
+       [](const Report& r) { return r.job ? std::optional(r.job->step.value()) : std::nullopt; },
+       nullptr},
+      {"exposed_s", "exposed communication", Unit::kSeconds,
+       [](const Report& r) { return r.job ? std::optional(r.job->exposed.value()) : std::nullopt; },
+       nullptr},
+      {"sent_bytes", "sent by a device", Unit::kBytes,
+       [](const Report& r) { return r.job ? std::optional(r.job->sent.AsDouble()) : std::nullopt; },
+       nullptr},
+      {"device_bytes", "memory of a device", Unit::kBytes,
+       [](const Report& r) {
+         return r.job ? std::optional(r.job->memory.AsDouble()) : std::nullopt;
+       },
+       nullptr},
       {"nodes", "nodes", Unit::kNumber,
        [](const Report& r) { return std::optional(static_cast<double>(r.model.nodes)); }, nullptr},
       {"launches", "kernel launches", Unit::kNumber,

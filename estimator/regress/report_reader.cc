@@ -299,6 +299,18 @@ void CheckSchema(const Json& json) {
               kReportSchema);
 }
 
+JobFacts JobOf(const Json& json) {
+  JobFacts job;
+  job.system = Get<std::string>(json, "system");
+  job.plan = Get<std::string>(json, "plan");
+  job.devices = Get<std::int64_t>(json, "devices");
+  job.step = Seconds(Get<double>(json, "step_s"));
+  job.exposed = Seconds(Get<double>(json, "exposed_communication_s"));
+  job.sent = Bytes(Get<std::int64_t>(json, "sent_bytes"));
+  job.memory = Bytes(Get<std::int64_t>(json, "memory_bytes"));
+  return job;
+}
+
 Report ReportOf(const Json& json) {
   CheckSchema(json);
   Report report;
@@ -309,6 +321,7 @@ Report ReportOf(const Json& json) {
   report.totals.nodes = report.model.nodes;
   report.peak_activation_bytes =
       Bytes(Get<std::int64_t>(json.at("totals"), "peak_activation_bytes"));
+  if (json.contains("job")) report.job = JobOf(json.at("job"));
   for (const auto& [status, nodes] : json.at("coverage").items()) {
     if (nodes.get<std::int64_t>() != 0) report.coverage[StatusOf(status)] = nodes;
   }

@@ -145,6 +145,18 @@ void WriteTotals(JsonWriter& json, const Report& report, bool timed) {
   json.EndObject();
 }
 
+void WriteJob(JsonWriter& json, const JobFacts& job) {
+  json.Key("job").BeginObject();
+  json.Member("system", job.system);
+  json.Member("plan", job.plan);
+  json.Member("devices", job.devices);
+  json.Member("step_s", job.step);
+  json.Member("exposed_communication_s", job.exposed);
+  json.Member("sent_bytes", job.sent);
+  json.Member("memory_bytes", job.memory);
+  json.EndObject();
+}
+
 void WriteCoverage(JsonWriter& json, const std::map<NodeStatus, std::int64_t>& coverage) {
   json.BeginObject();
   for (const NodeStatus status : {NodeStatus::kCounted, NodeStatus::kView, NodeStatus::kMetadata,
@@ -343,6 +355,7 @@ void WriteJson(const Report& report, const TextSink& sink) {
   WriteCertainty(json, report.certainty, report.totals, timed);
   json.Key("totals");
   WriteTotals(json, report, timed);
+  if (report.job) WriteJob(json, *report.job);
   json.Key("coverage");
   WriteCoverage(json, report.coverage);
   json.Key("by_op");

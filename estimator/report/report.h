@@ -206,6 +206,16 @@ struct MemoryStep {
   Bytes live;
 };
 
+// A step on many devices, of one of them.
+struct JobFacts {
+  std::string system, plan;
+  std::int64_t devices = 1;
+  Seconds step;
+  Seconds exposed;  // communication that nothing hides, that between split operators included
+  Bytes sent;       // as rings count
+  Bytes memory;
+};
+
 // Everything a rendering shows. All formats print this struct and compute nothing.
 struct Report {
   ModelFacts model;
@@ -233,6 +243,7 @@ struct Report {
   std::vector<UnknownRow> unknown;
   std::vector<Merge> merges;  // largest saving first; with ReportDetail::kOperands and a device
   std::vector<std::string> notes;
+  std::optional<JobFacts> job;  // where a plan for many devices was asked for
 
   // Of a training step: multiply-accumulates of the backward passes over those of the forward pass;
   // none where that has none, or for inference.

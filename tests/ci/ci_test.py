@@ -283,6 +283,8 @@ class Schema(Repository):
             self.written("sweep", alexnet, "--gpu", "a100,t4", "--batch", "1:64:x2"),
             self.written("runtimes"),
             self.written("runtimes", "tensorrt"),
+            self.written("check", alexnet, "--train", "sgd", "--system", "dgx-1", "--parallel", "dp=4", "--max",
+                         "sent_bytes=1 GB"),
             self.written("systems"),
             self.written("systems", "dgx-1"),
             self.written("collective", "all_reduce", "--system", "dgx-1"),

@@ -133,6 +133,23 @@ class Job(unittest.TestCase):
         self.assertIsNone(bare["input_bound_by"])
         self.fails(*common, "--item", "1MB", "--prefetch", "-1", says="--prefetch -1: 0 to 1024 batches")
 
+    def test_budgets_over_a_job(self):
+        check = ("check", RESNET, "--train", "sgd", "--system", "dgx-a100", "--parallel", "dp=8", "--micro-batch", "32")
+        plan = load("parallel", *check[1:])["plans"][0]
+        # A ring of eight sends 7/4 of 25,530,472 gradients in float32.
+        self.assertEqual(plan["sent_bytes"], 25530472 * 4 * 7 // 4)
+        self.assertEqual(run(*check, "--max", f"sent_bytes={plan['sent_bytes']} B").returncode, 0)
+        self.assertEqual(run(*check, "--max", f"sent_bytes={plan['sent_bytes'] - 1} B").returncode, 1)
+        self.assertEqual(run(*check, "--max", "exposed_s=1 us").returncode, 1)
+        self.assertEqual(run(*check, "--max", "exposed_s=1 s", "--max", "step_s=1 s").returncode, 0)
+        with tempfile.TemporaryDirectory() as folder:
+            baseline = os.path.join(folder, "baseline.json")
+            self.assertEqual(run(*check, "--baseline", baseline, "--update").returncode, 0)
+            self.assertEqual(run(*check, "--baseline", baseline, "--max", "exposed_s=+0 %").returncode, 0)
+            wider = [word.replace("dp=8", "dp=16") for word in check]
+            self.assertEqual(run(*wider, "--baseline", baseline, "--max", "sent_bytes=+0 %").returncode, 1)
+        self.fails("check", RESNET, "--system", "dgx-1", "--max", "step_s=1 s", says="--system needs --parallel PLAN")
+
     def test_split_operators(self):
         common = ("parallel", BERT, "--system", "dgx-a100", "--dim", "sequence=128", "--micro-batch", "2")
         alone, split = (load(*common, "--parallel", plan) for plan in ("dp=1", "tp=2,dp=2"))
