@@ -117,7 +117,7 @@ class Checker {
   CheckRun CheckRange(std::size_t i) const {
     const CheckConditions& on = file_.on[i];
     if (const std::string path = BaselinePath(i);
-        !path.empty() && Exists(path) && IsJsonFile(path)) {
+        !path.empty() && Exists(path) && IsReportFile(path)) {
       throw Error("'{}' is a report of one size: for {}, give an older model as --baseline",
                   Printable(path), on.SizesText());
     }
