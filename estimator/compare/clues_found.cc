@@ -127,31 +127,45 @@ class FoundClues {
   }
 
   // Recurrent cells leave a trace beside their products; and these are launched once for all inputs
-  // and once for every step.
+  // and once for every step. Kernels whose names tell nothing may be either, if they launch as
+  // often.
   void Cells() {
     if (found_[kRecurrent].model == 0) return;
-    const double launched = RecurrentLaunches();
+    const auto [launched, planned] = RecurrentLaunches();
+    const double known = launched, all = planned;
+    const auto same = [](double a, double b) { return b > 1 && std::abs(a / b - 1) < 0.02; };
+    const auto any = [&](const auto& fits) {
+      return std::any_of(unknown_.begin(), unknown_.end(),
+                         [&](const auto& entry) { return fits(entry.second); });
+    };
+    double steps = 0;
+    for (const Slot& slot : slots_) steps += Steps(slot);
     if (cells_) {
       Add(1.5, "kernels of recurrent cells were found");
-    } else if (launched > 0) {
+    } else if (same(known, all)) {
       Add(1.5, fmt::format("its products launch {:.6g} times, as recurrent cells of the model do",
-                           launched));
-    } else if (!MayBeCells()) {
+                           known));
+    } else if (any([&](double count) { return same(known + count, all) || same(count, steps); })) {
+      Add(0.5, "kernels whose names tell nothing launch as often as recurrent cells");
+    } else {
       Add(-1.5, "kernels of recurrent cells were not found");
     }
   }
 
-  // Whether kernels of a name that tells nothing launch for every step.
-  bool MayBeCells() const {
-    double steps = 0;
-    for (const Slot& slot : slots_) steps += slot.family == kRecurrent ? slot.products - 1 : 0;
-    return std::any_of(unknown_.begin(), unknown_.end(),
-                       [&](const auto& entry) { return entry.second > 0.8 * steps; });
+  // Steps of a recurrent operator, over its directions; 0 for others.
+  double Steps(const Slot& slot) const {
+    const KernelRow& kernel = report_.kernels[slot.kernel];
+    const auto* nest = std::get_if<RecurrentNest>(&kernel.nest);
+    return nest ? (nest->directions * nest->steps * kernel.repeat).AsDouble() : 0;
   }
 
-  // Launches of products at operators with recurrent ones among them, where these are as many as
-  // planned; else 0.
-  double RecurrentLaunches() const {
+  // Products of an operator: of a recurrent one a product for all inputs, then one for every step.
+  double Launches(const Slot& slot) const {
+    return slot.family == kRecurrent ? 1 + Steps(slot) : slot.products;
+  }
+
+  // Launches of products at operators with recurrent ones among them, and those planned.
+  std::pair<double, double> RecurrentLaunches() const {
     std::map<std::size_t, const Slot*> of;
     for (const Slot& slot : slots_) of[slot.kernel] = &slot;
     const auto products = [](const Measured& measured) {
@@ -164,7 +178,7 @@ class FoundClues {
     for (const Slot& slot : slots_) {
       if (slot.family != kRecurrent || !joined_.kernels[slot.kernel].any()) continue;
       launched += products(joined_.kernels[slot.kernel]);
-      planned += slot.products;
+      planned += Launches(slot);
     }
     for (const Joined::Shared& group : joined_.shared) {
       const bool recurrent =
@@ -172,9 +186,9 @@ class FoundClues {
                       [&](std::size_t k) { return of.at(k)->family == kRecurrent; });
       if (group.beside || !recurrent) continue;
       launched += products(group.measured);
-      for (const std::size_t k : group.kernels) planned += of.at(k)->products;
+      for (const std::size_t k : group.kernels) planned += Launches(*of.at(k));
     }
-    return planned > 1 && std::abs(launched / planned - 1) < 0.02 ? launched : 0;
+    return {launched, planned};
   }
 
   void Names() {
