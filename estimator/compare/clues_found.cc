@@ -94,6 +94,7 @@ class FoundClues {
     }
     for (const UnmatchedKernel& kernel : joined_.unmatched) {
       if (kernel.family == kUnknown) unknown_[kernel.name] += kernel.launches;
+      cells_ |= kernel.family == kRecurrent;
       // What ran before the first run may be a run that is not whole.
       found_[kernel.family].over += kernel.before
                                         ? 0.5 * kernel.launches / static_cast<double>(joined_.runs)
@@ -130,7 +131,10 @@ class FoundClues {
   // and once for every step. Kernels whose names tell nothing may be either, if they launch as
   // often.
   void Cells() {
-    if (found_[kRecurrent].model == 0) return;
+    if (found_[kRecurrent].model == 0) {
+      if (cells_) Add(-4, "it has kernels of recurrent cells, and the model has none");
+      return;
+    }
     const auto [launched, planned] = RecurrentLaunches();
     const double known = launched, all = planned;
     const auto same = [](double a, double b) { return b > 1 && std::abs(a / b - 1) < 0.02; };

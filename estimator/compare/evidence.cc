@@ -58,6 +58,8 @@ int MainScore(const Slot& slot, const Item& item, std::optional<double> pace) {
     if (item.family == kPooling && !SameKindOfPool(slot, item)) return kImpossible;
     return (IsProduct(item.family) ? 100 : 80) + fit;
   }
+  // A recurrent cell adds and multiplies gates: no product.
+  if (item.family == kRecurrent) return kImpossible;
   // A 1x1 convolution is a matrix product, and libraries run it as one; recurrent cells are built
   // of products; fused attention may come as its products.
   if (IsProduct(item.family) && IsProduct(slot.family)) return 50 + fit;

@@ -124,6 +124,11 @@ TEST(Align, IndependentProductsInAnotherOrder) {
   EXPECT_NE(Align(slots, items).at(1).slot, 2);
 }
 
+TEST(Align, ARecurrentCellIsNoProduct) {
+  const std::vector<Slot> slots = {ProductSlot("MatMul", kGemm, 1e9)};
+  EXPECT_EQ(Align(slots, {Item{.name = "elemWiseRNNcell", .family = kRecurrent}}).at(0).slot, -1);
+}
+
 TEST(Align, ARangeThatNamesTheNodeSettlesIt) {
   const std::vector<Slot> slots = {ProductSlot("Conv", kConvolution, 1e9),
                                    ProductSlot("Conv", kConvolution, 2e9)};
