@@ -47,7 +47,7 @@ constexpr const char* kExamples =
 HybridPlan AnnotatedPlan(const Options& options, DeviceConfiguration& annotations) {
   const std::vector<DeviceConfiguration> all = ReadDeviceConfigurations(options.job.model.path);
   std::vector<std::string> names;
-  for (const DeviceConfiguration& each : all) names.push_back(each.name);
+  for (const DeviceConfiguration& each : all) names.push_back(Printable(each.name));
   if (all.empty()) {
     throw Error(
         "--parallel annotated: the file has no device configuration (IR version 11); "
@@ -55,7 +55,7 @@ HybridPlan AnnotatedPlan(const Options& options, DeviceConfiguration& annotation
   }
   const std::size_t equals = options.plan.find('=');
   const std::string name =
-      equals == std::string::npos ? all.front().name : options.plan.substr(equals + 1);
+      equals == std::string::npos ? names.front() : options.plan.substr(equals + 1);
   if (equals == std::string::npos && all.size() > 1) {
     throw Error("--parallel annotated: which of {}? annotated={}", fmt::join(names, ", "), name);
   }

@@ -159,7 +159,7 @@ std::vector<int> AnnotatedStages(const InferredModel& model, const StepProfile& 
         throw Error(
             "annotations go round in a circle: {} of pipeline stage {} reads what {} of stage "
             "{} makes",
-            counted.name, given->second, latest->name, stage);
+            Printable(counted.name), given->second, Printable(latest->name), stage);
       }
       stage = given->second;
     }

@@ -246,7 +246,8 @@ std::vector<std::size_t> AnnotatedEnds(const StepProfile& profile,
     if (next < stage) {
       throw Error(
           "{} of pipeline stage {} runs before {} of stage {}: such stages are not laid out",
-          profile.kernels[forward[i]].name, stage, profile.kernels[forward[i + 1]].name, next);
+          Printable(profile.kernels[forward[i]].name), stage,
+          Printable(profile.kernels[forward[i + 1]].name), next);
     }
     if (last || next > stage) ends.push_back(i);
   }

@@ -428,7 +428,7 @@ InferredModel InferRank(const InferredModel& model, const TensorParallel& plan,
   for (std::string& note : rank.notes) result.notes.push_back(std::move(note));
   if (rank.whole > Macs(0)) {
     result.notes.push_back(fmt::format("{} MACs are computed by every device alike, the most by {}",
-                                       rank.whole.count(), rank.largest_name));
+                                       rank.whole.count(), Printable(rank.largest_name)));
   }
   return result;
 }
