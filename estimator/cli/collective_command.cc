@@ -39,6 +39,7 @@ constexpr const char* kExamples =
     "--bandwidth instead of --system is the arithmetic of a ring alone: bytes over bandwidth.\n";
 
 constexpr int kMostSizes = 200;
+constexpr std::int64_t kMostDevices = 1 << 24;
 
 Bytes ParseBytes(const std::string& text) {
   const bool plain = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
@@ -174,7 +175,9 @@ int Run(const Options& options) {
   std::vector<Row> all;
   const std::string where = system ? system->id : "links of " + options.bandwidth;
   for (const std::int64_t size : sizes) {
-    if (size < 2 || size > 1 << 24) throw Error("--devices {}: a collective has 2 or more", size);
+    if (size < 2 || size > kMostDevices) {
+      throw Error("--devices {}: a collective has 2 to {}", size, kMostDevices);
+    }
     call.group.size = static_cast<int>(size);
     std::vector<Row> rows;
     for (const Bytes bytes : ParseSizes(options.bytes)) {
