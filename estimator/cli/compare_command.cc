@@ -129,7 +129,9 @@ void AddCompareCommand(Commands& commands) {
   app->add_option("--by", options->by, "a table by layer, op, kernel (name) or algorithm as well")
       ->type_name("KEY")
       ->delimiter(',');
-  app->add_option("--top", options->top, "only the first N rows of each table; of operators the N that are furthest off")->type_name("N");
+  app->add_option("--top", options->top,
+                  "only the first N rows of each table; of operators the N that are furthest off")
+      ->type_name("N");
   app->add_option("--format", options->format, "text, json, csv, markdown or html")
       ->type_name("FORMAT")
       ->capture_default_str();

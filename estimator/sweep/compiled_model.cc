@@ -5,8 +5,8 @@
 
 #include "estimator/core/error.h"
 #include "estimator/plan/kernel_memory.h"
-#include "estimator/report/run_options.h"
 #include "estimator/plan/kernel_sizes.h"
+#include "estimator/report/run_options.h"
 #include "estimator/sweep/power.h"
 
 namespace dlcost {

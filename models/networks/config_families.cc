@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "estimator/core/spelling.h"
 
 namespace dlcost::networks {
@@ -214,8 +215,7 @@ DescribedNetwork Phi3(const ConfigReader& config) {
       config.Inner("rope_parameters")
           .Number("partial_rotary_factor", config.Number("partial_rotary_factor", 1));
   if (!(turned > 0 && turned <= 1)) throw Error("partial_rotary_factor: {} of a head", turned);
-  decoder.rotary_width =
-      static_cast<std::int64_t>(turned * static_cast<double>(decoder.head_width));
+  decoder.rotary_width = Truncate(turned * static_cast<double>(decoder.head_width));
   SetWindows(config, decoder, kEveryLayer);
   return decoder;
 }
