@@ -125,6 +125,7 @@ struct Candidate {
   double bytes = 0;  // of sums and results to exchange
   bool in_weight = false, looked_up = false, possible = true;
   bool made = false, inner = false;  // by a product, and summed over by one
+  bool passed = false;               // from node to node, not only stored
   std::vector<std::size_t> tensors;
   TensorId weight = kNoTensor;
 };
@@ -152,7 +153,7 @@ class Chooser {
       const bool worth =
           candidate->macs > 0 ? candidate->macs >= kLeastShare * most : candidate->looked_up;
       // What the model is given, such as the channels of an image, every device has.
-      const bool given = candidate->inner && !candidate->made;
+      const bool given = candidate->inner && candidate->passed && !candidate->made;
       if (!worth || given || !Fits(*candidate)) continue;
       const std::int64_t size = axes_.factors.SizeOf({candidate->factor});
       if (size % devices_ != 0 && !candidate->inner) {
@@ -194,6 +195,8 @@ class Chooser {
           const bool larger = best == kNoTensor || At(graph_, best).type.shape->rank() <
                                                        graph_.tensors[t].type.shape->rank();
           if (larger) candidate.weight = static_cast<TensorId>(t);
+        } else {
+          candidate.passed = true;
         }
       }
     }

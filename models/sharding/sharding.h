@@ -80,5 +80,6 @@ std::span<const ShardingDef> MovementShardings();
 std::span<const ShardingDef> NormalizationShardings();
 std::span<const ShardingDef> AttentionShardings();
 std::span<const ShardingDef> ConvolutionShardings();
+std::span<const ShardingDef> ExpertShardings();
 
 }  // namespace dlcost

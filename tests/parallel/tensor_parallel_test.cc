@@ -10,6 +10,7 @@
 #include "estimator/core/error.h"
 #include "estimator/onnx/reader.h"
 #include "estimator/training/step.h"
+#include "models/networks/config_file.h"
 #include "models/networks/networks.h"
 
 namespace dlcost {
@@ -73,6 +74,21 @@ TEST(TensorParallel, LlamaDividesExactly) {
     const std::int64_t alike = 5 * 4096 + 64;
     EXPECT_EQ((rank.parameters.value() - alike) * devices, whole.parameters.value() - alike);
   }
+}
+
+// Each device has half of each expert's inner numbers; the routes, 256 tokens of 256 numbers to 4
+// experts in each of two layers, are computed by both.
+TEST(TensorParallel, SharesOutEveryExpert) {
+  const std::string config =
+      R"({"model_type": "mixtral", "hidden_size": 256, "intermediate_size": 512,
+          "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 4,
+          "vocab_size": 1024, "num_local_experts": 4, "num_experts_per_tok": 2})";
+  const InferredModel whole =
+      Infer(ReadModelFromBytes(BuildNetworkOfConfig(config), "mixtral"), Options());
+  const InferredModel rank = InferRank(whole, {.devices = 2}, Options());
+  const std::int64_t routes = std::int64_t{2} * 256 * 256 * 4;
+  EXPECT_EQ(MacsOf(rank).value() * 2, MacsOf(whole).value() + routes);
+  EXPECT_EQ(Exchanges(rank), (Count{{"AllReduce", 5}, {"AllGather", 1}}));
 }
 
 TEST(TensorParallel, BertLeavesThePooler) {
