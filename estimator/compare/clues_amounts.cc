@@ -25,6 +25,7 @@ class AmountClues {
 
   void Run() {
     Flops();
+    Excess();
     Streams();
     Times();
   }
@@ -121,12 +122,51 @@ class AmountClues {
     }
     counted_ = rows > 0;
     if (rows == 0) return;
-    // One is weak evidence for, and strong evidence against.
+    // One is weak evidence for, and strong evidence against; a few among many that the counters do
+    // not see are weak too.
     const double share = near / rows;
     const double bits = Along(share, {{0, -10}, {0.5, -4}, {0.7, 0}, {0.85, 4}, {1, 8}});
-    Add(bits * std::min(1.0, (bits < 0 ? 0.5 : 0.1) + rows / 6),
+    const double weight = bits < 0 ? 0.5 + rows / 6 : std::min(0.1 + rows / 6, 2 * Counted(rows));
+    Add(bits * std::min(1.0, weight),
         fmt::format("the counted FLOPs of {:.3g} of {:.0f} products are what the model's execute",
                     near, rows));
+  }
+
+  // Share of the products with an operator of their own of which FLOPs were counted, in `rows`
+  // rows.
+  double Counted(double rows) const {
+    double products = 0;
+    for (const Slot& slot : slots_) {
+      products += IsProduct(slot.family) && joined_.kernels[slot.kernel].any() ? 1 : 0;
+    }
+    return rows / std::max(rows, products);
+  }
+
+  // Counted FLOPs of products that the model has no work for: those of kernels without an operator,
+  // and what an operator of several products was given beyond twice its own.
+  void Excess() {
+    double all = 0, beyond = 0;
+    for (const Slot& slot : slots_) {
+      const Measured& m = joined_.kernels[slot.kernel];
+      if (!m.any() || !m.vector_flops) continue;
+      const KernelRow& kernel = report_.kernels[slot.kernel];
+      const double work =
+          std::max(kernel.executed.AsDouble(), 2 * Macs(kernel.sums.macs).count().AsDouble());
+      if (IsProduct(slot.family) || slot.several) all += *m.vector_flops;
+      if (slot.several) beyond += std::max(0.0, *m.vector_flops - 2 * work);
+    }
+    for (const Joined::Shared& group : joined_.shared)
+      all += group.measured.vector_flops.value_or(0);
+    for (const UnmatchedKernel& kernel : joined_.unmatched) {
+      if (kernel.before || !IsProduct(kernel.family)) continue;
+      beyond += kernel.vector_flops.value_or(0);
+      all += kernel.vector_flops.value_or(0);
+    }
+    if (all <= 0 || beyond < 0.05 * all) return;
+    const double share = beyond / all;
+    Add(Along(share, {{0.05, 0}, {0.2, -5}, {0.5, -12}}),
+        fmt::format("{:.0f} % of the counted FLOPs of its products are beyond the model's work",
+                    100 * share));
   }
 
   // What operators move.

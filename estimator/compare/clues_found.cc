@@ -37,9 +37,10 @@ class FoundClues {
   void Add(double bits, std::string text) const { source_.Add(bits, std::move(text)); }
 
   struct Found {
-    double model = 0;   // operators
-    double joined = 0;  // of these
-    double over = 0;    // launches per run that no operator wants
+    double model = 0;    // operators
+    double joined = 0;   // of these, where names tell nothing, less
+    double kernels = 0;  // of these, whatever names tell
+    double over = 0;     // launches per run that no operator wants
   };
 
   void Count() {
@@ -50,14 +51,15 @@ class FoundClues {
       family[slot.kernel] = slot.family;
       found_[slot.family].model += 1;
     }
+    telling_ = ShareThatTells();
     for (const Slot& slot : slots_) {
       const Measured& measured = joined_.kernels[slot.kernel];
       if (!measured.any()) continue;
       // A kernel whose name tells nothing counts for less.
-      const bool told =
-          measured.by_name || measured.family_told || measured.main.family != kUnknown;
+      const bool told = Told(measured);
       // A convolution's kernel does no matrix product; the other way round it may.
       const bool other = slot.family == kGemm && measured.main.family == kConvolution;
+      found_[slot.family].kernels += other ? 0 : 1;
       found_[slot.family].joined += other                         ? 0.2
                                     : LacksWindow(slot, measured) ? 0.5
                                     : LacksGroups(slot, measured) ? 0.7
@@ -73,9 +75,12 @@ class FoundClues {
     for (const Joined::Shared& group : joined_.shared) {
       Look(group.measured);
       if (group.beside) continue;
-      double launches = 0;
-      for (const MeasuredPart& part : group.measured.parts)
-        launches += part.main ? part.launches * (part.told.family == kUnknown ? 0.9 : 1) : 0;
+      double launches = 0, kernels = 0;
+      for (const MeasuredPart& part : group.measured.parts) {
+        if (!part.main) continue;
+        kernels += part.launches;
+        launches += part.launches * (part.told.family == kUnknown ? 0.9 : 1);
+      }
       double most = 0;
       std::map<KernelFamily, double> slots;
       for (const std::size_t k : group.kernels) {
@@ -84,8 +89,11 @@ class FoundClues {
       }
       const auto all = static_cast<double>(group.kernels.size());
       const double share = std::min(1.0, launches / all);
+      // Where operators have several products, any number up to that.
+      const double any = kernels > all && kernels <= most ? 1 : kernels / all;
       for (const auto& [of, count] : slots) {
         found_[of].joined += share * count;
+        found_[of].kernels += any * count;
         if (launches > most) found_[of].over += (launches - most) * count / all;
       }
       const bool work = std::any_of(slots.begin(), slots.end(),
@@ -100,6 +108,29 @@ class FoundClues {
                                         ? 0.5 * kernel.launches / static_cast<double>(joined_.runs)
                                         : kernel.launches;
     }
+  }
+
+  static bool Told(const Measured& measured) {
+    return measured.by_name || measured.family_told || measured.main.family != kUnknown;
+  }
+
+  // Share of the kernels that are joined to products whose names tell what they are.
+  double ShareThatTells() const {
+    double all = 0, told = 0;
+    for (const Slot& slot : slots_) {
+      const Measured& measured = joined_.kernels[slot.kernel];
+      if (!IsProduct(slot.family) || !measured.any()) continue;
+      all += 1;
+      told += Told(measured) ? 1 : 0;
+    }
+    for (const Joined::Shared& group : joined_.shared) {
+      for (const MeasuredPart& part : group.measured.parts) {
+        if (group.beside || !part.main) continue;
+        all += part.launches;
+        told += part.told.family != kUnknown ? part.launches : 0;
+      }
+    }
+    return all > 0 ? told / all : 0;
   }
 
   // A convolution with a window runs as a plain matrix product only behind a transform.
@@ -200,7 +231,7 @@ class FoundClues {
     const auto missing = static_cast<double>(joined_.names.missing);
     if (found == 0) {
       if (missing >= 4) {
-        Add(-1.5,
+        Add(-3,
             fmt::format("none of {} names in it is a node of the model", joined_.names.missing));
       }
       return;
@@ -224,6 +255,7 @@ class FoundClues {
       if (family != kRecurrent) certain += found.model;
       sum.model += found.model;
       sum.joined += found.joined;
+      sum.kernels += found.kernels;
       sum.over += found.over;
     }
     if (sum.model + sum.over == 0) return;
@@ -235,6 +267,9 @@ class FoundClues {
                                 {0.95, 0.5},
                                 {0.98, 1.5},
                                 {1, std::min(1.0, certain / 4) + 0.7 * std::log2(1 + certain)}});
+    // Runs and groups of a table were chosen so that they fit.
+    if (joined_.folded && telling_ < 0.5) bits = std::min(bits, 1.0);
+    Exactly(sum);
     // A part of a run: all of it is in the model, without holes, but not all of the model in it.
     const double holes = Holes();
     const bool part =
@@ -248,7 +283,7 @@ class FoundClues {
       Add(-4, fmt::format("what is taken for one run repeats itself {} times", joined_.repeats));
     }
     if (joined_.uneven > 0.02) {
-      Add(Along(joined_.uneven, {{0.02, 0}, {0.1, -4}, {0.2, -7}, {1, -16}}),
+      Add(Along(joined_.uneven, {{0.02, 0}, {0.1, -4}, {0.15, -9}, {1, -16}}),
           fmt::format("{:.0f} % of the launches of its products, poolings "
                       "and the like are no multiple of {} runs",
                       100 * joined_.uneven, joined_.runs));
@@ -260,6 +295,19 @@ class FoundClues {
               : Along(holes, {{0.03, 0}, {0.1, -1.5}, {0.2, -2}, {0.33, -4}, {1, -24}}),
           fmt::format("{:.0f} % of the model's products between those that were found are missing",
                       100 * holes));
+    }
+  }
+
+  // Whether as many kernels were launched as the model has products, whatever their names tell.
+  void Exactly(const Found& sum) const {
+    if (sum.model < 8 || sum.kernels <= 0) return;
+    const double off = (std::abs(sum.model - sum.kernels) + sum.over) / sum.model;
+    if (off < 0.005) {
+      // The number of runs was chosen so that a table has as many.
+      Add(joined_.folded ? 0.45 : 0.7, "as many products were launched as the model has");
+    } else if (joined_.folded && joined_.names.found == 0 && off > 0.05) {
+      Add(-2, fmt::format("{:.0f} % more or fewer products were launched than the model has",
+                          100 * off));
     }
   }
 
@@ -312,9 +360,18 @@ class FoundClues {
       sum.over += found.over;
     }
     if (sum.model + sum.over < 2) return;
+    if (sum.over >= 1.5) {
+      // Nothing else launches them, unlike what a runtime merges.
+      Add(Along(sum.over / (sum.model + sum.over), {{0.02, 0}, {0.1, -1.5}, {0.3, -5}}),
+          fmt::format("{:.4g} launches of poolings, normalizations, softmaxes and gathers are more "
+                      "than the model has",
+                      sum.over));
+    }
     const double share = sum.joined / (sum.model + sum.over);
     if (sum.joined + sum.over == 0) return;  // their names may tell nothing
-    Add(3 * (share - 0.5),
+    // Where names tell, nearly all are found.
+    Add(telling_ > 0.85 && sum.model >= 5 ? Along(share, {{0, -1.5}, {0.7, -1}, {0.9, 1}, {1, 1.5}})
+                                          : 3 * (share - 0.5),
         fmt::format("{:.4g} of the model's {:.4g} poolings, normalizations, softmaxes and gathers "
                     "were found, {:.4g} others were not",
                     sum.joined, sum.model, sum.over));
@@ -380,6 +437,7 @@ class FoundClues {
   const std::vector<Slot>& slots_;
   std::map<KernelFamily, Found> found_;
   bool cells_ = false;  // there are kernels of recurrent cells
+  double telling_ = 0;  // share of its products whose names tell that they are
   double excess_ = 0;   // launches of rows of products beyond what their operators can have
   std::map<std::string, double> unknown_;  // launches of kernels whose names tell nothing
 };

@@ -135,7 +135,10 @@ class Comparer {
       joined_.back().runs = std::max<std::int64_t>(1, measurement.runs);
     } else {
       joined_.push_back(Join(report_, measurement, device_, options_.runs));
-      out_.beliefs.push_back({measurement.path, Believe(report_, joined_.back(), device_)});
+      Belief belief = Believe(report_, joined_.back(), device_);
+      const bool repeats = !joined_.back().folded && joined_.back().runs > 1;
+      if (!belief.holds() && !options_.runs && repeats) TakeForOneRun(measurement, belief);
+      out_.beliefs.push_back({measurement.path, std::move(belief)});
     }
     const Joined& joined = joined_.back();
     NoteOther(measurement);
@@ -152,6 +155,17 @@ class Comparer {
         Sum(copies, std::optional(*row.duration * static_cast<double>(row.launches)));
     }
     if (copies) Prefer(out_.copies, copies);
+  }
+
+  // Layers of one run that are launched alike look like runs: where these are not the model, all of
+  // them may be one. Where they are, that is what is joined and believed.
+  void TakeForOneRun(const Measurement& measurement, Belief& belief) {
+    Joined joined = Join(report_, measurement, device_, 1);
+    joined.runs_from = "as one run it is more likely the model";
+    Belief other = Believe(report_, joined, device_);
+    if (!other.holds()) return;
+    joined_.back() = std::move(joined);
+    belief = std::move(other);
   }
 
   // What looks like the model and is another run of it than the options tell.
