@@ -186,6 +186,7 @@ void BoundEvaluator::At(const PointBlock& points, const BlockEvaluator::Values* 
   for (const Roofs& kernel : fitted_) bound += kernel.times * kernel.Longest(roofs);
   std::vector<std::int64_t> sizes;
   for (const std::uint32_t k : direct_) {
+    times.ForgetWhenFull();
     for (Eigen::Index row = 0; row < points.rows(); ++row) {
       sizes.clear();
       for (const std::uint32_t column : kernels_[k].columns) {

@@ -22,14 +22,17 @@ std::size_t KernelTimes::KeyHash::operator()(const Key& key) const {
 
 const KernelTimes::Time& KernelTimes::Of(std::uint32_t kernel, const Kernel& like,
                                          std::span<const std::int64_t> sizes) {
-  constexpr std::size_t kMost = 100'000;  // bounds the memory of sweeps without end
-  if (known_.size() > kMost) known_.clear();
   const auto [at, fresh] = known_.try_emplace(Key{kernel, {sizes.begin(), sizes.end()}});
   if (fresh) {
     KernelRun run = runner_.Run(WithSizes(like, sizes));
     at->second = {run.bound.time.value(), std::move(run.expected)};
   }
   return at->second;
+}
+
+void KernelTimes::ForgetWhenFull() {
+  constexpr std::size_t kMost = 100'000;
+  if (known_.size() > kMost) known_.clear();
 }
 
 }  // namespace dlcost

@@ -29,8 +29,10 @@ class KernelTimes {
     double bound = 0;
     std::optional<Expected> expected;
   };
-  // `kernel` numbers the kernel that `like` is.
+  // `kernel` numbers the kernel that `like` is. Stays valid until ForgetWhenFull.
   const Time& Of(std::uint32_t kernel, const Kernel& like, std::span<const std::int64_t> sizes);
+  // Bounds the memory of sweeps without end. To be called where nothing of it is held.
+  void ForgetWhenFull();
   // All roofs of a kernel.
   Bound BoundOf(const Kernel& kernel) const { return runner_.Run(kernel).bound; }
   const TimingDevice* timing() const { return runner_.timing(); }
