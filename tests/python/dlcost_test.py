@@ -222,6 +222,16 @@ class ManyModels(unittest.TestCase):
                 made = dlcost.map(dlcost.report, paths, executor=executor, gpu="t4")
             self.assertEqual([report.to_json() for report in made], expected)
 
+    @unittest.skipUnless(has("distributed"), "no distributed")
+    def test_map_over_dask(self):
+        import distributed
+        paths = [ALEXNET, RESNET] * 2
+        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, \
+                distributed.Client(cluster) as client, client.get_executor() as executor:
+            made = dlcost.map(dlcost.report, paths, executor=executor, gpu="t4")
+        self.assertEqual([report.to_json() for report in made],
+                         [dlcost.report(path, gpu="t4").to_json() for path in paths])
+
     def test_counting_lets_other_threads_run(self):
         model, done, turns = dlcost.load(RESNET), threading.Event(), 0
         def work():
