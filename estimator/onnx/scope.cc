@@ -26,6 +26,8 @@ std::string ScopeOf(std::string_view node_name, std::string_view name_scopes) {
   const std::vector<std::string_view> scopes = PythonList(name_scopes);
   if (scopes.size() >= 2) {
     std::string scope(scopes[scopes.size() - 2]);
+    // What a pass of PyTorch's export added is of no module (its _node_metadata_hook.py).
+    if (scope.starts_with("_empty_nn_module_stack")) return "";
     std::replace(scope.begin(), scope.end(), '.', '/');
     return scope;
   }

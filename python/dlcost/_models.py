@@ -27,15 +27,41 @@ def load(model):
         return Model.from_bytes(model.to_json_string(use_diff=False).encode(), model.model_type)
     if hasattr(model, "to_model_proto"):  # an onnxscript function
         return _from_proto(model.to_model_proto())
-    if hasattr(model, "model_proto"):  # torch.onnx.ONNXProgram
-        return _from_proto(model.model_proto)
-    if type(model).__module__.split(".")[0] == "onnx_ir":
-        import onnx_ir
-        return _from_proto(onnx_ir.serde.serialize_model(model))
+    program = getattr(model, "model", None)  # torch.onnx.ONNXProgram has one of onnx-ir
+    for made in (program, model):
+        if type(made).__module__.split(".")[0] == "onnx_ir":
+            return Model.from_bytes(serialize(made), made.graph.name or "model")
     if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
         return _from_proto(model)
     raise Error(f"{type(model).__module__}.{type(model).__name__} is no model: give a path, bytes, an onnx.ModelProto, "
                 "what onnx-ir, onnxscript or torch.onnx.export make, or a configuration of transformers")
+
+
+def serialize(model):
+    """The bytes of a model of onnx-ir. Its large weights, which may have no values at all, are said to be in a file."""
+    import onnx_ir
+    held = {}
+    try:
+        for value in model.graph.initializers.values():
+            tensor = value.const_value
+            if tensor is None or isinstance(tensor, onnx_ir.ExternalTensor) or _has_small_values(tensor):
+                continue
+            held[value] = tensor
+            value.const_value = onnx_ir.ExternalTensor("weights", None, None, tensor.dtype, shape=tensor.shape,
+                                                       name=value.name)
+        return onnx_ir.serde.serialize_model(model).SerializeToString()
+    finally:
+        for value, tensor in held.items():
+            value.const_value = tensor
+
+
+def _has_small_values(tensor):
+    if tensor.nbytes > 4096:
+        return False
+    try:
+        return len(tensor.tobytes()) == tensor.nbytes
+    except Exception:  # PyTorch's on the meta device, and fake ones, each in its own way
+        return False
 
 
 def _from_proto(proto):

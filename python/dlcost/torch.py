@@ -1,6 +1,6 @@
 """PyTorch modules, without a file and without their weights.
 
-The module is traced on the meta device by PyTorch's TorchScript exporter: nothing is computed, and no weight is copied or
+The module is traced on the meta device by one of PyTorch's exporters: nothing is computed, and no weight is copied or
 even has to exist. Rows of the report are named after the user's modules.
 """
 
@@ -11,6 +11,7 @@ import warnings
 
 from ._calls import _device, _split
 from ._core import Error, Model, count
+from ._models import serialize
 from ._results import Report
 
 # TensorProto.DataType by the names of PyTorch's types.
@@ -18,30 +19,61 @@ _TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int16": 5, "int32": 6, "int64": 
           "float64": 11, "complex64": 14, "complex128": 15, "bfloat16": 16}
 
 
-def report(module, example_inputs, gpu=None, *, changes=(), opset=None, input_names=(), dynamic_axes=None, **keywords):
+def report(module, example_inputs, gpu=None, *, changes=(), opset=None, input_names=(), dynamic_axes=None,
+           dynamic_shapes=None, exporter=None, **keywords):
     """What a torch.nn.Module costs: dlcost.report of its export.
 
     example_inputs: a tensor or a tuple of what forward() takes; their values do not matter, and they may be on the meta
     device. gpu, changes and all other keywords are those of dlcost.report. Axes that `dynamic_axes` names, as
-    torch.onnx.export takes them ({"ids": {1: "sequence"}}), stay open: bind them with dims={"sequence": 512}.
+    torch.onnx.export takes them ({"ids": {1: "sequence"}}), stay open: bind them with dims={"sequence": 512}; so do
+    those of `dynamic_shapes`, as torch.export takes them ({"ids": {1: torch.export.Dim("sequence")}}).
+
+    exporter: "torchscript", which traces, or "export", which is torch.export (PyTorch 2.5 and later; what
+    torch.onnx.export does by itself since 2.9). By default torchscript, and export with `dynamic_shapes` and for what
+    cannot be traced.
     """
     bindings, options = _split(keywords)
-    model = load_module(module, example_inputs, opset=opset, input_names=input_names, dynamic_axes=dynamic_axes)
+    model = load_module(module, example_inputs, opset=opset, input_names=input_names, dynamic_axes=dynamic_axes,
+                        dynamic_shapes=dynamic_shapes, exporter=exporter)
     return Report(count(model, _device(gpu, changes), bindings, options))
 
 
-def load_module(module, example_inputs, *, opset=None, input_names=(), dynamic_axes=None):
+def load_module(module, example_inputs, *, opset=None, input_names=(), dynamic_axes=None, dynamic_shapes=None,
+                exporter=None):
     """The structure of a module, to be counted many times: dlcost.report takes it as a model."""
-    exported = export(module, example_inputs, opset=opset, input_names=input_names, dynamic_axes=dynamic_axes)
+    exported = export(module, example_inputs, opset=opset, input_names=input_names, dynamic_axes=dynamic_axes,
+                      dynamic_shapes=dynamic_shapes, exporter=exporter)
     return Model.from_bytes(exported, type(module).__name__)
 
 
-def export(module, example_inputs, *, opset=None, input_names=(), dynamic_axes=None):
+def export(module, example_inputs, *, opset=None, input_names=(), dynamic_axes=None, dynamic_shapes=None, exporter=None):
     """The same as the bytes of an ONNX model whose weights are said to be in a file beside it."""
     import torch
     if not isinstance(module, torch.nn.Module):
         raise Error(f"{type(module).__name__} is no torch.nn.Module")
+    if exporter not in (None, "torchscript", "export"):
+        raise Error(f"exporter '{exporter}' is not one of torchscript, export")
     inputs = example_inputs if isinstance(example_inputs, tuple) else (example_inputs,)
+    traces, exports = hasattr(torch.onnx.utils, "_export"), hasattr(torch.onnx, "ONNXProgram")
+    only_traced = exporter == "torchscript" or dynamic_axes is not None or not exports
+    if exporter == "export" or dynamic_shapes is not None or not traces:
+        if dynamic_axes is not None:
+            raise Error("dynamic_axes are of the exporter torchscript; dynamic_shapes of export")
+        if exporter == "torchscript":
+            raise Error("dynamic_shapes are of the exporter export; dynamic_axes of torchscript" if traces else
+                        f"PyTorch {torch.__version__} has no TorchScript exporter; exporter='export' is the other")
+        if not exports:
+            raise Error(f"PyTorch {torch.__version__} has no torch.export to ONNX; exporter='torchscript' is the other")
+        return _by_torch_export(torch, module, inputs, opset, input_names, dynamic_shapes)
+    try:
+        return _by_tracing(torch, module, inputs, opset, input_names, dynamic_axes)
+    except Exception:
+        if only_traced:
+            raise
+        return _by_torch_export(torch, module, inputs, opset, input_names, None)
+
+
+def _by_tracing(torch, module, inputs, opset, input_names, dynamic_axes):
     asked = {"opset_version": opset, "input_names": list(input_names) or None, "dynamic_axes": dynamic_axes}
     try:
         return _export(torch, module, inputs, "meta", asked)
@@ -53,12 +85,31 @@ def _export(torch, module, inputs, device, asked):
     light = _without_values(torch, module, device)
     light.train(module.training)
     out = io.BytesIO()
-    with warnings.catch_warnings(), torch.no_grad(), _weights_kept_apart(torch), _convolutions_recorded(torch, device):
+    with warnings.catch_warnings(), torch.no_grad(), _weights_kept_apart(torch), _convolutions_recorded(torch, device), \
+            contextlib.redirect_stdout(io.StringIO()):  # it prints the graph where it fails
         warnings.simplefilter("ignore")
         # Not torch.onnx.export: that infers shapes, for which it wants values; dlcost infers them itself.
         torch.onnx.utils._export(light, _moved(torch, inputs, device), out, export_params=False, do_constant_folding=False,
                                  training=torch.onnx.TrainingMode.PRESERVE, onnx_shape_inference=device != "meta", **asked)
     return out.getvalue() + _weights(light)
+
+
+def _by_torch_export(torch, module, inputs, opset, input_names, dynamic_shapes):
+    asked = {"opset_version": opset, "input_names": list(input_names) or None, "dynamic_shapes": dynamic_shapes}
+    failed = None
+    for device in ("meta", "cpu"):  # on the CPU what asks for values finds zeros, whose weights take no memory
+        light = _without_values(torch, module, device)
+        light.train(module.training)
+        try:
+            with warnings.catch_warnings(), torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
+                warnings.simplefilter("ignore")
+                # Optimizing looks at values, which are not there.
+                program = torch.onnx.export(light, _moved(torch, inputs, device), dynamo=True, optimize=False,
+                                            verbose=False, **asked)
+            return serialize(program.model)
+        except Exception as error:  # noqa: BLE001  any operator may want values, each in its own way
+            failed = failed or error
+    raise failed
 
 
 @contextlib.contextmanager
@@ -109,6 +160,17 @@ def _convolutions_recorded(torch, device):
     for rank in (1, 2, 3):
         setattr(functions, f"conv{rank}d", plain(rank))
         setattr(functions, f"conv_transpose{rank}d", transposed(rank))
+    attention = getattr(functions, "scaled_dot_product_attention", None)
+
+    # A scale that is told is exported in double precision, which only inferred shapes would mend: the one that attention
+    # has by itself need not be told.
+    def attend(query, *rest, scale=None, **named):
+        default = scale is not None and abs(scale * query.shape[-1] ** 0.5 - 1) < 1e-9
+        return attention(query, *rest, **named) if scale is None or default else attention(query, *rest, scale=scale, **named)
+
+    if attention is not None:
+        one["scaled_dot_product_attention"] = attention
+        functions.scaled_dot_product_attention = attend
     try:
         yield
     finally:

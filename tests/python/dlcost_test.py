@@ -326,8 +326,43 @@ class Torch(unittest.TestCase):
         self.assertEqual(report.totals.macs, 2 * 32 * 16 * 100)
         self.assertEqual(report.model.parameters, 1600)
 
+    def test_torch_export_counts_the_same(self):
+        import torch
+        if not hasattr(torch.onnx, "ONNXProgram"):
+            self.skipTest(f"PyTorch {torch.__version__} has no torch.export to ONNX")
+
+        class Mixer(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.TransformerEncoderLayer(64, 4, 128, batch_first=True)
+                self.conv = torch.nn.Conv1d(64, 64, 3, padding=1)
+
+            def forward(self, x):
+                return self.conv(self.layer(x).transpose(1, 2))
+
+        mixer, x = Mixer().eval(), torch.empty(2, 16, 64)
+        # Four projections and two products of attention, two of the feed-forward layer, a convolution.
+        tokens = 2 * 16
+        macs = tokens * (4 * 64 * 64 + 2 * 16 * 64 + 2 * 64 * 128 + 64 * 64 * 3)
+        for exporter in ("export", "torchscript"):
+            report = dlcost.torch.report(mixer, x, exporter=exporter)
+            self.assertEqual(report.totals.macs, macs, exporter)
+            self.assertEqual({node.scope for node in report.nodes if node.op == "Conv"}, {"conv"})
+            self.assertEqual([scope for scope in {node.scope for node in report.nodes} if "hook" in scope], [])
+        learned = sum(p.numel() for p in mixer.parameters())
+        self.assertEqual(dlcost.torch.report(mixer, x, exporter="export").model.parameters, learned)
+        batch = torch.export.Dim("batch")
+        opened = dlcost.torch.report(mixer, x, dynamic_shapes=({0: batch},), dims={"batch": 6})
+        self.assertEqual(opened.totals.macs, 3 * macs)
+
     def test_wrong_input(self):
+        import torch
         self.assertRaises(dlcost.Error, dlcost.torch.report, 17, None)
+        line = torch.nn.Linear(2, 2)
+        with self.assertRaisesRegex(dlcost.Error, "not one of torchscript, export"):
+            dlcost.torch.report(line, torch.empty(1, 2), exporter="dynamo")
+        with self.assertRaisesRegex(dlcost.Error, "dynamic_shapes of export|has no"):
+            dlcost.torch.report(line, torch.empty(1, 2), exporter="export", dynamic_axes={"x": {0: "n"}})
 
     def test_the_command_counts_what_a_function_builds(self):
         def run(*arguments):
