@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 import training
-from networks import line
+from published_runs import line
 
 SYSTEMS = {
     "a100-sxm4-40gb": "dgx-a100-40gb", "a100-sxm4-80gb": "dgx-a100-80gb", "v100-sxm2-16gb": "dgx-1-v100",
@@ -121,7 +121,7 @@ def sharded(row):
     if zero is None:
         return None
     # Without recomputation a step keeps the scores.
-    attention = ["--attention", "flash"] if recompute else []
+    attention = ["--attention", "flash"]
     options = ["--runtime", runtime, *attention, "--precision", kind, *recompute, "--dim",
                f"sequence={length}", "--micro-batch", row["micro_batch"], "--global-batch", str(batch), "--train",
                "adamw", "--parallel", f"dp={devices},zero={zero}"]  # fmt: skip

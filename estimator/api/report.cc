@@ -179,8 +179,10 @@ Report Count(const Model& model, const std::optional<Device>& device, const Bind
     std::span<const dlcost::Device> devices;
     if (device) devices = {&state->device.emplace(device->state().device), 1};
     const ReportOptions report_options = ReportOptionsOf(options, devices);
-    const InferredModel inferred = InferModel(
-        model.state().model, ModelOptionsOf(model.path(), bindings, options), BindingsOf(bindings));
+    ModelOptions model_options = ModelOptionsOf(model.path(), bindings, options);
+    model_options.plan = report_options.plan;
+    const InferredModel inferred =
+        InferModel(model.state().model, model_options, BindingsOf(bindings));
     state->report = BuildReport(inferred, state->device, report_options);
     return Report(std::move(state));
   });
@@ -188,8 +190,12 @@ Report Count(const Model& model, const std::optional<Device>& device, const Bind
 
 std::string TrainingStep(const Model& model, const Bindings& bindings, const Options& options) {
   return Guarded([&] {
-    const dlcost::TrainingStep step = BuildTrainingStep(
-        model.state().model, ModelOptionsOf(model.path(), bindings, options), BindingsOf(bindings));
+    ModelOptions model_options = ModelOptionsOf(model.path(), bindings, options);
+    // As ONNX has it, unless a form is asked for.
+    model_options.plan = {.fusion = Fusion::kDefault, .attention = AttentionForm::kMaterialized};
+    if (!options.attention.empty()) model_options.plan = ReportOptionsOf(options, {}).plan;
+    const dlcost::TrainingStep step =
+        BuildTrainingStep(model.state().model, model_options, BindingsOf(bindings));
     return WriteModel(step.model, step.inputs);
   });
 }

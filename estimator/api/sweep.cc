@@ -23,7 +23,7 @@ Sweep RunSweep(const Model& model, const SweepRequest& request) {
     auto state = std::make_shared<Sweep::State>(Sweep::State{model, {}, {}});
     dlcost::Sweep& sweep = state->sweep;
     sweep.model = &state->model.state().model;
-    const ModelOptions options = ModelOptionsOf(model.path(), request.bindings, request.options);
+    ModelOptions options = ModelOptionsOf(model.path(), request.bindings, request.options);
     sweep.infer = InferOptionsOf(options, BindingsOf(request.bindings));
     for (const Axis& axis : request.axes) {
       if (axis.sizes.empty()) throw dlcost::Error("axis '{}' has no sizes", Printable(axis.name));
@@ -33,11 +33,13 @@ Sweep RunSweep(const Model& model, const SweepRequest& request) {
                             .batch = axis.batch});
     }
     sweep.devices = DevicesOf(request.devices);
+    const ReportOptions report = ReportOptionsOf(request.options, sweep.devices);
+    options.plan = report.plan;
     const SweepSetup like = {.dtype = options.dtype,
                              .precision = options.precision,
                              .train = options.train,
                              .derive = DerivationOf(options),
-                             .report = ReportOptionsOf(request.options, sweep.devices)};
+                             .report = report};
     sweep.setups.assign(std::max<std::size_t>(request.dtypes.size(), 1), like);
     for (std::size_t i = 0; i < request.dtypes.size(); ++i) {
       sweep.setups[i].dtype = request.dtypes[i];

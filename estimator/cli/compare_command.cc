@@ -83,7 +83,9 @@ int Run(const Options& options) {
   const ReportOptions report_options =
       ReportOptionsOf(options.count, options.device, options.model);
   const std::optional<Device> device = FindDevice(options.device);
-  const InferredModel model = InferModel(options.model);
+  ModelOptions model_options = options.model;
+  model_options.plan = report_options.plan;
+  const InferredModel model = InferModel(model_options);
   const Report report = BuildReport(model, device, report_options);
   CompareOptions compare_options;
   if (options.runs > 0) compare_options.runs = options.runs;

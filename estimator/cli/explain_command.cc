@@ -215,7 +215,9 @@ int Run(Options options) {
   RequireOneOf("--format", options.format, {"text", "json"});
   const std::optional<Device> device = FindDevice(options.device);
   if (!device) throw Error("explain needs a device: --gpu a100 (dlcost gpus lists them)");
-  ResolveFit(options.model, device, ReportOptionsOf(options.count, options.device, options.model));
+  const ReportOptions report = ReportOptionsOf(options.count, options.device, options.model);
+  options.model.plan = report.plan;
+  ResolveFit(options.model, device, report);
   const InferredModel model = InferModel(options.model);
   WriteOutput(options.output, Explainer(options, *device, model).Run(options.node, options.format));
   return 0;

@@ -60,7 +60,9 @@ int Run(Options options) {
   RequireOneOf("--by", options.by, {"op", "scope"});
   const ReportOptions report = ReportOptionsOf(options.count, DeviceOptions(), options.model);
   const TiedDims tied = TakeTied(options.model.dims);
-  const ModelDerivation derive = DerivationOf(options.model);
+  ModelOptions model_options = options.model;
+  model_options.plan = report.plan;
+  const ModelDerivation derive = DerivationOf(model_options);
   const InferOptions infer = InferOptionsOf(options.model, BindingsOf(options.model));
   const Model model = OpenModel(options.model.path);
   ModelVariables variables = ModelVariables::Of(model, infer, tied);

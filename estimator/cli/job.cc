@@ -65,6 +65,7 @@ StepProfile Job::Profile(std::int64_t batch, std::optional<DType> send_as,
                          const TensorParallel& split) const {
   ModelOptions options = options_.model;
   options.batch = batch;
+  options.plan = report_.plan;
   if (split.devices > 1) {
     options.split = [&](const InferredModel& model, const InferOptions& infer) {
       return InferRank(model, split, infer);

@@ -138,6 +138,7 @@ Report LoadReport(const Source& source, const Report* like) {
   }
   const std::optional<Device> device = FindDevice(device_options);
   ModelOptions model_options = source.model;
+  model_options.plan = options.plan;
   if (model_options.dtype.empty() && like != nullptr) model_options.dtype = like->options.dtype;
   options.dtype = model_options.dtype;
   if (model_options.train.empty() && like != nullptr && like->step != nullptr) {

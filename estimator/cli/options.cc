@@ -128,7 +128,10 @@ TrainOptions TrainOptionsOf(const ModelOptions& options) {
           .precision = options.precision,
           .recompute = options.recompute,
           .micro_batches = options.micro_batches,
-          .clips = options.clip_norm.has_value()};
+          .clips = options.clip_norm.has_value(),
+          .fuses_attention =
+              [form = options.plan.Form()](DType type) { return !Materializes(form, type); },
+          .joins_attention = options.plan.fusion != Fusion::kNone};
 }
 
 }  // namespace

@@ -38,6 +38,9 @@ struct ModelOptions {
   // What is looked for (fit.h): the largest batch that fits, the cheapest recomputation that does.
   bool batch_max = false, fit = false;
   ModelDerivation split;  // before any other: the part of one of several devices
+  // How kernels are formed, of a report's options: a step is derived for it, since attention that
+  // runs as one kernel keeps no scores.
+  PlanOptions plan;
 };
 // `positional` is the name of the positional argument for the file.
 void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional = "model");

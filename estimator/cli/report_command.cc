@@ -198,6 +198,7 @@ int Run(Options options) {
   if (by == GroupBy::kPhase && options.model.train.empty()) throw Error("--by phase needs --train");
   RequireApplicable(options);
   ReportOptions report_options = ReportOptionsOf(options.count, options.device, options.model);
+  options.model.plan = report_options.plan;
   report_options.scope_depth = options.depth;
   report_options.dtype = options.model.dtype;
   report_options.detail = DetailShown(options, by);

@@ -140,11 +140,13 @@ std::vector<SweepSetup> SetupsOf(const Options& options) {
         model.precision = precision;
         for (const std::string& dtype : dtypes) {
           model.dtype = dtype;
+          const ReportOptions report = ReportOptionsOf(count, options.device, model);
+          model.plan = report.plan;
           setups.push_back({.dtype = dtype,
                             .precision = precision,
                             .train = train,
                             .derive = DerivationOf(model),
-                            .report = ReportOptionsOf(count, options.device, model)});
+                            .report = report});
         }
       }
     }

@@ -11,6 +11,7 @@ namespace {
 struct Options {
   ModelOptions model;
   std::string output;
+  std::string attention = "materialized";
 };
 
 constexpr const char* kExamples =
@@ -22,7 +23,11 @@ constexpr const char* kExamples =
 
 int Run(const Options& options) {
   if (options.output.empty()) throw Error("where to? dlcost train model.onnx -o step.onnx");
-  const TrainingStep step = BuildTrainingStep(options.model);
+  ModelOptions model = options.model;
+  RequireOneOf("--attention", options.attention, {"flash", "flash-16bit", "materialized"});
+  model.plan.fusion = Fusion::kDefault;
+  model.plan.attention = ParseAttentionForm(options.attention);
+  const TrainingStep step = BuildTrainingStep(model);
   WriteOutput(options.output, WriteModel(step.model, step.inputs));
   return 0;
 }
@@ -37,6 +42,11 @@ void AddTrainCommand(Commands& commands) {
   AddModelOptions(*app, options->model);
   app->add_option("-o,--output", options->output, "file to write, - for standard output")
       ->type_name("FILE");
+  app->add_option("--attention", options->attention,
+                  "materialized: products and a softmax, as ONNX has them; flash: one node there "
+                  "and one back (dlcost.training), flash-16bit: of types of at most 16 bits")
+      ->type_name("FORM")
+      ->capture_default_str();
   app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
 }
 

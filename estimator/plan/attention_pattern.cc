@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <unordered_set>
+
+#include "estimator/infer/causal_mask.h"
 
 namespace dlcost {
 
@@ -22,10 +23,7 @@ constexpr std::array<std::string_view, 6> kProbabilityOperators = {
 constexpr std::array<std::string_view, 11> kOperandOperators = {
     "Transpose", "Split", "Slice", "Gather",         "Expand",          "Concat",
     "Cast",      "Mul",   "Div",   "QuantizeLinear", "DequantizeLinear"};
-constexpr std::array<std::string_view, 4> kComparisons = {"Less", "LessOrEqual", "Greater",
-                                                          "GreaterOrEqual"};
 constexpr int kMostScoreNodes = 16;
-constexpr std::size_t kMostMaskNodes = 64;
 
 template <std::size_t N>
 bool IsOneOf(const std::array<std::string_view, N>& names, const CountedNode& counted) {
@@ -220,41 +218,17 @@ bool AttentionFinder::IsClosed(const Search& search) const {
 }
 
 bool AttentionFinder::SearchCausal(ValueId mask) const {
-  std::vector<ValueId> open = {mask};
-  std::unordered_set<ValueId> seen = {mask};
-  for (std::size_t i = 0; i < open.size() && open.size() < kMostMaskNodes; ++i) {
-    const Tensor& tensor = values_.tensor(open[i]);
-    const auto producer = values_.Producer(open[i]);
-    if (producer == ValueGraph::kNoNode ||
-        values_.NumInputs(static_cast<std::size_t>(producer)) == 0) {
-      // A stored triangle, as GPT-2's exports slice it.
-      const bool logical = tensor.type.dtype == DType::kBool || tensor.type.dtype == DType::kUint8;
-      if (!logical || !tensor.type.shape || !tensor.constant) continue;
-      const Shape& shape = *tensor.type.shape;
-      const std::size_t rank = shape.rank();
-      if (rank >= 2 && shape[rank - 1] > 1 && shape[rank - 1] == shape[rank - 2] &&
-          shape.Elements() == Count(shape[rank - 1]) * shape[rank - 1]) {
-        return true;
-      }
-      continue;
-    }
+  return dlcost::IsCausalMask(mask, [this](ValueId value) {
+    MaskSource<ValueId> source{&values_.tensor(value)};
+    const auto producer = values_.Producer(value);
+    if (producer == ValueGraph::kNoNode) return source;
     const auto n = static_cast<std::size_t>(producer);
-    const CountedNode& counted = values_.node(n);
-    if (counted.node->op == "Trilu") return true;
-    if (IsOneOf(kComparisons, counted)) {
-      // Positions against positions; a comparison with one number is something else.
-      const ValueId a = values_.Input(n, 0), b = values_.Input(n, 1);
-      if (a != kNoValue && b != kNoValue && Elements(values_.tensor(a)) > Count(1) &&
-          Elements(values_.tensor(b)) > Count(1)) {
-        return true;
-      }
+    source.node = values_.node(n).node;
+    for (const ValueId input : values_.Inputs(n)) {
+      if (input != kNoValue) source.inputs.push_back(input);
     }
-    for (std::size_t input = 0; input < values_.NumInputs(n); ++input) {
-      const ValueId next = values_.Input(n, input);
-      if (next != kNoValue && seen.insert(next).second) open.push_back(next);
-    }
-  }
-  return false;
+    return source;
+  });
 }
 
 bool AttentionFinder::IsCausalMask(ValueId mask) {

@@ -129,18 +129,24 @@ class UnitFinder {
     return value == ValueGraph::kNoValue ? DType::kUndefined : values_.tensor(value).type.dtype;
   }
 
+  static std::string_view NameOf(const AttentionNest& nest, std::string_view op) {
+    if (nest.backward) return nest.causal ? "causal_attention_backward" : "attention_backward";
+    if (nest.causal) return "causal_attention";
+    return op == "FusedAttention" ? "attention" : op;
+  }
+
   FusedUnit Single(std::size_t n) const {
     const CountedNode& counted = values_.node(n);
     const bool known = counted.def != nullptr && counted.status == NodeStatus::kCounted;
     const auto* attention = std::get_if<AttentionNest>(&counted.cost.nest);
-    const bool causal = attention != nullptr && attention->causal;
     FusionRole role = known ? counted.def->role : FusionRole::kOpaque;
     // A normalization in training reduces what it scales at inference.
     if (role == FusionRole::kElementwise && std::holds_alternative<ReduceNest>(counted.cost.nest)) {
       role = FusionRole::kNormalization;
     }
     return {.nodes = {n},
-            .name = causal ? "causal_attention" : std::string_view(counted.node->op),
+            .name = attention == nullptr ? std::string_view(counted.node->op)
+                                         : NameOf(*attention, counted.node->op),
             .role = role,
             .main = n};
   }

@@ -21,6 +21,7 @@ constexpr AutocastRule kRules[] = {
     {"RNN", "", CastRule::kHalf},
     {"PRelu", "", CastRule::kHalf},
     {"Attention", "", CastRule::kHalf},
+    {"FusedAttention", "dlcost.training", CastRule::kHalf},
     {"FusedMatMul", kMicrosoft, CastRule::kHalf},
     {"TransposeMatMul", kMicrosoft, CastRule::kHalf},
     {"FusedGemm", kMicrosoft, CastRule::kHalf},

@@ -25,6 +25,7 @@ AttentionProblem ProblemOf(const Part& part, const AttentionNest& whole, const C
   const AttentionNest nest = WithoutUnseenKeys(whole);
   AttentionProblem p{.phase = AttentionPhase::kEncoder,
                      .causal = nest.causal,
+                     .backward = nest.backward,
                      .batch = nest.batch.AsDouble(),
                      .query_length = nest.q_len.AsDouble(),
                      .key_length = nest.kv_len.AsDouble(),
@@ -43,6 +44,10 @@ AttentionProblem ProblemOf(const Part& part, const AttentionNest& whole, const C
   if (nest.left >= 0) {
     p.window = static_cast<double>(nest.left) + 1 +
                static_cast<double>(nest.causal ? 0 : std::max<std::int64_t>(nest.right, 0));
+  }
+  if (nest.backward) {
+    p.key_value_bytes = unit.bytes;
+    return p;
   }
   if (nest.cached) p.phase = AttentionPhase::kPrefill;
   if (p.query_length == 1) {
@@ -92,10 +97,13 @@ void Explain(const Target& target, const AttentionProblem& p, const AttentionTim
   const bool decode = p.phase == AttentionPhase::kDecode;
   const TimingDevice& d = *target.timing;
   TermWriter terms(time.terms);
-  terms.Fact("work", 4 * p.batch * p.heads * p.query_length * p.visible * p.head_size, "FLOP",
-             "scores and values, two products");
+  terms.Fact("work",
+             (p.backward ? 10 : 4) * p.batch * p.heads * p.query_length * p.visible * p.head_size,
+             "FLOP",
+             p.backward ? "five products, the scores again one of them"
+                        : "scores and values, two products");
   terms.TimeIfAny("launch", time.launch);
-  terms.TimeIfAny("kernel before it", t.prepare_seconds);
+  terms.TimeIfAny(p.backward ? "kernels beside it" : "kernel before it", t.prepare_seconds);
   TermWriter side =
       terms.Norm("together", Overlap(t.overlap, t.units_seconds, t.memory_seconds, t.cache_seconds),
                  t.overlap);
@@ -166,8 +174,8 @@ PartRun RunAttention(const Target& target, const Part& part, const AttentionNest
   const std::optional<ComputeUnit> unit = FindUnit(target, part.type);
   const bool timed = unit && target.timing != nullptr;
   const Conditions conditions = ConditionsOf(target, part);
-  const bool fused = !Materializes(target.options.attention, part.type);
-  run.runner_up = fused ? "materialized" : "flash";
+  const bool fused = nest.backward || !Materializes(target.options.attention, part.type);
+  run.runner_up = nest.backward ? "" : fused ? "materialized" : "flash";
   std::optional<AttentionProblem> p;
   if (timed) p = ProblemOf(part, nest, *unit);
   const Constant range =
@@ -193,7 +201,8 @@ PartRun RunAttention(const Target& target, const Part& part, const AttentionNest
   const AttentionProblem chosen = As(*p, run.execution);
   const AttentionTime t = TimeOfAttention(*target.timing, chosen, conditions);
   // What the kernel moves beyond the operands: masks, and a cache that it writes.
-  const double extra = std::max(0.0, part.bytes() - t.memory_bytes) /
+  const double own = t.memory_bytes + (nest.backward ? t.prepare_bytes : 0);
+  const double extra = std::max(0.0, part.bytes() - own) /
                        (target.timing->memory_rate * (*target.timing)[Constant::kMemorySustained]);
   PartTime& time = run.time.emplace();
   time.launch = t.launch_seconds;

@@ -18,6 +18,12 @@ constexpr double kMinPart = 128;      // keys of one part when the key length is
 constexpr double kMostParts = 16;     // of one key length
 // Rows of a shared decode kernel's tile: 16-bit caches use instructions of 16 rows, 8-bit of 8.
 constexpr double kWideRows = 16, kNarrowRows = 8;
+// Products of the way back over those of the way there, and its rate over theirs where sequences are
+// long: FlashAttention-2's own benchmark prints 0.90 to 0.96 from 4,096 positions on with heads of 64
+// (A5000, H100, B200), 0.79 (1.01 causal) with heads of 128 on H100, FlashAttention-3's 0.84 there
+// (Dao-AILab/flash-attention, issues 416, 1589 and pulls 1791, 2688; gpu-mode/ring-attention, issue
+// 10). At 512 positions it prints 0.63 to 0.79: what runs beside the kernel (BackwardTime).
+constexpr double kBackwardWork = 2.5, kBackwardRate = 0.9;
 constexpr double kSingleResident = 3;  // blocks of one query head that a unit runs side by side
 
 double PaddedHead(const AttentionProblem& p) {
@@ -74,8 +80,10 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   const double queries = p.batch * p.heads * p.query_length;
   const double flops_per_clock = p.peak / d.units / d.clock;
   const double head = KernelHead(d, p);
+  // The way back has five products for two, each as fast as kBackwardRate says.
+  const double work = p.backward ? kBackwardWork / kBackwardRate : 1;
   const double score_clocks =
-      4 * head / (flops_per_clock * efficiency) + d[C::kAttentionScoreCycles];
+      work * (4 * head / (flops_per_clock * efficiency) + d[C::kAttentionScoreCycles]);
   // The keys of a tile reach over the windows of its first and its last query.
   const double reach =
       p.window > 0 ? std::min(p.key_length, p.window + tile + kKeyTile) : p.key_length;
@@ -97,7 +105,8 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   t.block_seconds = average + overhead;
   t.units_seconds = UnderPower(d, {.tensor = true,
                                    .energy_width = p.query_bytes,
-                                   .flops = 4 * queries * p.visible * p.head_size,
+                                   .flops = 4 * (p.backward ? kBackwardWork : 1) * queries *
+                                            p.visible * p.head_size,
                                    .rate = p.peak * efficiency,
                                    .seconds = BlocksSeconds(t.waves, average, longest, overhead)});
   return t;
@@ -121,6 +130,27 @@ AttentionTime PrefillTime(const TimingDevice& d, const AttentionProblem& p,
   }
   StreamMemory(d, conditions, t.memory_bytes + t.prepare_bytes, &t);
   t.launch_seconds += d[C::kLaunchAttention];
+  t.overlap = d[C::kKernelOverlap];
+  t.seconds = t.prepare_seconds + Overlap(t.overlap, t.units_seconds, t.memory_seconds);
+  return t;
+}
+
+// Two kernels beside the one that computes gradients: one sums gradient times result per row and
+// clears the fp32 sums of the queries' gradients, one turns these into the operands' type.
+AttentionTime BackwardTime(const TimingDevice& d, const AttentionProblem& p,
+                           const Conditions& conditions) {
+  AttentionTime t = FlashTime(d, p);
+  const Operands elements = Elements(p);
+  constexpr double kSum = 4;  // bytes
+  t.memory_bytes = elements.queries * (p.query_bytes + 2 * kSum) + elements.output * p.query_bytes +
+                   2 * elements.keys_values * p.key_value_bytes;
+  t.prepare_bytes = 2 * elements.output * p.query_bytes +
+                    elements.queries * (2 * kSum + p.query_bytes);
+  const double miss = MissShare(d, conditions, t.prepare_bytes);
+  t.prepare_seconds = t.prepare_bytes * (miss / (d.memory_rate * d[C::kMemorySustained]) +
+                                         (1 - miss) / (CacheRate(d) * d[C::kMemorySustained]));
+  StreamMemory(d, conditions, t.memory_bytes + t.prepare_bytes, &t);
+  t.launch_seconds = d[C::kLaunchAttention] + 2 * d[C::kLaunchGraph];
   t.overlap = d[C::kKernelOverlap];
   t.seconds = t.prepare_seconds + Overlap(t.overlap, t.units_seconds, t.memory_seconds);
   return t;
@@ -192,7 +222,8 @@ double KeyParts(const TimingDevice& d, const AttentionProblem& p, bool shared, d
 
 AttentionTime TimeOfAttention(const TimingDevice& device, const AttentionProblem& problem,
                               const Conditions& conditions) {
-  AttentionTime t = problem.phase == AttentionPhase::kDecode
+  AttentionTime t = problem.backward ? BackwardTime(device, problem, conditions)
+                    : problem.phase == AttentionPhase::kDecode
                         ? DecodeTime(device, problem, conditions)
                         : PrefillTime(device, problem, conditions);
   t.launch_seconds += device[C::kLaunchGraph];

@@ -14,6 +14,7 @@ enum class AttentionPhase {
 struct AttentionProblem {
   AttentionPhase phase = AttentionPhase::kEncoder;
   bool causal = false;
+  bool backward = false;  // the gradients of Q, K and V (kEncoder)
   double batch = 1, query_length = 1, key_length = 1;
   double visible = 1;  // keys that a query sees on average
   double window = 0;   // and at most, where a window cuts them; 0: none does

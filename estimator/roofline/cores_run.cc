@@ -47,7 +47,7 @@ struct OnCores {
     return run;
   }
   PartRun operator()(const AttentionNest& nest) const {
-    if (target.options.attention == AttentionForm::kMaterialized) {
+    if (target.options.attention == AttentionForm::kMaterialized || nest.backward) {
       return Only(BlockedAttention(nest, kernel, cores));
     }
     return Only(FlashAttention(nest, {.pipe = kernel.pipe, .type = part.type}, target.library));

@@ -78,6 +78,9 @@ void ForcedChoices::RequireConvolution(const InferredModel& model) const {
 void ForcedChoices::RequireAttention(const InferredModel& model) const {
   const std::string_view name = Name(*plan_.attention);
   if (attention_runs_ && device_ != nullptr) return;
+  // A step is derived for the form: its graph is another one.
+  const bool derived = model.step != nullptr;
+  if (derived && (attention_runs_ || *plan_.attention != AttentionForm::kFlash)) return;
   PlanOptions other = plan_;
   const bool flash = *plan_.attention == AttentionForm::kFlash;
   other.attention = flash ? AttentionForm::kMaterialized : AttentionForm::kFlash;

@@ -39,7 +39,7 @@ Count LeastMacs(const LoopNest& nest, Algorithm algorithm) {
   const auto* attention = std::get_if<AttentionNest>(&nest);
   if (attention == nullptr || algorithm != Algorithm::kFlashAttention) return MacsOf(nest);
   return attention->batch * attention->q_heads * VisibleScores(*attention) *
-         (attention->qk_dim + attention->v_dim);
+         MacsPerScore(*attention);
 }
 
 }  // namespace dlcost

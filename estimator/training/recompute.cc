@@ -47,6 +47,22 @@ bool IsPointwise(const Node& node) {
   }
 }
 
+constexpr std::string_view kSelective = "selective:";
+constexpr std::string_view kPointwise = "pointwise";
+
+// One of the patterns, with commas between, is that of the node's name, module or operator.
+bool Matches(std::string_view patterns, const Node& node) {
+  for (std::size_t begin = 0; begin <= patterns.size();) {
+    const std::size_t end = std::min(patterns.find(',', begin), patterns.size());
+    const std::string each(patterns.substr(begin, end - begin));
+    for (const std::string* text : {&node.name, &node.scope, &node.op}) {
+      if (fnmatch(each.c_str(), text->c_str(), 0) == 0) return true;
+    }
+    begin = end + 1;
+  }
+  return false;
+}
+
 class Recomputer {
  public:
   explicit Recomputer(NodeWriter& writer)
@@ -80,24 +96,9 @@ class Recomputer {
 
   // Alone where `whole` is false: whoever else is needed is looked for on the way.
   void ByPattern(const std::string& pattern) {
-    std::vector<std::string> patterns;
-    for (std::size_t begin = 0; begin <= pattern.size();) {
-      const std::size_t end = std::min(pattern.find(',', begin), pattern.size());
-      patterns.push_back(pattern.substr(begin, end - begin));
-      begin = end + 1;
-    }
     bool any = false;
     ForEachForward([&](std::size_t n, const Node& node) {
-      const auto is = [](const std::string& each, const std::string& text) {
-        return fnmatch(each.c_str(), text.c_str(), 0) == 0;
-      };
-      const bool matches =
-          pattern == "pointwise"
-              ? IsPointwise(node)
-              : std::any_of(patterns.begin(), patterns.end(), [&](const std::string& each) {
-                  return is(each, node.name) || is(each, node.scope) || is(each, node.op);
-                });
-      if (!matches) return;
+      if (!(pattern == kPointwise ? IsPointwise(node) : Matches(pattern, node))) return;
       any = true;
       segment_[n] = static_cast<std::int32_t>(n);
     });
@@ -315,6 +316,12 @@ class Recomputer {
 };
 
 }  // namespace
+
+bool IsSelected(const std::string& what, const Node& node) {
+  if (what.compare(0, kSelective.size(), kSelective) != 0) return false;
+  const std::string_view patterns = std::string_view(what).substr(kSelective.size());
+  return patterns != kPointwise && Matches(patterns, node);
+}
 
 std::vector<std::string> RepeatedModules(const Graph& graph) {
   std::vector<std::string> modules;

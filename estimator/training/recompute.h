@@ -24,6 +24,9 @@ namespace dlcost {
 // for what names nothing.
 void Recompute(NodeWriter& writer, const std::string& what);
 
+// Whether "selective:PATTERN" names a node by a pattern; "selective:pointwise" names none.
+bool IsSelected(const std::string& what, const Node& node);
+
 // The modules that "scopes" recomputes, in order.
 std::vector<std::string> RepeatedModules(const Graph& graph);
 

@@ -10,6 +10,7 @@
 #include "estimator/infer/edit.h"
 #include "estimator/precision/precision.h"
 #include "estimator/training/activations.h"
+#include "estimator/training/fused_attention.h"
 #include "estimator/training/loss.h"
 #include "estimator/training/optimizer.h"
 #include "estimator/training/parameters.h"
@@ -151,6 +152,11 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   // What the file stores in them is not what a step finds there.
   for (const TensorId id : parameters) graph.tensors[static_cast<std::size_t>(id)].value = nullptr;
   NodeWriter writer(graph, OpsetOf(step.model));
+  FuseAttention(writer, parameters,
+                {.fuses = options.fuses_attention,
+                 .joins = options.joins_attention,
+                 .half = precision.half,
+                 .recompute = options.recompute});
   ApplyPrecision(writer, precision, parameters);
   step.notes = EnterTraining(writer);
   std::vector<TensorId> outputs;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,6 +18,10 @@ struct TrainOptions {
   std::string recompute = "none";   // see recompute.h
   std::int64_t micro_batches = 1;   // forward and backward passes before one update
   bool clips = false;               // gradients by the norm of all
+  // Whether attention of a type runs as one kernel, there and back (null: none does), and whether
+  // attention that the file spells out does as well.
+  std::function<bool(DType)> fuses_attention;
+  bool joins_attention = false;
 };
 
 // "none" (the gradients are what the step yields), "sgd", "momentum", "adam", "adamw", "lion",

@@ -68,12 +68,33 @@ DType SoftmaxType(DType type) { return Bits(type) < 32 ? DType::kFloat32 : type;
 
 constexpr int kWidestHead = 256;  // FlashAttention 2 and 3
 
+// What the way back does beside products: probabilities from scores and the sums of their rows, and
+// the gradient of the scores, P (dP - D), from that of the probabilities and D, the sum of dY Y.
+void AddBackwardTerms(const AttentionNest& nest, Count heads, Count visited, DType type,
+                      Stage& stage) {
+  stage.terms.push_back(Vector("probabilities: scale, exponential", TermKind::kPointwise, type,
+                               Instructions{.fma = 1, .special = 1} * (heads * visited)));
+  stage.terms.push_back(Vector("gradient of the scores", TermKind::kPointwise, type,
+                               Instructions{.add = 1, .mul = 2} * (heads * visited)));
+  stage.terms.push_back(Vector("sum of gradient and result per row", TermKind::kReduction, type,
+                               Instructions{.fma = nest.v_dim} * (heads * nest.q_len)));
+}
+
 }  // namespace
 
 AttentionNest WithoutUnseenKeys(AttentionNest nest) {
   if (nest.left < 0) return nest;
   nest.kv_len -= std::max(Count(0), Offset(nest) - Count(nest.left));
   return nest;
+}
+
+std::array<BackwardProduct, 5> BackwardProducts(const AttentionNest& nest) {
+  const auto product = [&](std::string_view name, Count m, Count n, Count k) {
+    return BackwardProduct{name, {.batch = nest.batch * nest.q_heads, .m = m, .n = n, .k = k}};
+  };
+  const Count q = nest.q_len, kv = nest.kv_len, qk = nest.qk_dim, v = nest.v_dim;
+  return {product("scores again", q, kv, qk), product("dP", q, kv, v), product("dV", kv, v, q),
+          product("dQ", q, qk, kv), product("dK", kv, qk, q)};
 }
 
 Count VisibleScores(const AttentionNest& nest) {
@@ -103,7 +124,7 @@ Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& opti
   // Heads wider than flash kernels hold are latent ones, whose kernels (FlashMLA) pack all heads.
   const bool latent = nest.q_len == Count(1) && nest.qk_dim > Count(kWidestHead);
   const bool packed =
-      sharing > Count(1) && (latent || nest.q_len * sharing <= Count(constants.most_shared));
+      !nest.backward && sharing > Count(1) && (latent || nest.q_len * sharing <= Count(constants.most_shared));
   AttentionNest tiled = WithoutUnseenKeys(nest);
   if (packed) {
     tiled.q_len = nest.q_len * sharing;
@@ -115,7 +136,7 @@ Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& opti
   const Count rows = std::min(widest, RoundUp(tiled.q_len, constants.decode_rows));
   const Count columns = constants.columns;
 
-  const Count depth = nest.qk_dim + nest.v_dim;
+  const Count depth = MacsPerScore(nest);
   const Count dense = tiled.q_len * tiled.kv_len;
   const Count padded = RoundUp(tiled.q_len, rows) * RoundUp(tiled.kv_len, columns);
   const Count visited = VisitedScores(tiled, rows, columns);
@@ -130,15 +151,47 @@ Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& opti
                            .type = options.type,
                            .instructions = {.fma = heads * scores * depth}});
   };
-  products(fmt::format("scores and values, {} heads x {} x {} x ({} + {})", heads, tiled.q_len,
-                       tiled.kv_len, nest.qk_dim, nest.v_dim),
-           TermKind::kProducts, dense);
+  if (nest.backward) {
+    products(fmt::format("gradients, {} heads x {} x {} x ({} x {} + 2 x {})", heads, tiled.q_len,
+                         tiled.kv_len, nest.counts_scores ? 3 : 2, nest.qk_dim, nest.v_dim),
+             TermKind::kProducts, dense);
+    if (!nest.counts_scores) {
+      stage.terms.push_back({.what = "scores computed again, not kept",
+                             .kind = TermKind::kProducts,
+                             .pipe = options.pipe,
+                             .type = options.type,
+                             .instructions = {.fma = heads * dense * nest.qk_dim}});
+    }
+  } else {
+    products(fmt::format("scores and values, {} heads x {} x {} x ({} + {})", heads, tiled.q_len,
+                         tiled.kv_len, nest.qk_dim, nest.v_dim),
+             TermKind::kProducts, dense);
+  }
   products(fmt::format("tile padding {} x {} -> {} x {}", tiled.q_len, tiled.kv_len,
                        RoundUp(tiled.q_len, rows), RoundUp(tiled.kv_len, columns)),
            TermKind::kPadding, padded - dense);
   products(HasWindow(tiled) ? "tiles outside the window" : "tiles above the diagonal",
            TermKind::kSkipped, visited - padded);
   const DType type = SoftmaxType(options.type);
+  if (nest.backward) {
+    AddBackwardTerms(nest, heads, visited, type, stage);
+    stage.grid = TileGrid{.batch = heads,
+                          .m = tiled.kv_len,
+                          .n = nest.v_dim,
+                          .k = tiled.q_len,
+                          .tile_m = rows,
+                          .tile_n = std::max(Count(1), nest.v_dim),
+                          .tile_k = columns};
+    Execution execution{.algorithm = Algorithm::kFlashAttention,
+                        .name = fmt::format("flash backward {}x{}", rows, columns)};
+    // Blocks of keys add to the gradients of all queries, in fp32.
+    const Bytes sums = SizeOf(DType::kFloat32, heads * nest.q_len * nest.qk_dim);
+    stage.extra_read = stage.extra_written = sums;
+    stage.launches = 3;  // sums of gradients and results per row; the gradients; their queries'
+    execution.workspace = sums;
+    execution.stages.push_back(std::move(stage));
+    return execution;
+  }
   stage.terms.push_back(Vector("softmax: scale, exponential, sum", TermKind::kPointwise, type,
                                Instructions{.fma = 1, .add = 1, .special = 1} * (heads * visited)));
   // Whenever a tile of keys has been seen, the sums so far are rescaled to the new maximum.

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <array>
+#include <string_view>
+
 #include "models/algorithms/gemm.h"
 
 namespace dlcost {
@@ -17,6 +20,13 @@ struct AttentionOptions {
 // heads that share a key-value head are packed into one tile.
 Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& options,
                          const Library& library);
+
+// The products of the way back, in order: scores again, dP = dY V', dV = P' dY, dQ = dS K, dK = dS' Q.
+struct BackwardProduct {
+  std::string_view name;
+  GemmNest nest;
+};
+std::array<BackwardProduct, 5> BackwardProducts(const AttentionNest& nest);
 
 // The same as two products with a softmax between them; scores and probabilities are written and
 // read, masked or not.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "estimator/core/integer.h"
+#include "models/algorithms/attention.h"
 #include "models/algorithms/convolution.h"
 #include "models/algorithms/gemm.h"
 
@@ -196,8 +197,40 @@ Execution BlockedConv(const ConvNest& nest, const MicroKernel& kernel, const Cor
   return execution;
 }
 
+namespace {
+
+// Probabilities and the gradients of probabilities and scores go through memory.
+Execution BlockedBackward(const AttentionNest& nest, const MicroKernel& kernel,
+                          const Cores& cores) {
+  Execution execution{.algorithm = Algorithm::kMaterializedAttention,
+                      .name = NameOf("materialized_backward", kernel)};
+  const Count positions = nest.batch * nest.q_heads * nest.q_len * nest.kv_len;
+  const Bytes size = SizeOf(kernel.type, positions);
+  const auto products = BackwardProducts(nest);
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    Stage stage = Product(std::string(products[i].name), products[i].nest, kernel, cores);
+    // The first two write scores and dP, the others read P or dS.
+    (i < 2 ? stage.extra_written : stage.extra_read) = size;
+    execution.stages.push_back(std::move(stage));
+    if (i != 1) continue;
+    Stage scores{.name = "gradient of the scores"};
+    scores.terms.push_back(
+        {.what = "probabilities, and the gradient of the scores",
+         .kind = TermKind::kPointwise,
+         .type = Bits(kernel.type) < 32 ? DType::kFloat32 : kernel.type,
+         .instructions = Instructions{.fma = 1, .add = 1, .mul = 2, .special = 1} * positions});
+    scores.extra_read = scores.extra_written = size + size;
+    execution.stages.push_back(std::move(scores));
+  }
+  execution.workspace = size + size;
+  return execution;
+}
+
+}  // namespace
+
 Execution BlockedAttention(const AttentionNest& nest, const MicroKernel& kernel,
                            const Cores& cores) {
+  if (nest.backward) return BlockedBackward(nest, kernel, cores);
   const GemmNest scores{
       .batch = nest.batch * nest.q_heads, .m = nest.q_len, .n = nest.kv_len, .k = nest.qk_dim};
   const GemmNest values{.batch = scores.batch, .m = nest.q_len, .n = nest.v_dim, .k = nest.kv_len};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/algorithms/attention.h"
 #include "models/algorithms/convolution.h"
 #include "models/algorithms/gemm.h"
 
@@ -89,8 +90,35 @@ Execution SystolicDepthwise(const ConvNest& nest, DType type) {
   return DepthwiseConv(nest, {.pipe = Pipe::kVector, .type = type});
 }
 
+namespace {
+
+Execution SystolicBackward(const AttentionNest& nest, DType type, const SystolicMachine& machine) {
+  Execution execution{.algorithm = Algorithm::kFlashAttention};
+  for (const BackwardProduct& each : BackwardProducts(nest)) {
+    const bool first = execution.stages.empty();
+    if (first) {
+      execution.name = NameOf("systolic_attention_backward", PlaceProduct(each.nest, machine));
+    }
+    Stage stage = Product(std::string(each.name), each.nest, type, machine);
+    stage.launches = first ? 1 : 0;
+    execution.stages.push_back(std::move(stage));
+  }
+  const Count positions = nest.batch * nest.q_heads * nest.q_len * nest.kv_len;
+  Stage scores{.name = "gradient of the scores", .launches = 0};
+  scores.terms.push_back(
+      {.what = "probabilities, and the gradient of the scores",
+       .kind = TermKind::kPointwise,
+       .type = Bits(type) < 32 ? DType::kFloat32 : type,
+       .instructions = Instructions{.fma = 1, .add = 1, .mul = 2, .special = 1} * positions});
+  execution.stages.push_back(std::move(scores));
+  return execution;
+}
+
+}  // namespace
+
 Execution SystolicAttention(const AttentionNest& nest, DType type, const SystolicMachine& machine,
                             bool materialized) {
+  if (nest.backward) return SystolicBackward(nest, type, machine);
   const Count sharing = std::max(Count(1), nest.q_heads / std::max(Count(1), nest.kv_heads));
   const GemmNest scores{.batch = nest.batch * nest.q_heads / sharing,
                         .m = nest.q_len * sharing,

@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <cmath>
 
 #include "models/gradients/gradient.h"
+#include "models/operators/fused_attention.h"
 
 namespace dlcost {
 namespace {
@@ -15,6 +17,7 @@ struct Heads {
   TensorId keep = kNoTensor;  // which scores count
   double scale = 1;
   bool causal = false;
+  std::int64_t left = -1, right = -1;  // keys before and after its own that a query sees, -1: all
 };
 
 struct HeadGradients {
@@ -40,10 +43,14 @@ TensorId Probabilities(NodeWriter& w, const Heads& heads) {
     scores = w.Node1("Where", {which, scores, w.Scalar(Lowest(type), type)});
   };
   if (heads.keep != kNoTensor) keep(heads.keep);
-  if (heads.causal) {
-    const TensorId all = w.Expand(w.True(), {q[2], k[2]});
-    keep(w.Node1("Trilu", {all}, {IntAttribute("upper", 0)}));
-  }
+  const auto keep_triangle = [&](bool upper, std::int64_t diagonal) {
+    std::vector<TensorId> inputs = {w.Expand(w.True(), {q[2], k[2]})};
+    if (diagonal != 0) inputs.push_back(w.Ints({diagonal}));
+    keep(w.Node1("Trilu", std::move(inputs), {IntAttribute("upper", upper ? 1 : 0)}));
+  };
+  if (heads.causal) keep_triangle(false, 0);
+  if (heads.left >= 0) keep_triangle(true, -heads.left);
+  if (heads.right >= 0 && !heads.causal) keep_triangle(false, heads.right);
   return w.Node1("Softmax", {scores}, {IntAttribute("axis", -1)});
 }
 
@@ -100,7 +107,9 @@ void AttentionGradient(GradientContext& g) {
   Heads heads{.q = SplitHeads(w, g.X(0), forward.Int("q_num_heads", 0)),
               .k = SplitHeads(w, g.X(1), forward.Int("kv_num_heads", 0)),
               .v = SplitHeads(w, g.X(2), forward.Int("kv_num_heads", 0)),
-              .causal = forward.Int("is_causal", 0) != 0};
+              .causal = forward.Int("is_causal", 0) != 0,
+              .left = forward.Int("left_window_size", -1),
+              .right = forward.Int("right_window_size", -1)};
   heads.scale = ScaleOf(w, forward, heads.q);
   if (g.HasInput(3)) (w.TypeOf(g.X(3)) == DType::kBool ? heads.keep : heads.bias) = g.X(3);
   const HeadGradients gradients =
@@ -177,6 +186,29 @@ void SelfAttentionGradient(GradientContext& g) {
   if (g.Wants(2)) g.Set(2, w.Reshape(w.ReduceSum(joined, {0, 1}), g.XShape(2)));
 }
 
+// In one kernel, there and back: it keeps a number per row, and computes the scores again from that.
+void FusedAttentionGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  for (std::size_t i = 3; i < g.NumInputs(); ++i) {
+    if (g.Wants(i)) throw Unresolved("the derivative of fused attention by a mask is not written");
+  }
+  const TensorId sums = g.Saved(1);
+  std::vector<TensorId> inputs = {g.dY(), g.X(0), g.X(1), g.X(2), g.Y(), sums};
+  for (std::size_t i = 3; i < g.NumInputs(); ++i) inputs.push_back(g.X(i));
+  const std::vector<TensorId> gradients = w.Nodes(kFusedAttentionGrad, "dlcost.training",
+                                                  std::move(inputs), g.node().attributes, 3);
+  if (g.HasInput(1)) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (g.Wants(i)) g.Set(i, gradients[i]);
+    }
+    return;
+  }
+  // One tensor holds the heads of all three.
+  const std::vector<std::int64_t> axes = AttentionAxes(g.forward(), "q_axes");
+  const auto heads = std::find(axes.begin(), axes.end(), 1) - axes.begin();
+  g.Set(0, w.Node1("Concat", gradients, {IntAttribute("axis", heads)}));
+}
+
 // A rotation goes back by the opposite angle.
 void RotaryGradient(GradientContext& g) {
   const bool contrib = !g.node().domain.empty();
@@ -192,6 +224,7 @@ constexpr GradientDef kRules[] = {
     {"Attention", AttentionGradient},
     {"MultiHeadAttention", MultiHeadGradient, "com.microsoft"},
     {"Attention", SelfAttentionGradient, "com.microsoft"},
+    {"FusedAttention", FusedAttentionGradient, "dlcost.training"},
     {"RotaryEmbedding", RotaryGradient},
     {"RotaryEmbedding", RotaryGradient, "com.microsoft"},
 };

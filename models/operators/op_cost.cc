@@ -33,7 +33,7 @@ struct MacCounter {
            c.out_channels;
   }
   Count operator()(const AttentionNest& a) const {
-    return a.batch * a.q_heads * a.q_len * a.kv_len * (a.qk_dim + a.v_dim);
+    return a.batch * a.q_heads * a.q_len * a.kv_len * MacsPerScore(a);
   }
   Count operator()(const RecurrentNest& r) const {
     return r.directions * r.steps * r.batch * r.gates * r.hidden * (r.input + r.hidden);
@@ -45,6 +45,12 @@ struct MacCounter {
 };
 
 }  // namespace
+
+Count MacsPerScore(const AttentionNest& nest) {
+  const Count once = nest.qk_dim + nest.v_dim;
+  if (!nest.backward) return once;
+  return once * 2 + (nest.counts_scores ? nest.qk_dim : Count(0));
+}
 
 Count MacsOf(const LoopNest& nest) { return std::visit(MacCounter{}, nest); }
 

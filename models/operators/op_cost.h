@@ -69,7 +69,15 @@ struct AttentionNest {
   // Keys before and after its own position that a query sees, -1: all; the last query's own is the
   // last key.
   std::int64_t left = -1, right = -1;
+  // The way back, in one kernel: the gradients of queries, keys and values, from scores that are
+  // computed again. `counts_scores`: these are part of the mathematics; they are not where the graph
+  // that the kernel stands for keeps its probabilities.
+  bool backward = false, counts_scores = true;
 };
+
+// Multiply-accumulates for each score: of the scores and the values; on the way back those of the
+// gradients of both operands of both products (and of the scores where they count).
+Count MacsPerScore(const AttentionNest& nest);
 
 // RNN, GRU, LSTM: `gates` products of [input,hidden] and [hidden,hidden] per step.
 struct RecurrentNest {

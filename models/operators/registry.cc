@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "models/operators/families.h"
+#include "models/operators/fused_attention.h"
 #include "models/operators/recurrent.h"
 
 namespace dlcost {
@@ -46,6 +47,7 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       TrainingOps(),
       CollectiveOps(),
       RecurrentGradientOps(),
+      FusedAttentionOps(),
       // Tensors.
       ElementwiseUnaryOps(),
       ElementwiseBinaryOps(),
