@@ -95,7 +95,8 @@ struct NestStructure {
   }
   std::size_t operator()(const AttentionNest& nest) const {
     return (nest.causal ? 1u : 0u) + (nest.cached ? 2u : 0u) + (nest.left >= 0 ? 4u : 0u) +
-           (nest.right >= 0 ? 8u : 0u) + (nest.backward ? 16u : 0u) + (nest.counts_scores ? 32u : 0u);
+           (nest.right >= 0 ? 8u : 0u) + (nest.backward ? 16u : 0u) +
+           (nest.counts_scores ? 32u : 0u);
   }
   std::size_t operator()(const RecurrentNest& nest) const {
     return std::hash<std::string_view>()(nest.cell);

@@ -18,11 +18,11 @@ constexpr double kMinPart = 128;      // keys of one part when the key length is
 constexpr double kMostParts = 16;     // of one key length
 // Rows of a shared decode kernel's tile: 16-bit caches use instructions of 16 rows, 8-bit of 8.
 constexpr double kWideRows = 16, kNarrowRows = 8;
-// Products of the way back over those of the way there, and its rate over theirs where sequences are
-// long: FlashAttention-2's own benchmark prints 0.90 to 0.96 from 4,096 positions on with heads of 64
-// (A5000, H100, B200), 0.79 (1.01 causal) with heads of 128 on H100, FlashAttention-3's 0.84 there
-// (Dao-AILab/flash-attention, issues 416, 1589 and pulls 1791, 2688; gpu-mode/ring-attention, issue
-// 10). At 512 positions it prints 0.63 to 0.79: what runs beside the kernel (BackwardTime).
+// Products of the way back over those of the way there, and its rate over theirs where sequences
+// are long: FlashAttention-2's own benchmark prints 0.90 to 0.96 from 4,096 positions on with heads
+// of 64 (A5000, H100, B200), 0.79 (1.01 causal) with heads of 128 on H100, FlashAttention-3's 0.84
+// there (Dao-AILab/flash-attention, issues 416, 1589 and pulls 1791, 2688; gpu-mode/ring-attention,
+// issue 10). At 512 positions it prints 0.63 to 0.79: what runs beside the kernel (BackwardTime).
 constexpr double kBackwardWork = 2.5, kBackwardRate = 0.9;
 constexpr double kSingleResident = 3;  // blocks of one query head that a unit runs side by side
 
@@ -103,12 +103,12 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   const double average = rows * average_keys * score_clocks / d.clock;
   const double longest = rows * keys * score_clocks / d.clock;
   t.block_seconds = average + overhead;
-  t.units_seconds = UnderPower(d, {.tensor = true,
-                                   .energy_width = p.query_bytes,
-                                   .flops = 4 * (p.backward ? kBackwardWork : 1) * queries *
-                                            p.visible * p.head_size,
-                                   .rate = p.peak * efficiency,
-                                   .seconds = BlocksSeconds(t.waves, average, longest, overhead)});
+  t.units_seconds = UnderPower(
+      d, {.tensor = true,
+          .energy_width = p.query_bytes,
+          .flops = 4 * (p.backward ? kBackwardWork : 1) * queries * p.visible * p.head_size,
+          .rate = p.peak * efficiency,
+          .seconds = BlocksSeconds(t.waves, average, longest, overhead)});
   return t;
 }
 
@@ -144,8 +144,8 @@ AttentionTime BackwardTime(const TimingDevice& d, const AttentionProblem& p,
   constexpr double kSum = 4;  // bytes
   t.memory_bytes = elements.queries * (p.query_bytes + 2 * kSum) + elements.output * p.query_bytes +
                    2 * elements.keys_values * p.key_value_bytes;
-  t.prepare_bytes = 2 * elements.output * p.query_bytes +
-                    elements.queries * (2 * kSum + p.query_bytes);
+  t.prepare_bytes =
+      2 * elements.output * p.query_bytes + elements.queries * (2 * kSum + p.query_bytes);
   const double miss = MissShare(d, conditions, t.prepare_bytes);
   t.prepare_seconds = t.prepare_bytes * (miss / (d.memory_rate * d[C::kMemorySustained]) +
                                          (1 - miss) / (CacheRate(d) * d[C::kMemorySustained]));

@@ -38,9 +38,9 @@ struct Match {
   std::int64_t left = -1, right = -1;
   Axes y_axes;
   TensorId y = kNoTensor;
-  std::optional<Shape> y_shape;        // where the kernel's is another view of it
-  std::vector<std::size_t> nodes;      // that the kernel stands for
-  std::vector<std::size_t> laid_out;   // that only laid out its operands, if nobody else needs them
+  std::optional<Shape> y_shape;       // where the kernel's is another view of it
+  std::vector<std::size_t> nodes;     // that the kernel stands for
+  std::vector<std::size_t> laid_out;  // that only laid out its operands, if nobody else needs them
 };
 
 class AttentionFuser {
@@ -164,8 +164,8 @@ class AttentionFuser {
     return match;
   }
 
-  // From what the softmax reads back to the product that makes the scores: masks, then the cap, then
-  // the scale. kNone where something else is on the way.
+  // From what the softmax reads back to the product that makes the scores: masks, then the cap,
+  // then the scale. kNone where something else is on the way.
   std::size_t FindScores(TensorId value, Match& match) {
     bool scaled = false;
     for (int step = 0; step < kMostSteps; ++step) {
@@ -409,9 +409,9 @@ class AttentionFuser {
   }
 
   struct Packed {
-    TensorId id;                          // of all three
-    std::int64_t batch, positions;        // positions over the batch
-    std::int64_t heads, head, elements;   // heads of this part; elements of all
+    TensorId id;                         // of all three
+    std::int64_t batch, positions;       // positions over the batch
+    std::int64_t heads, head, elements;  // heads of this part; elements of all
   };
 
   // The tensor that an operand is part `part` of, in order.
@@ -503,7 +503,8 @@ class AttentionFuser {
                        [](TensorId id) { return id == kNoTensor; });
   }
 
-  // [batch, heads, length, width], or [batch, length, heads * width], as [batch, length, heads, width].
+  // [batch, heads, length, width], or [batch, length, heads * width], as [batch, length, heads,
+  // width].
   bool TakeOperands(std::size_t n, std::int64_t q_heads, std::int64_t kv_heads, Match& match) {
     match.spelled = false;
     match.nodes.push_back(n);
@@ -600,8 +601,8 @@ class AttentionFuser {
       // Scores of rank 3 have no axis of heads.
       const Shape* shape = ShapeOf(mask);
       const bool lifts = match.q.axes.size() == 3 && shape->rank() == 3;
-      fused.inputs.push_back(
-          lifts ? w_.Reshape(mask, {(*shape)[0], 1, (*shape)[1], (*shape)[2]}) : mask);
+      fused.inputs.push_back(lifts ? w_.Reshape(mask, {(*shape)[0], 1, (*shape)[1], (*shape)[2]})
+                                   : mask);
     }
     fused.attributes = {IntsAttribute("q_axes", match.q.axes), RealAttribute("scale", match.scale),
                         IntsAttribute("y_axes", match.y_axes)};

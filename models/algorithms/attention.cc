@@ -123,8 +123,8 @@ Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& opti
   // Packing makes rows of heads, which then all see the same keys: no mask within the tile.
   // Heads wider than flash kernels hold are latent ones, whose kernels (FlashMLA) pack all heads.
   const bool latent = nest.q_len == Count(1) && nest.qk_dim > Count(kWidestHead);
-  const bool packed =
-      !nest.backward && sharing > Count(1) && (latent || nest.q_len * sharing <= Count(constants.most_shared));
+  const bool packed = !nest.backward && sharing > Count(1) &&
+                      (latent || nest.q_len * sharing <= Count(constants.most_shared));
   AttentionNest tiled = WithoutUnseenKeys(nest);
   if (packed) {
     tiled.q_len = nest.q_len * sharing;

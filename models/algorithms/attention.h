@@ -21,7 +21,8 @@ struct AttentionOptions {
 Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& options,
                          const Library& library);
 
-// The products of the way back, in order: scores again, dP = dY V', dV = P' dY, dQ = dS K, dK = dS' Q.
+// The products of the way back, in order: scores again, dP = dY V', dV = P' dY, dQ = dS K, dK = dS'
+// Q.
 struct BackwardProduct {
   std::string_view name;
   GemmNest nest;

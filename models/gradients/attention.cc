@@ -186,7 +186,8 @@ void SelfAttentionGradient(GradientContext& g) {
   if (g.Wants(2)) g.Set(2, w.Reshape(w.ReduceSum(joined, {0, 1}), g.XShape(2)));
 }
 
-// In one kernel, there and back: it keeps a number per row, and computes the scores again from that.
+// In one kernel, there and back: it keeps a number per row, and computes the scores again from
+// that.
 void FusedAttentionGradient(GradientContext& g) {
   NodeWriter& w = g.w();
   for (std::size_t i = 3; i < g.NumInputs(); ++i) {
@@ -195,8 +196,8 @@ void FusedAttentionGradient(GradientContext& g) {
   const TensorId sums = g.Saved(1);
   std::vector<TensorId> inputs = {g.dY(), g.X(0), g.X(1), g.X(2), g.Y(), sums};
   for (std::size_t i = 3; i < g.NumInputs(); ++i) inputs.push_back(g.X(i));
-  const std::vector<TensorId> gradients = w.Nodes(kFusedAttentionGrad, "dlcost.training",
-                                                  std::move(inputs), g.node().attributes, 3);
+  const std::vector<TensorId> gradients =
+      w.Nodes(kFusedAttentionGrad, "dlcost.training", std::move(inputs), g.node().attributes, 3);
   if (g.HasInput(1)) {
     for (std::size_t i = 0; i < 3; ++i) {
       if (g.Wants(i)) g.Set(i, gradients[i]);

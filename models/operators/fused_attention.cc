@@ -13,14 +13,14 @@ namespace {
 // "FlashAttention-2", arXiv 2307.08691): dlcost's own, as ONNX's Attention has neither dropout nor
 // what the way back needs.
 //
-// FusedAttention: q, k, v and any number of masks that broadcast to [batch, heads, queries, keys], to
-// y and, in training, the logarithm of each row's sum [batch, heads, queries]. Without k and v, q
-// holds the heads of all three, `kv_heads` of keys and of values last. Attributes: q_axes, k_axes,
-// v_axes, y_axes say how operands lie in memory (AttentionAxes); scale; softcap; causal; masks (per
-// mask: "add", "keep" where it is true, "drop" where it is true); triangular: the masks hide what lies
-// above the diagonal; left_window_size, right_window_size; dropout: the share of probabilities that
-// is dropped. Counting: attention_core.h; per score 1 comparison and 1 multiplication for dropout, 1
-// operation per mask; per row 1 logarithm and 1 addition for its sum.
+// FusedAttention: q, k, v and any number of masks that broadcast to [batch, heads, queries, keys],
+// to y and, in training, the logarithm of each row's sum [batch, heads, queries]. Without k and v,
+// q holds the heads of all three, `kv_heads` of keys and of values last. Attributes: q_axes,
+// k_axes, v_axes, y_axes say how operands lie in memory (AttentionAxes); scale; softcap; causal;
+// masks (per mask: "add", "keep" where it is true, "drop" where it is true); triangular: the masks
+// hide what lies above the diagonal; left_window_size, right_window_size; dropout: the share of
+// probabilities that is dropped. Counting: attention_core.h; per score 1 comparison and 1
+// multiplication for dropout, 1 operation per mask; per row 1 logarithm and 1 addition for its sum.
 //
 // FusedAttentionGrad: gradient of y; q, k, v; y; the sums; masks. Outputs: gradients of q, k and v.
 // Counting, with D = sum(dY Y) per row: per score 2 (qk_dim + v_dim) MACs, 1 addition (dP - D), 1
@@ -176,9 +176,8 @@ OpCost CostFusedAttentionGrad(const OpContext& ctx) {
   const std::int64_t right =
       !core.causal ? core.right : (core.right < 0 ? 0 : std::min<std::int64_t>(core.right, 0));
   if (right >= 0 || core.left >= 0) {
-    cost.valid_macs =
-        Macs(ValidScores(core.q_len, core.kv_len, core.offset, core.left, right) * core.batch *
-             core.q_heads * MacsPerScore(nest));
+    cost.valid_macs = Macs(ValidScores(core.q_len, core.kv_len, core.offset, core.left, right) *
+                           core.batch * core.q_heads * MacsPerScore(nest));
     cost.note = "all scores are counted, masked ones included";
   }
   return cost;

@@ -70,8 +70,8 @@ struct AttentionNest {
   // last key.
   std::int64_t left = -1, right = -1;
   // The way back, in one kernel: the gradients of queries, keys and values, from scores that are
-  // computed again. `counts_scores`: these are part of the mathematics; they are not where the graph
-  // that the kernel stands for keeps its probabilities.
+  // computed again. `counts_scores`: these are part of the mathematics; they are not where the
+  // graph that the kernel stands for keeps its probabilities.
   bool backward = false, counts_scores = true;
 };
 

@@ -58,6 +58,50 @@ class Attention(nn.Module):
         return x + nn.functional.gelu(self.out(y))
 
 
+class Causal(nn.Module):
+    """Two heads of a decoder, with a triangle and padding hidden."""
+
+    def __init__(self):
+        super().__init__()
+        self.qkv = nn.Linear(8, 24)
+        self.out = nn.Linear(8, 8)
+
+    def forward(self, x, padding):
+        q, k, v = (y.view(2, 5, 2, 4).transpose(1, 2) for y in self.qkv(x).split(8, 2))
+        scores = q @ k.transpose(-1, -2) / 2.0
+        keep = torch.ones(5, 5, dtype=torch.bool).tril()
+        scores = torch.where(keep, scores, torch.tensor(-1e30))
+        weights = torch.softmax(scores + padding[:, None, None], -1)
+        return self.out((weights @ v).transpose(1, 2).reshape(2, 5, 8))
+
+
+class Grouped(nn.Module):
+    """Four heads of queries that share two of keys and values, repeated."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v = nn.Linear(8, 16), nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x):
+        q = self.q(x).view(2, 5, 4, 4).transpose(1, 2)
+        k, v = (layer(x).view(2, 5, 2, 4).transpose(1, 2)[:, :, None].expand(2, 2, 2, 5, 4)
+                .reshape(2, 4, 5, 4) for layer in (self.k, self.v))
+        return (torch.softmax(q * 0.5 @ k.transpose(-1, -2), -1) @ v).transpose(1, 2) ** 2
+
+
+class Batched(nn.Module):
+    """Samples and heads in one axis."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v = nn.Linear(8, 8), nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x):
+        q, k, v = (layer(x).view(2, 5, 2, 4).transpose(1, 2).reshape(4, 5, 4)
+                   for layer in (self.q, self.k, self.v))
+        return torch.bmm(torch.softmax(torch.bmm(q, k.transpose(1, 2)), -1), v) ** 2
+
+
 class Embedded(nn.Module):
     def __init__(self):
         super().__init__()
@@ -140,6 +184,16 @@ FUNCTIONS = {
 }
 
 
+def attention():
+    """Attention in several nodes, which may run as one kernel."""
+    yield "attention", Attention(), (torch.rand(2, 5, 8),)
+    padding = torch.zeros(2, 5)
+    padding[1, 3:] = -1e30
+    yield "causal", Causal(), (torch.rand(2, 5, 8), padding)
+    yield "grouped", Grouped(), (torch.rand(2, 5, 8),)
+    yield "batched", Batched(), (torch.rand(2, 5, 8),)
+
+
 def small():
     """Names, modules and inputs; never the same twice."""
     torch.manual_seed(0)
@@ -148,7 +202,7 @@ def small():
         yield name, Function(function), (data,)
     yield "twice", Twice(), (torch.rand(3, 5),)
     yield "broadcasting", Broadcasting(), (torch.rand(3, 4, 5),)
-    yield "attention", Attention(), (torch.rand(2, 5, 8),)
+    yield from attention()
     yield "embedded", Embedded(), (torch.tensor([[1, 2, 2], [0, 6, 1]]),)
     yield "prelu", nn.Sequential(nn.Linear(6, 6), nn.PReLU()), (data,)
     yield "convolutions", Mixed(), (torch.rand(2, 3, 17, 18),)

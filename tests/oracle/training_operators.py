@@ -362,6 +362,86 @@ class Attention(_Attention):
         return self.attend(*np.split(x @ w + b, 3, -1), num_heads, unidirectional)
 
 
+class _FusedAttention(_Contrib):
+    """From its definition: operands in the order [batch, heads, length, width], then attention."""
+    op_domain = "dlcost.training"
+
+    @staticmethod
+    def ordered(x, axes):
+        """[batch, heads, length, width] of an operand, an axis that it does not have being 1."""
+        lacking = [a for a in range(4) if a not in axes]
+        x = x.permute([axes.index(a) for a in sorted(axes)])
+        for axis in lacking:
+            x = x.unsqueeze(axis)
+        return x
+
+    @staticmethod
+    def laid_out(x, axes):
+        lacking = [a for a in range(4) if a not in axes]
+        x = x.squeeze(tuple(lacking)[0]) if lacking else x
+        kept = sorted(axes)
+        return x.permute([kept.index(a) for a in axes])
+
+    def attend(self, operands, masks, a):
+        same = [0, 1, 2, 3]
+        axes = [a.get(f"{n}_axes", same) for n in "qkv"]
+        q = self.ordered(operands[0], axes[0])
+        if len(operands) == 1:
+            shared = a["kv_heads"]
+            q, k, v = torch.split(q, [q.shape[1] - 2 * shared, shared, shared], 1)
+        else:
+            k, v = (self.ordered(x, o) for x, o in zip(operands[1:], axes[1:]))
+        group = q.shape[1] // k.shape[1]
+        k, v = (x.repeat_interleave(group, 1) for x in (k, v))
+        scores = q @ k.transpose(-1, -2) * a.get("scale", 1.0)
+        if a.get("softcap"):
+            scores = torch.tanh(scores / a["softcap"]) * a["softcap"]
+        ones = torch.ones(scores.shape[-2:], dtype=torch.bool)
+        hidden = ones.triu(1) if a.get("causal") else torch.zeros_like(ones)
+        if a.get("left_window_size", -1) >= 0:
+            hidden |= ones.tril(-a["left_window_size"] - 1)
+        if a.get("right_window_size", -1) >= 0:
+            hidden |= ones.triu(a["right_window_size"] + 1)
+        for mask, kind in zip(masks, a.get("masks", [])):
+            mask = torch.tensor(mask)
+            if kind == "add":
+                scores = scores + mask
+            else:
+                scores = scores.masked_fill(mask if kind == "drop" else ~mask, float("-inf"))
+        scores = scores.masked_fill(hidden, float("-inf"))
+        assert not a.get("dropout"), "what is dropped is nobody's to foresee"
+        sums = torch.logsumexp(scores, -1)
+        return self.laid_out(torch.softmax(scores, -1) @ v, a.get("y_axes", same)), sums
+
+    @staticmethod
+    def decoded(attributes):
+        return {n: [v.decode() for v in value] if n == "masks" else value
+                for n, value in attributes.items()}
+
+
+class FusedAttention(_FusedAttention):
+    def compute(self, q, k=None, v=None, *masks, **attributes):
+        operands = [torch.tensor(x) for x in (q, k, v) if x is not None]
+        y, sums = self.attend(operands, masks, self.decoded(attributes))
+        return (y.numpy(), sums.numpy())
+
+
+class FusedAttentionGrad(_FusedAttention):
+    def compute(self, dy, q, k, v, y, sums, *masks, **attributes):
+        a = self.decoded(attributes)
+        leaves = [torch.tensor(x, requires_grad=True) for x in (q, k, v) if x is not None]
+        again, rows = self.attend(leaves, masks, a)
+        assert np.allclose(again.detach().numpy(), y, atol=1e-5), "the result that the way back reads"
+        assert np.allclose(rows.detach().numpy(), sums, atol=1e-5), "the sums that it reads"
+        again.backward(torch.tensor(dy))
+        if len(leaves) > 1:
+            return tuple(x.grad.numpy() for x in leaves)
+        heads = a.get("q_axes", [0, 1, 2, 3]).index(1)
+        shared = a["kv_heads"]
+        own = q.shape[heads] - 2 * shared
+        return tuple(np.split(leaves[0].grad.numpy(), [own, own + shared], heads))
+
+
 def prepare(model):
     """Tells the gradients of pools and resizes how large the input was, which only types say, and
     names outputs that are left out: the evaluator would give them to inputs that are."""
@@ -379,4 +459,4 @@ OPERATORS = [ConvGrad, ConvTranspose, LRN, ResizeGrad, MaxPoolGrad, AveragePoolG
              Gelu, QuickGelu, GeluGrad, FastGeluGrad, QuickGeluGrad, SoftmaxGrad_13, LogSoftmaxGrad_13,
              LayerNormalizationGrad, BatchNormInternal, BatchNormalizationGrad, GatherGrad,
              GatherElementsGrad, SliceGrad, SoftmaxCrossEntropyLossGrad, FusedMatMul, LSTMTraining, GRUTraining, RecurrentGrad,
-             MultiHeadAttention, Attention]
+             MultiHeadAttention, Attention, FusedAttention, FusedAttentionGrad]

@@ -152,6 +152,9 @@ def gradients_of(module, inputs):
     return {name: p.grad.numpy() for name, p in module.named_parameters() if p.grad is not None}
 
 
+FUSED = ("--attention", "flash")  # there and back in one kernel each
+
+
 def run_step(binary, path, inputs, work, options=()):
     """The gradients that the emitted graph computes, by parameter."""
     step = work / f"{path.stem}.step.onnx"
@@ -166,6 +169,10 @@ def run_step(binary, path, inputs, work, options=()):
     missing = [n.name for n in model.graph.node if n.op_type == "Gradient"]
     if missing:
         raise Missing(f"no derivative: {missing[0]}")
+    backward = sum(n.op_type == "FusedAttentionGrad" for n in model.graph.node)
+    if backward == 0 and any(n.op_type == "FusedAttention" for n in model.graph.node):
+        raise Missing("attention in one kernel without its way back in one")
+    run_step.fused = backward
     run = ReferenceEvaluator(model, new_ops=training_operators.OPERATORS)
     return {name[:-len(".grad")]: value for name, value in zip(wanted, run.run(wanted, feeds))}
 
@@ -210,14 +217,14 @@ def check_gradients(checks, binary, name, module, inputs, work, options=()):
     checks.check(f"{' '.join([name, *options])}: gradients", problems)
 
 
-def check_fused(checks, binary, name, model, weights, function, work):
+def check_fused(checks, binary, name, model, weights, function, work, options=()):
     path = work / f"{name}.onnx"
     onnx.save(model, str(path))
     x = torch.rand(2, 5, 8)
     leaves = {n: value.clone().requires_grad_() for n, value in weights.items()}
     function(x, **leaves).sum().backward()
     try:
-        got = run_step(binary, path, {"x": x.numpy()}, work)
+        got = run_step(binary, path, {"x": x.numpy()}, work, options)
     except (subprocess.CalledProcessError, Missing) as error:
         checks.check(f"{name}: a step", [getattr(error, "stderr", None) or str(error)])
         return
@@ -226,7 +233,7 @@ def check_fused(checks, binary, name, model, weights, function, work):
         error = np.abs(got[n] - leaf.grad.numpy()).max() / leaf.grad.abs().max().item()
         if not error < CLOSE:
             problems.append(f"{n}: off by {error:.2g} of the largest")
-    checks.check(f"{name}: gradients", problems)
+    checks.check(f"{' '.join([name, *options])}: gradients", problems)
 
 
 def main(binary, work, *only):
@@ -236,12 +243,23 @@ def main(binary, work, *only):
     estimator = Estimator(binary)
     for name, module, inputs in [] if only else training_networks.small():
         check_gradients(checks, binary, name, module, inputs, work)
+    for name, module, inputs in [] if only else training_networks.attention():
+        check_gradients(checks, binary, name, module, inputs, work, FUSED)
+        checks.equal(f"{name}: attention in one kernel", run_step.fused, 1)
     for fused in [] if only else training_networks.fused():
         check_fused(checks, binary, *fused, work)
+        # A mask that is trained, or a projection in the same node, stays in products.
+        if fused[0].startswith(("attention", "multi_head", "shared")):
+            check_fused(checks, binary, *fused, work, FUSED)
+            checks.equal(f"{fused[0]}: attention in one kernel", run_step.fused,
+                         int(fused[0] != "shared_keys"))
     for name, module, inputs in [] if only else text_networks():
         check_text(checks, estimator, name, module, inputs, work)
         for what in RECOMPUTED:
             check_gradients(checks, binary, name, module, inputs, work, ("--recompute", what))
+        for what in ("none", "scopes"):
+            check_gradients(checks, binary, name, module, inputs, work, (*FUSED, "--recompute", what))
+            checks.equal(f"{name}: attention in one kernel", run_step.fused, 2)
     for name in only or SAVED + COUNTED:
         try:
             check_counts(checks, estimator, name, work)

@@ -1,0 +1,115 @@
+#include "estimator/training/fused_attention.h"
+
+#include <gtest/gtest.h>
+
+#include "estimator/plan/kernel.h"
+#include "tests/training/small_step.h"
+
+namespace dlcost {
+namespace {
+
+TrainOptions Fused() {
+  return {.optimizer = "sgd",
+          .loss = "sum",
+          .fuses_attention = [](DType) { return true; },
+          .joins_attention = true};
+}
+
+void Set(onnx::NodeProto& node, const char* name, std::int64_t value) {
+  auto* attribute = node.add_attribute();
+  attribute->set_name(name);
+  attribute->set_type(onnx::AttributeProto::INT);
+  attribute->set_i(value);
+}
+
+// x[2,6,16] w[16,48] as queries, keys and values of 4 heads of 4, masked, softmax, values.
+SmallModel Spelled(bool trained_mask) {
+  SmallModel model;
+  model.Input("x", {2, 6, 16}).Weight("w", {16, 48});
+  if (trained_mask) {
+    model.Weight("mask", {6, 6});
+  } else {
+    model.Input("mask", {6, 6});
+  }
+  model.Node("MatMul", {"x", "w"}, {"qkv"}).Ints("heads", {2, 6, 4, 4});
+  Set(model.AddNode("Split", {"qkv"}, {"q", "k", "v"}), "axis", 2);
+  for (const char* part : {"q", "k", "v"}) {
+    const std::string p = part;
+    model.Node("Reshape", {p, "heads"}, {p + "4"});
+    auto* order = model.AddNode("Transpose", {p + "4"}, {p + "t"}).add_attribute();
+    order->set_name("perm");
+    order->set_type(onnx::AttributeProto::INTS);
+    const bool keys = p == "k";
+    for (const int axis : {0, 2, keys ? 3 : 1, keys ? 1 : 3}) order->add_ints(axis);
+  }
+  return model.Node("MatMul", {"qt", "kt"}, {"s"})
+      .Node("Add", {"s", "mask"}, {"m"})
+      .Node("Softmax", {"m"}, {"p"})
+      .Node("MatMul", {"p", "vt"}, {"y"})
+      .Output("y");
+}
+
+TEST(FusedAttention, KeepsARowSumInsteadOfScores) {
+  const InferredModel step = StepOf(Spelled(false).Infer(), Fused());
+  EXPECT_EQ(Find(step, "Softmax"), nullptr);
+  EXPECT_EQ(Find(step, "Split"), nullptr);  // the kernel reads all heads where they lie
+  const CountedNode* back = Find(step, "FusedAttentionGrad");
+  ASSERT_NE(back, nullptr);
+  // 2 * 4 heads, 6 x 6 scores, 4 numbers each: four products, as the graph keeps probabilities.
+  EXPECT_EQ(back->cost.work.macs(), Macs(2 * 4 * 36 * 16));
+  // x and the mask, queries, keys and values, the result and a sum per row.
+  EXPECT_EQ(step.step->saved_bytes, Bytes(4 * (192 + 36 + 3 * 192 + 192 + 48)));
+}
+
+TEST(FusedAttention, StaysInProductsUnderATrainedMask) {
+  const InferredModel step = StepOf(Spelled(true).Infer(), Fused());
+  EXPECT_EQ(Find(step, "FusedAttention"), nullptr);
+  EXPECT_NE(Find(step, "SoftmaxGrad_13"), nullptr);
+}
+
+TEST(FusedAttention, StaysInProductsWhereAPartIsRecomputed) {
+  TrainOptions options = Fused();
+  options.recompute = "selective:Softmax";
+  const InferredModel step = StepOf(Spelled(false).Infer(), options);
+  EXPECT_EQ(Find(step, "FusedAttention"), nullptr);
+}
+
+TEST(FusedAttention, StaysInProductsOnARuntimeThatHasNoKernelForIt) {
+  TrainOptions options = Fused();
+  options.fuses_attention = [](DType type) { return Bits(type) <= 16; };
+  EXPECT_EQ(Find(StepOf(Spelled(false).Infer(), options), "FusedAttention"), nullptr);
+  // Mixed precision computes attention in half.
+  options.precision = "amp-bf16";
+  EXPECT_NE(Find(StepOf(Spelled(false).Infer(), options), "FusedAttention"), nullptr);
+}
+
+TEST(FusedAttention, IsOneKernelBack) {
+  const InferredModel step = StepOf(Spelled(false).Infer(), Fused());
+  std::size_t kernels = 0;
+  ForEachKernel(step, {.fusion = Fusion::kDefault}, [&](const Kernel& kernel) {
+    const auto* nest = std::get_if<AttentionNest>(&kernel.nest);
+    if (nest == nullptr || !nest->backward) return;
+    ++kernels;
+    EXPECT_EQ(kernel.label, "attention_backward");
+    EXPECT_FALSE(nest->counts_scores);
+    EXPECT_EQ(MacsOf(*nest), Count(2 * 4 * 36 * 16));
+  });
+  EXPECT_EQ(kernels, 1U);
+}
+
+// Single nodes make the scores again in any case: five products.
+TEST(FusedAttention, CountsTheScoresOfASingleNodeAgain) {
+  SmallModel model(23);
+  model.Input("x", {2, 6, 16}).Weight("w", {16, 16}).Node("MatMul", {"x", "w"}, {"q"}).Output("y");
+  onnx::NodeProto& attention = model.AddNode("Attention", {"q", "q", "q"}, {"y"});
+  for (const char* heads : {"q_num_heads", "kv_num_heads"}) Set(attention, heads, 4);
+  TrainOptions options = Fused();
+  options.joins_attention = false;
+  const InferredModel step = StepOf(model.Infer(), options);
+  const CountedNode* back = Find(step, "FusedAttentionGrad");
+  ASSERT_NE(back, nullptr);
+  EXPECT_EQ(back->cost.work.macs(), Macs(2 * 4 * 36 * 20));
+}
+
+}  // namespace
+}  // namespace dlcost
