@@ -131,7 +131,8 @@ TrainOptions TrainOptionsOf(const ModelOptions& options) {
           .clips = options.clip_norm.has_value(),
           .fuses_attention =
               [form = options.plan.Form()](DType type) { return !Materializes(form, type); },
-          .joins_attention = options.plan.fusion != Fusion::kNone};
+          .joins_attention = options.plan.fusion != Fusion::kNone,
+          .regathers = options.split != nullptr};
 }
 
 }  // namespace

@@ -24,10 +24,15 @@ constexpr std::int64_t kPlaced = 2;
 double InFlight(const HybridPlan& plan, int stage) {
   const auto batches = static_cast<double>(plan.micro_batches());
   if (plan.schedule == PipelineSchedule::kGPipe) return batches;
-  const double ahead = plan.chunks == 1
-                           ? plan.stages - stage
-                           : (2.0 * (plan.stages - stage - 1) + 1) / plan.chunks + plan.stages;
+  // Passes over one of its chunks that a device of an interleaved pipeline starts with, and the one
+  // that follows them: 2 (p - d - 1) + (v - 1) p + 1 (Narayanan et al., arXiv 2104.04473).
+  const double passes = 2.0 * (plan.stages - stage - 1) + (plan.chunks - 1.0) * plan.stages + 1;
+  const double ahead = plan.chunks == 1 ? plan.stages - stage : passes / plan.chunks;
   return std::min(batches, ahead);
+}
+
+Bytes GradientsOf(const StepProfile& profile, const HybridPlan& plan) {
+  return plan.micro_batches() > 1 ? profile.gradient_sums : profile.gradients;
 }
 
 // Exchange of a stage's gradients among replicas, and what its update gathers.
@@ -87,11 +92,18 @@ HybridStep RunPipeline(const StepProfile& profile, const System& system, const H
     step.exposed = std::max(step.exposed, exchange);
     step.sent = std::max(step.sent, ReplicaBytes(device, plan));
     const double share = device.weights.AsDouble() / std::max(1.0, profile.weights.AsDouble());
-    const double activations = profile.activations.AsDouble() * (device.forward / forward) *
-                               InFlight(plan, static_cast<int>(d));
+    const double kept = (device.forward / forward) * InFlight(plan, static_cast<int>(d));
+    const double saved = profile.saved.AsDouble() * kept;
+    // What micro-batches keep while they wait, and what one of them needs beside that while it
+    // runs.
+    const double running =
+        std::max(0.0, (profile.activations.AsDouble() - profile.saved.AsDouble()));
+    step.saved = std::max(step.saved, Bytes(RoundToInteger(saved)));
     const double states = profile.states.AsDouble() * share / part;
-    const double lasting = device.weights.AsDouble() + profile.gradients.AsDouble() * share;
-    step.memory = std::max(step.memory, Bytes(RoundToInteger(activations + states + lasting)));
+    const Bytes gradients = GradientsOf(profile, plan);
+    const double lasting = device.weights.AsDouble() + gradients.AsDouble() * share + states;
+    step.lasting = std::max(step.lasting, Bytes(RoundToInteger(lasting)));
+    step.memory = std::max(step.memory, Bytes(RoundToInteger(saved + running + lasting)));
   }
   const std::int64_t batches = plan.micro_batches();
   const std::int64_t simulated = std::min<std::int64_t>(batches, kPlaced * plan.stages);
@@ -118,7 +130,11 @@ HybridStep RunReplicas(const StepProfile& profile, const System& system, const H
   const auto before = static_cast<double>(plan.micro_batches() - 1);
   step.time = last.time + early * before;
   step.exposed = last.exposed * (plan.zero == 3 ? before + 1 : 1);
-  step.memory = last.memory;
+  const Count parts = plan.zero >= 2 ? plan.data : 1;
+  step.memory =
+      last.memory + Bytes((GradientsOf(profile, plan) - profile.gradients).count() / parts);
+  step.saved = profile.saved;
+  step.lasting = step.memory - profile.activations;
   step.sent = last.sent * (plan.zero == 3 ? plan.micro_batches() : 1);
   return step;
 }

@@ -46,6 +46,8 @@ struct HybridStep {
   Seconds exposed;                    // communication between replicas that nothing hides
   double bubble = 0;                  // share of the pipeline's time in which its devices wait
   Bytes memory;                       // of the device that needs the most
+  Bytes saved;                        // part of it: what micro-batches on the way keep for later
+  Bytes lasting;                      // another: weights, gradients and states
   Seconds split;                      // exchange of split operators, of the slowest device
   int exchanges = 0;                  // of those, of a micro-batch on one device
   Bytes exchanged;                    // sent in them, as rings count

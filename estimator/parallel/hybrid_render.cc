@@ -68,6 +68,8 @@ Json StepJson(const PlanReport& report, const HybridStep& step) {
           {"split_communication_s", step.split.value()},
           {"sent_bytes", step.sent.value()},
           {"memory_bytes", step.memory.value()},
+          {"saved_bytes", step.saved.value()},
+          {"lasting_bytes", step.lasting.value()},
           {"fits", report.memory ? Json(Fits(report, step)) : Json()}};
 }
 

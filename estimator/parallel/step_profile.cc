@@ -180,7 +180,10 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, const Sys
   profile.macs = report.totals.work.macs();
   if (profile.trains) {
     profile.gradients = step.step->gradient_bytes;
-    profile.states = step.step->state_bytes;
+    profile.states = step.step->state_bytes + step.step->master_bytes;
+    profile.saved = step.step->saved_bytes;
+    profile.gradient_sums =
+        std::max(profile.gradients, SizeOf(DType::kFloat32, step.step->trained));
   }
   const Bytes lasting = profile.gradients + profile.states;
   if (report.peak_activation_bytes > lasting) {

@@ -38,8 +38,11 @@ struct StepProfile {
   std::int64_t items = 1;           // trained by the step: its batch
   Bytes weights;
   Bytes gradients;    // in memory
-  Bytes states;       // of the optimizer
+  Bytes states;       // of the optimizer, float32 copies of narrower weights included
   Bytes activations;  // the most that is live beside those
+  Bytes saved;        // of the forward pass, for the backward pass
+  // Gradients where they add up over micro-batches: in float32 where one of them is narrower.
+  Bytes gradient_sums;
   Bytes
       sent_gradients;  // what all-reduces send: `gradients` in another type where one is asked for
 

@@ -50,11 +50,13 @@ bool IsPointwise(const Node& node) {
 constexpr std::string_view kSelective = "selective:";
 constexpr std::string_view kPointwise = "pointwise";
 
-// One of the patterns, with commas between, is that of the node's name, module or operator.
+// One of the patterns, with commas between, is that of the node's name, module or operator, or
+// "pointwise" and the node is.
 bool Matches(std::string_view patterns, const Node& node) {
   for (std::size_t begin = 0; begin <= patterns.size();) {
     const std::size_t end = std::min(patterns.find(',', begin), patterns.size());
     const std::string each(patterns.substr(begin, end - begin));
+    if (each == kPointwise && IsPointwise(node)) return true;
     for (const std::string* text : {&node.name, &node.scope, &node.op}) {
       if (fnmatch(each.c_str(), text->c_str(), 0) == 0) return true;
     }
@@ -98,7 +100,7 @@ class Recomputer {
   void ByPattern(const std::string& pattern) {
     bool any = false;
     ForEachForward([&](std::size_t n, const Node& node) {
-      if (!(pattern == kPointwise ? IsPointwise(node) : Matches(pattern, node))) return;
+      if (!Matches(pattern, node)) return;
       any = true;
       segment_[n] = static_cast<std::int32_t>(n);
     });
@@ -320,7 +322,7 @@ class Recomputer {
 bool IsSelected(const std::string& what, const Node& node) {
   if (what.compare(0, kSelective.size(), kSelective) != 0) return false;
   const std::string_view patterns = std::string_view(what).substr(kSelective.size());
-  return patterns != kPointwise && Matches(patterns, node);
+  return patterns.substr(0, kPointwise.size()) != kPointwise && Matches(patterns, node);
 }
 
 std::vector<std::string> RepeatedModules(const Graph& graph) {

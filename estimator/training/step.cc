@@ -124,6 +124,17 @@ Bytes SavedBytes(const InferredModel& step) {
   return bytes;
 }
 
+// The recomputation that also gathers again; modules that are computed again as a whole do so
+// anyway.
+std::string WithGathers(const Graph& graph, const std::string& recompute) {
+  const bool gathers = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    return node.op == "AllGather" && node.phase == Phase::kForward;
+  });
+  if (!gathers) return recompute;
+  if (recompute == "none") return "selective:AllGather";
+  return recompute.compare(0, 10, "selective:") == 0 ? recompute + ",AllGather" : recompute;
+}
+
 void AddSkippedProducts(const InferredModel& forward, const std::vector<std::string>& nodes,
                         StepFacts& facts) {
   const std::unordered_set<std::string> names(nodes.begin(), nodes.end());
@@ -165,7 +176,7 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   writer.Take();  // a loss is differentiated like the model
   const Reversed reversed = Reverse(writer, parameters, seeds);
   writer.Take();
-  Recompute(writer, options.recompute);
+  Recompute(writer, options.regathers ? WithGathers(graph, options.recompute) : options.recompute);
   Trained trained = TrainedOf(parameters, reversed);
   if (trained.parameters.empty()) {
     throw Error("--train: no parameter is behind the outputs of the model");

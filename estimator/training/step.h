@@ -22,6 +22,9 @@ struct TrainOptions {
   // attention that the file spells out does as well.
   std::function<bool(DType)> fuses_attention;
   bool joins_attention = false;
+  // What devices gather in the forward pass they gather again in the backward pass, as Megatron-LM
+  // does along the sequence (Korthikanti et al., arXiv 2205.05198), instead of keeping it.
+  bool regathers = false;
 };
 
 // "none" (the gradients are what the step yields), "sgd", "momentum", "adam", "adamw", "lion",
