@@ -74,7 +74,7 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
       ->type_name("[NODE=]WHICH");
   app.add_option("--train", options.train,
                  "a training step instead of inference, with this optimizer: none, sgd, momentum, "
-                 "adam, adamw, lion, lamb or adafactor")
+                 "adam, adamw, lion, lamb, adafactor or muon")
       ->type_name("OPTIMIZER");
   app.add_option("--loss", options.loss,
                  "what a step trains towards: auto, cross_entropy, mse, sum, or none (gradients of "

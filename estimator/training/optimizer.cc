@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "estimator/core/error.h"
+#include "estimator/training/muon.h"
 #include "estimator/training/step.h"
 
 namespace dlcost {
@@ -76,8 +77,8 @@ std::vector<Attribute> AttributesOf(const OptimizerForm& form) {
 }  // namespace
 
 const std::vector<std::string>& Optimizers() {
-  static const std::vector<std::string> kNames = {"none",  "sgd",  "momentum", "adam",
-                                                  "adamw", "lion", "lamb",     "adafactor"};
+  static const std::vector<std::string> kNames = {"none", "sgd",  "momentum",  "adam", "adamw",
+                                                  "lion", "lamb", "adafactor", "muon"};
   return kNames;
 }
 
@@ -195,6 +196,40 @@ std::vector<TensorId> WriteUpdates(NodeWriter& writer, const OptimizerForm& form
   return all_updated;
 }
 
+// By the optimizer's own node, or by those of two where it is for some of the parameters. `changed`
+// are the parameters, or their copies in float32.
+std::vector<TensorId> WriteAllUpdates(NodeWriter& writer, const std::string& optimizer,
+                                      const std::vector<TensorId>& parameters,
+                                      const std::vector<TensorId>& changed,
+                                      const std::vector<TensorId>& gradients, StepFacts& facts) {
+  if (optimizer != "muon") {
+    return WriteUpdates(writer, FormOf(optimizer), changed, gradients, facts);
+  }
+  const std::vector<bool> matrices = MuonUpdates(writer.graph(), parameters);
+  std::vector<TensorId> updated(changed.size(), kNoTensor);
+  for (const bool matrix : {true, false}) {
+    std::vector<std::size_t> members;
+    std::vector<TensorId> own, by;
+    for (std::size_t i = 0; i < changed.size(); ++i) {
+      if (matrices[i] != matrix) continue;
+      members.push_back(i);
+      own.push_back(changed[i]);
+      by.push_back(gradients[i]);
+    }
+    if (members.empty()) continue;
+    std::vector<TensorId> results;
+    if (matrix) {
+      results = WriteMuon(writer, own, by, facts);
+      NameOutputs(writer, own, ".updated", results);
+      writer.graph().outputs.insert(writer.graph().outputs.end(), results.begin(), results.end());
+    } else {
+      results = WriteUpdates(writer, FormOf("adamw"), own, by, facts);
+    }
+    for (std::size_t k = 0; k < members.size(); ++k) updated[members[k]] = results[k];
+  }
+  return updated;
+}
+
 }  // namespace
 
 void WriteOptimizer(NodeWriter& writer, const Update& update,
@@ -208,13 +243,13 @@ void WriteOptimizer(NodeWriter& writer, const Update& update,
     graph.outputs.insert(graph.outputs.end(), gradients.begin(), gradients.end());
     return;
   }
-  const OptimizerForm& form = FormOf(update.optimizer);
   if (!update.masters) {
-    WriteUpdates(writer, form, parameters, gradients, facts);
+    WriteAllUpdates(writer, update.optimizer, parameters, parameters, gradients, facts);
     return;
   }
   const std::vector<TensorId> masters = Masters(writer, parameters, facts);
-  const std::vector<TensorId> updated = WriteUpdates(writer, form, masters, gradients, facts);
+  const std::vector<TensorId> updated =
+      WriteAllUpdates(writer, update.optimizer, parameters, masters, gradients, facts);
   // Back into the types that the step computes with.
   std::map<DType, std::vector<TensorId>> narrow;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -228,6 +263,18 @@ void WriteOptimizer(NodeWriter& writer, const Update& update,
 
 OptimizerOperands OperandsOf(const Node& node) {
   OptimizerOperands operands;
+  if (node.phase == Phase::kOptimizer && node.op == "MuonMomentum") {
+    const auto half = node.inputs.begin() + static_cast<std::ptrdiff_t>(node.inputs.size() / 2);
+    operands.gradients.assign(node.inputs.begin(), half);
+    operands.states.assign(half, node.inputs.end());
+    return operands;
+  }
+  if (node.phase == Phase::kOptimizer && node.op == "MuonUpdate") {
+    const auto first = node.inputs.begin() + 1;
+    operands.parameters.assign(first,
+                               first + static_cast<std::ptrdiff_t>((node.inputs.size() - 1) / 2));
+    return operands;
+  }
   for (const OptimizerForm& form : kForms) {
     if (node.phase != Phase::kOptimizer || form.op != node.op) continue;
     const auto states = static_cast<std::size_t>(

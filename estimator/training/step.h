@@ -29,7 +29,7 @@ struct TrainOptions {
 
 // "none" (the gradients are what the step yields), "sgd", "momentum", "adam", "adamw", "lion",
 // "lamb",
-// "adafactor".
+// "adafactor", "muon".
 const std::vector<std::string>& Optimizers();
 // "auto" (cross_entropy for class scores [N, C], else mse), "cross_entropy", "mse", "sum", "none"
 // (the gradients of the outputs are inputs of the step).

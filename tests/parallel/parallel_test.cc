@@ -222,6 +222,30 @@ TEST(Hybrid, ExtrapolatesALongPipelineExactly) {
   EXPECT_LT(step.memory, MemoryOf(profile, {}));
 }
 
+// The first of 4 devices with 2 stages each starts 2 * 3 + 4 passes over a stage before the first
+// comes back, and has one more on the way then: 11 eighths of what a micro-batch keeps.
+TEST(Hybrid, KeepsTheMicroBatchesThatAreOnTheWay) {
+  StepProfile profile = Layers(8, 0.8, 8 << 20);
+  profile.saved = Bytes(8 << 20);
+  profile.activations = Bytes(9 << 20);
+  profile.gradient_sums = profile.gradients + profile.gradients;
+  const System dgx = Find("dgx-a100");
+  HybridPlan plan;
+  plan.stages = 4;
+  plan.chunks = 2;
+  plan.schedule = PipelineSchedule::kInterleaved;
+  plan.global_batch = 64;
+  const HybridStep step = RunHybrid(profile, dgx, plan);
+  EXPECT_EQ(step.saved, Bytes(11 << 20));
+  // A quarter of weights and states, and of the sums of gradients; one micro-batch runs.
+  EXPECT_EQ(step.lasting,
+            Bytes((profile.weights + profile.states + profile.gradient_sums).count() / 4));
+  EXPECT_EQ(step.memory, step.saved + step.lasting + Bytes(1 << 20));
+  plan.chunks = 1;
+  plan.schedule = PipelineSchedule::kOneFOneB;
+  EXPECT_EQ(RunHybrid(profile, dgx, plan).saved, profile.saved);  // four quarters
+}
+
 TEST(Hybrid, SaysWhatDoesNotFitAndWhatWould) {
   const auto error = [](const std::string& text, std::int64_t micro, std::int64_t global) {
     try {

@@ -55,10 +55,11 @@ std::map<std::string, int> Exchanges(const InferredModel& model, bool backward =
   return count;
 }
 
-InferredModel Trained(const InferredModel& whole, TensorParallel plan) {
+InferredModel Trained(const InferredModel& whole, TensorParallel plan, bool regathers = false) {
   plan.trains = true;
   const InferredModel rank = InferRank(whole, plan, Options());
-  return InferStep(BuildStep(rank, {.optimizer = "adamw"}), rank, Options());
+  return InferStep(BuildStep(rank, {.optimizer = "adamw", .regathers = regathers}), rank,
+                   Options());
 }
 
 using Count = std::map<std::string, int>;
@@ -144,6 +145,21 @@ TEST(TensorParallel, SequenceParallelGathersAndScatters) {
     parameters += reduces && counted.node->FindAttribute("parameter") != nullptr ? 1 : 0;
   }
   EXPECT_EQ(parameters, 2 * 3 + 1);
+}
+
+// Korthikanti et al., arXiv 2205.05198, section 4.2.2: a device keeps its part, and gathers once
+// more.
+TEST(TensorParallel, GathersAgainInsteadOfKeeping) {
+  const InferredModel whole = Whole("llama3-8b", {{"layers", "3"}});
+  const TensorParallel plan = {.devices = 4, .sequence = true};
+  const InferredModel keeps = Trained(whole, plan), again = Trained(whole, plan, true);
+  constexpr int kGathers = 2 * 3 + 1;
+  EXPECT_EQ(Exchanges(again, true),
+            (Count{{"AllGather", 2 * kGathers}, {"ReduceScatter", kGathers}}));
+  // The other three quarters of each, in bfloat16.
+  EXPECT_EQ(keeps.step->saved_bytes - again.step->saved_bytes,
+            Bytes(std::int64_t{kGathers} * 2 * kSequence * 4096 * 2 / 4 * 3));
+  EXPECT_EQ(MacsOf(again), MacsOf(keeps));
 }
 
 TEST(TensorParallel, SplitsChannelsOfConvolutions) {
