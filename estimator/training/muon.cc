@@ -57,7 +57,8 @@ class Uses {
     if (IsOneOf(node, {"Cast", "Transpose", "Identity", "Reshape"}) && !node.outputs.empty()) {
       root_[Index(node.outputs[0])] = first;
     }
-    if (IsOneOf(node, {"Gather", "EmbedLayerNormalization"})) {
+    // Positions are the first rows of a table.
+    if (IsOneOf(node, {"Gather", "Slice", "EmbedLayerNormalization"})) {
       for (const TensorId id : node.inputs) {
         if (id != kNoTensor) aside_[Index(root_[Index(id)])] = true;
       }
@@ -155,10 +156,13 @@ std::vector<TensorId> WriteMuon(NodeWriter& writer, const std::vector<TensorId>&
     for (std::size_t k = 0; k < members.size(); ++k) {
       const Shape shape = writer.ShapeOf(parameters[members[k]]);
       const Shape matrix = {shape[0], shape.Product(1, shape.rank()).value()};
+      writer.Place("step/muon/" + writer.graph().tensors[Index(parameters[members[k]])].name,
+                   "optimizer", Phase::kOptimizer);
       const TensorId x = Orthogonalize(writer, writer.Reshape(moved[k], matrix));
       final.push_back(writer.Reshape(x, shape));
       writer.graph().outputs.push_back(moved[members.size() + k]);
     }
+    writer.Place("step/muon", "optimizer", Phase::kOptimizer);
     const std::vector<TensorId> outputs =
         writer.Nodes("MuonUpdate", kDomain, std::move(final), {}, members.size());
     for (std::size_t k = 0; k < members.size(); ++k) updated[members[k]] = outputs[k];

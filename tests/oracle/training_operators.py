@@ -442,6 +442,30 @@ class FusedAttentionGrad(_FusedAttention):
         return tuple(np.split(leaves[0].grad.numpy(), [own, own + shared], heads))
 
 
+class MuonMomentum(_Contrib):
+    op_domain = "dlcost.training"
+    MIX = 0.95
+
+    def compute(self, *operands):
+        count = len(operands) // 2
+        updates, momenta = [], []
+        for gradient, momentum in zip(operands[:count], operands[count:]):
+            momenta.append(momentum + np.float32(1 - self.MIX) * (gradient - momentum))
+            update = gradient + np.float32(self.MIX) * (momenta[-1] - gradient)
+            # In float32, which the products that follow then have too.
+            updates.append(update / np.linalg.norm(update))
+        return (*updates, *momenta)
+
+
+class MuonUpdate(_Contrib):
+    op_domain = "dlcost.training"
+
+    def compute(self, rate, *operands):
+        count = len(operands) // 2
+        return tuple(w - rate * np.float32(max(1, w.shape[0] / w.shape[1]) ** 0.5) * x
+                     for w, x in zip(operands[:count], operands[count:]))
+
+
 def prepare(model):
     """Tells the gradients of pools and resizes how large the input was, which only types say, and
     names outputs that are left out: the evaluator would give them to inputs that are."""
@@ -459,4 +483,4 @@ OPERATORS = [ConvGrad, ConvTranspose, LRN, ResizeGrad, MaxPoolGrad, AveragePoolG
              Gelu, QuickGelu, GeluGrad, FastGeluGrad, QuickGeluGrad, SoftmaxGrad_13, LogSoftmaxGrad_13,
              LayerNormalizationGrad, BatchNormInternal, BatchNormalizationGrad, GatherGrad,
              GatherElementsGrad, SliceGrad, SoftmaxCrossEntropyLossGrad, FusedMatMul, LSTMTraining, GRUTraining, RecurrentGrad,
-             MultiHeadAttention, Attention, FusedAttention, FusedAttentionGrad]
+             MultiHeadAttention, Attention, FusedAttention, FusedAttentionGrad, MuonMomentum, MuonUpdate]

@@ -236,6 +236,56 @@ def check_fused(checks, binary, name, model, weights, function, work, options=()
     checks.check(f"{' '.join([name, *options])}: gradients", problems)
 
 
+def orthogonal(x):
+    """Five Newton-Schulz iterations, as published (Jordan et al. 2024)."""
+    a, b, c = 3.4445, -4.7750, 2.0315
+    x = x / x.norm()
+    tall = x.shape[0] > x.shape[1]
+    x = x.T if tall else x
+    for _ in range(5):
+        square = x @ x.T
+        x = a * x + (b * square + c * square @ square) @ x
+    return x.T if tall else x
+
+
+def check_muon(checks, binary, work):
+    """The first update of a wide and a tall matrix, with a rate of 1."""
+    torch.manual_seed(4)
+    layers = torch.nn.Sequential(*(torch.nn.Linear(a, b, bias=False) for a, b in (
+        (6, 8), (8, 5), (5, 2))))
+    x = torch.rand(4, 6)
+    path = export(layers, (x,), work / "muon.onnx", ["x"])
+    stored = {t.name: onnx.numpy_helper.to_array(t) for t in onnx.load(str(path)).graph.initializer}
+    head = [n for n, value in stored.items() if sorted(value.shape) == [2, 5]][0]
+    step = work / "muon.step.onnx"
+    subprocess.run([binary, "train", str(path), "--train", "muon", "--loss", "sum", "--freeze", head,
+                    "-o", str(step)], check=True)
+    model = training_operators.prepare(onnx.load(str(step)))
+    feeds = {}
+    for value in model.graph.input:
+        shape = [d.dim_value for d in value.type.tensor_type.shape.dim]
+        feeds[value.name] = stored.get(value.name, np.zeros(shape, np.float32))
+    feeds["x"], feeds["learning_rate.muon"] = x.numpy(), np.float32(1)
+    names = [o.name for o in model.graph.output]
+    run = ReferenceEvaluator(model, new_ops=training_operators.OPERATORS).run(names, feeds)
+    layers(x).sum().backward()
+    problems = []
+    for name, got in zip(names, run):
+        if not name.endswith(".updated"):
+            continue
+        before = stored[name[:-len(".updated")]]
+        own = [p for p in layers.parameters() if sorted(p.shape) == sorted(before.shape)][0]
+        turned = tuple(own.shape) != before.shape or not np.array_equal(own.detach().numpy(), before)
+        gradient = own.grad.T if turned else own.grad
+        momentum = gradient * (1 - 0.95)
+        update = orthogonal(gradient + 0.95 * (momentum - gradient))
+        want = before - (max(1, before.shape[0] / before.shape[1]) ** 0.5 * update).numpy()
+        if not np.abs(got - want).max() < CLOSE:
+            problems.append(f"{name}: off by {np.abs(got - want).max():.2g}")
+    checks.check("muon: updates", problems)
+    checks.equal("muon: matrices", sum(n.endswith(".updated") for n in names), 2)
+
+
 def main(binary, work, *only):
     work = pathlib.Path(work)
     work.mkdir(parents=True, exist_ok=True)
@@ -253,6 +303,8 @@ def main(binary, work, *only):
             check_fused(checks, binary, *fused, work, FUSED)
             checks.equal(f"{fused[0]}: attention in one kernel", run_step.fused,
                          int(fused[0] != "shared_keys"))
+    if not only:
+        check_muon(checks, binary, work)
     for name, module, inputs in [] if only else text_networks():
         check_text(checks, estimator, name, module, inputs, work)
         for what in RECOMPUTED:
