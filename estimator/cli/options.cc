@@ -98,6 +98,9 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
   app.add_option("--clip-norm", options.clip_norm,
                  "scale gradients down to this norm of all of them")
       ->type_name("NORM");
+  app.add_flag("--sparse-embeddings", options.sparse_embeddings,
+               "gradients of embeddings are the rows that were used, and their update (sgd, adam, "
+               "adamw) touches no others");
   app.add_flag("--fit", options.fit,
                "recompute what takes least time of what makes a step fit the device's memory");
   app.add_option("--precision", options.precision,
@@ -129,6 +132,7 @@ TrainOptions TrainOptionsOf(const ModelOptions& options) {
           .recompute = options.recompute,
           .micro_batches = options.micro_batches,
           .clips = options.clip_norm.has_value(),
+          .sparse_embeddings = options.sparse_embeddings,
           .fuses_attention =
               [form = options.plan.Form()](DType type) { return !Materializes(form, type); },
           .joins_attention = options.plan.fusion != Fusion::kNone,
@@ -191,6 +195,7 @@ ModelDerivation DerivationOf(const ModelOptions& options) {
   const bool trains = !options.train.empty();
   if (!trains && options.loss != "auto") throw Error("--loss needs --train");
   if (!trains && options.micro_batches != 1) throw Error("--accumulate needs --train");
+  if (!trains && options.sparse_embeddings) throw Error("--sparse-embeddings needs --train");
   if (!trains && options.clip_norm) throw Error("--clip-norm needs --train");
   if (!trains && options.recompute != "none") throw Error("--recompute needs --train");
   if (!trains && !options.frozen.empty()) throw Error("--freeze needs --train");

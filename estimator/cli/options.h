@@ -35,6 +35,7 @@ struct ModelOptions {
   std::string recompute = "none";
   std::int64_t micro_batches = 1;
   std::optional<double> clip_norm;
+  bool sparse_embeddings = false;
   // What is looked for (fit.h): the largest batch that fits, the cheapest recomputation that does.
   bool batch_max = false, fit = false;
   ModelDerivation split;  // before any other: the part of one of several devices

@@ -269,6 +269,12 @@ OptimizerOperands OperandsOf(const Node& node) {
     operands.states.assign(half, node.inputs.end());
     return operands;
   }
+  if (node.phase == Phase::kOptimizer && (node.op == "SparseSgd" || node.op == "SparseAdam")) {
+    operands.parameters = {node.inputs[2]};
+    operands.gradients = {node.inputs[4]};
+    operands.states.assign(node.inputs.begin() + 5, node.inputs.end());
+    return operands;
+  }
   if (node.phase == Phase::kOptimizer && node.op == "MuonUpdate") {
     const auto first = node.inputs.begin() + 1;
     operands.parameters.assign(first,

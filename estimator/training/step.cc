@@ -16,6 +16,7 @@
 #include "estimator/training/parameters.h"
 #include "estimator/training/recompute.h"
 #include "estimator/training/reverse.h"
+#include "estimator/training/sparse.h"
 #include "estimator/training/training_mode.h"
 
 namespace dlcost {
@@ -124,6 +125,17 @@ Bytes SavedBytes(const InferredModel& step) {
   return bytes;
 }
 
+void RequireSparse(const TrainOptions& options, const Precision& precision) {
+  const char* with = options.micro_batches > 1 ? "--accumulate"
+                     : options.clips           ? "--clip-norm"
+                     : precision.whole         ? "weights in half (--precision)"
+                     : precision.scales_loss   ? "a scaled loss (--precision)"
+                                               : nullptr;
+  if (with != nullptr) {
+    throw Error("--sparse-embeddings: rows of a gradient do not go with {}", with);
+  }
+}
+
 // The recomputation that also gathers again; modules that are computed again as a whole do so
 // anyway.
 std::string WithGathers(const Graph& graph, const std::string& recompute) {
@@ -181,6 +193,14 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   if (trained.parameters.empty()) {
     throw Error("--train: no parameter is behind the outputs of the model");
   }
+  const std::vector<SparseGradient> sparse =
+      options.sparse_embeddings ? TakeSparse(graph, trained.parameters, trained.gradients)
+                                : std::vector<SparseGradient>();
+  if (!sparse.empty()) RequireSparse(options, precision);
+  if (options.sparse_embeddings && sparse.empty()) {
+    step.notes.push_back(
+        "--sparse-embeddings: no trained table has rows taken from it by one Gather alone");
+  }
   if (options.micro_batches > 1) AccumulateGradients(writer, trained);
   for (const TensorId id : trained.gradients) {
     step.facts.gradient_bytes += SizeOf(writer.TypeOf(id), writer.ShapeOf(id).Elements());
@@ -189,7 +209,15 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
                          .loss_scale = seeds.scale,
                          .masters = precision.whole,
                          .clips = options.clips};
-  WriteOptimizer(writer, update, trained.parameters, trained.gradients, step.facts);
+  if (!trained.parameters.empty()) {
+    WriteOptimizer(writer, update, trained.parameters, trained.gradients, step.facts);
+  }
+  WriteSparseUpdates(writer, options.optimizer, sparse, step.facts);
+  for (const SparseGradient& each : sparse) {
+    trained.parameters.push_back(each.parameter);
+    step.facts.gradient_bytes +=
+        SizeOf(writer.TypeOf(each.rows), writer.ShapeOf(each.rows).Elements());
+  }
   writer.Take();
   step.facts.loss = seeds.loss;
   step.facts.optimizer = options.optimizer;

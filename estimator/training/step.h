@@ -18,6 +18,7 @@ struct TrainOptions {
   std::string recompute = "none";   // see recompute.h
   std::int64_t micro_batches = 1;   // forward and backward passes before one update
   bool clips = false;               // gradients by the norm of all
+  bool sparse_embeddings = false;   // gradients of tables are the rows that were taken from them
   // Whether attention of a type runs as one kernel, there and back (null: none does), and whether
   // attention that the file spells out does as well.
   std::function<bool(DType)> fuses_attention;

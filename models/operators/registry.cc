@@ -7,6 +7,7 @@
 #include "models/operators/families.h"
 #include "models/operators/fused_attention.h"
 #include "models/operators/recurrent.h"
+#include "models/operators/sparse_update.h"
 
 namespace dlcost {
 namespace {
@@ -48,6 +49,7 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       CollectiveOps(),
       RecurrentGradientOps(),
       FusedAttentionOps(),
+      SparseUpdateOps(),
       // Tensors.
       ElementwiseUnaryOps(),
       ElementwiseBinaryOps(),
