@@ -9,16 +9,16 @@
 namespace dlcost {
 namespace {
 
-// Six rows of a table of 50 x 8, times a[8,3]; twice: the table is also what a product reads.
-SmallModel Embedded(bool twice) {
+// Six rows of a table of 50 x 8 times a[8,3], or times the table itself.
+SmallModel Embedded(bool tied) {
   SmallModel model;
   model.Input("ids", {2, 3}, onnx::TensorProto::INT64)
       .Weight("table", {50, 8})
       .Weight("a", {8, 3})
       .Node("Gather", {"table", "ids"}, {"x"})
-      .Node("MatMul", {"x", "a"}, {"y"})
+      .Node("MatMul", {"x", tied ? "t" : "a"}, {"y"})
       .Output("y");
-  if (twice) model.Weight("b", {3, 50}).Node("MatMul", {"b", "table"}, {"z"}).Output("z");
+  if (tied) model.Node("Transpose", {"table"}, {"t"});
   return model;
 }
 
