@@ -97,7 +97,7 @@ class Checker {
       }
     }
     if (options_.update) return 0;
-    WriteOutput(options_.output, Render(runs));
+    WriteRendered(options_.output, options_.format, Render(runs));
     return AllPassed(runs) ? 0 : 1;
   }
 
@@ -209,7 +209,7 @@ class Checker {
     if (options_.format == "junit") return RenderCheckJunit(runs);
     if (options_.format == "github") return RenderCheckGithub(runs);
     if (options_.format == "json") return RenderCheckJson(runs);
-    return RenderCheckText(runs, options_.output.empty() ? TerminalWidth() : 0);
+    return RenderCheckText(runs, WidthOf(options_.output));
   }
 
   const Options& options_;

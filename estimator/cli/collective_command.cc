@@ -107,7 +107,8 @@ struct Row {
   double AlgorithmBandwidth() const { return call.bytes.AsDouble() / run.time().value(); }
 };
 
-std::string RowsText(const std::vector<Row>& rows, const std::string& where) {
+std::string RowsText(const std::vector<Row>& rows, const std::string& where,
+                     std::size_t max_width) {
   const CollectiveCall& first = rows.front().call;
   std::string text = fmt::format(
       "{} of {} devices{} on {}\n\n", Name(first.op), first.group.size,
@@ -126,7 +127,8 @@ std::string RowsText(const std::vector<Row>& rows, const std::string& where) {
                    (where.ends_with("/s") ? "" : fmt::format(" {}", Name(row.run.protocol))),
                row.run.link});
   }
-  return text + table.Render();
+  table.MayDrop({"sent in a ring", "latency", "algorithm GB/s", "link that limits"});
+  return text + table.Fit(max_width, "--format json has them");
 }
 
 std::string RowsJson(const std::vector<Row>& rows, const std::string& where) {
@@ -188,10 +190,11 @@ int Run(const Options& options) {
         rows.push_back({call, BestCollective(*system, call, forced)});
       }
     }
-    text += (text.empty() ? "" : "\n") + RowsText(rows, where);
+    text += (text.empty() ? "" : "\n") + RowsText(rows, where, WidthOf(options.output));
     all.insert(all.end(), rows.begin(), rows.end());
   }
-  WriteOutput(options.output, options.format == "json" ? RowsJson(all, where) : text);
+  WriteRendered(options.output, options.format,
+                options.format == "json" ? RowsJson(all, where) : text);
   return 0;
 }
 

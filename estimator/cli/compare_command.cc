@@ -64,7 +64,8 @@ std::string Render(const Comparison& comparison, const std::optional<Device>& de
         comparison, device ? &*device : nullptr,
         options.title.empty() ? "dlcost: " + model + ", measured" : options.title);
   }
-  const CompareTextOptions text{.top = options.top, .by = options.by};
+  const CompareTextOptions text{
+      .top = options.top, .by = options.by, .max_width = WidthOf(options.output)};
   if (options.format == "markdown") return RenderCompareMarkdown(comparison, text);
   return RenderCompareText(comparison, text);
 }
@@ -92,7 +93,7 @@ int Run(const Options& options) {
   const Comparison comparison =
       Compare(report, std::move(measured), std::move(traces), device, compare_options);
   if (!options.force) RequireBelief(comparison);
-  WriteOutput(options.output, Render(comparison, device, options));
+  WriteRendered(options.output, options.format, Render(comparison, device, options));
   if (!ratio) return 0;
   const std::vector<std::size_t> outside = RowsOutside(comparison, ratio->first, ratio->second);
   for (const std::size_t r : outside) {

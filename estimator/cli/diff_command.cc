@@ -64,10 +64,9 @@ int Run(const Options& options) {
   } else if (options.format == "markdown") {
     content = RenderDiffMarkdown(diff, {.top = options.top});
   } else {
-    content = RenderDiffText(
-        diff, {.top = options.top, .max_width = options.output.empty() ? TerminalWidth() : 0});
+    content = RenderDiffText(diff, {.top = options.top, .max_width = WidthOf(options.output)});
   }
-  WriteOutput(options.output, content);
+  WriteRendered(options.output, options.format, content);
   return 0;
 }
 

@@ -219,7 +219,8 @@ int Run(Options options) {
   options.model.plan = report.plan;
   ResolveFit(options.model, device, report);
   const InferredModel model = InferModel(options.model);
-  WriteOutput(options.output, Explainer(options, *device, model).Run(options.node, options.format));
+  WriteRendered(options.output, options.format,
+                Explainer(options, *device, model).Run(options.node, options.format));
   return 0;
 }
 

@@ -121,8 +121,9 @@ int Run(const Options& options) {
   const std::map<int, double> expected = ParseExpectations(options);
   const Runs runs = ReadRuns(Input::OpenFile(options.path), options.x, options.y);
   const Fit fit = FitPowers(runs.x, runs.y, options.terms);
-  WriteOutput(options.output, options.format == "json" ? RenderJson(options, fit, expected)
-                                                       : RenderText(options, fit, expected));
+  WriteRendered(options.output, options.format,
+                options.format == "json" ? RenderJson(options, fit, expected)
+                                         : RenderText(options, fit, expected));
   return 0;
 }
 

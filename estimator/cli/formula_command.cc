@@ -81,11 +81,12 @@ int Run(Options options) {
                                        .scope_depth = options.depth,
                                        .may_move = options.around.empty()});
   const std::string& format = options.format;
-  WriteOutput(options.output, format == "json"     ? FormulaJson(formula)
-                              : format == "latex"  ? FormulaLatex(formula)
-                              : format == "cpp"    ? FormulaCpp(formula)
-                              : format == "python" ? FormulaPython(formula)
-                                                   : FormulaText(formula, options.by == "scope"));
+  WriteRendered(options.output, format,
+                format == "json"     ? FormulaJson(formula)
+                : format == "latex"  ? FormulaLatex(formula)
+                : format == "cpp"    ? FormulaCpp(formula)
+                : format == "python" ? FormulaPython(formula)
+                                     : FormulaText(formula, options.by == "scope"));
   return 0;
 }
 

@@ -30,7 +30,7 @@ int Run(const Options& options) {
   if (options.device.empty()) {
     if (!options.overrides.empty()) throw Error("--set needs a device: dlcost gpus NAME --set ...");
     const std::vector<Device> devices = SelectDevices(OpenDatabase().All(), options.filter);
-    content = json ? DeviceListJson(devices) : DeviceListText(devices);
+    content = json ? DeviceListJson(devices) : DeviceListText(devices, WidthOf(options.output));
   } else {
     DeviceOptions device_options;
     device_options.gpu = options.device;
@@ -38,7 +38,7 @@ int Run(const Options& options) {
     const Device device = *FindDevice(device_options);
     content = json ? DeviceJson(device) : DeviceText(device);
   }
-  WriteOutput(options.output, content);
+  WriteRendered(options.output, options.format, content);
   return 0;
 }
 

@@ -81,8 +81,10 @@ int Run(const Options& options) {
     table.Add({stage.name, fmt::format("{:.0f}", stage.rate),
                fmt::format("{:.2f}", stage.rate / slowest.rate), stage.how});
   }
-  WriteOutput(options.output, table.Render() + fmt::format("\n{} bounds: {:.0f} items/s\n",
-                                                           slowest.name, slowest.rate));
+  table.MayStandBelow("arithmetic");
+  WriteRendered(options.output, "text",
+                table.Render(WidthOf(options.output)) +
+                    fmt::format("\n{} bounds: {:.0f} items/s\n", slowest.name, slowest.rate));
   return 0;
 }
 

@@ -6,16 +6,19 @@
 #include <exception>
 #include <filesystem>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "estimator/cli/command_line.h"
 #include "estimator/cli/commands.h"
+#include "estimator/cli/options.h"
 #include "estimator/cli/shell_command.h"
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
 #include "estimator/infer/sizes.h"
+#include "estimator/report/wrap.h"
 
 namespace dlcost {
 namespace {
@@ -161,7 +164,11 @@ int Run(int argc, char** argv) {
   try {
     app.parse(reversed);
   } catch (const CLI::Success& success) {
-    return app.exit(success);  // --help, --version
+    std::ostringstream help, errors;
+    const int code = app.exit(success, help, errors);  // --help, --version
+    const std::string text = WrapLines(help.str(), TerminalWidth());
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return code;
   } catch (const CLI::ParseError& error) {
     return ExplainParseError(app, error);
   }

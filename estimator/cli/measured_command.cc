@@ -120,11 +120,12 @@ int Run(const Options& options) {
       if (!out.empty()) out += "\n";
       out += options.format == "markdown"
                  ? RenderProfileMarkdown(report, report_options, options.top)
-                 : RenderProfileText(report, report_options,
-                                     {.top = options.top, .width = TerminalWidth(), .plot = {}});
+                 : RenderProfileText(
+                       report, report_options,
+                       {.top = options.top, .width = WidthOf(options.output), .plot = {}});
     }
   }
-  WriteOutput(options.output, out);
+  WriteRendered(options.output, options.format, out);
   return 0;
 }
 

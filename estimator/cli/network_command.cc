@@ -69,7 +69,7 @@ std::string Build(const Options& options) {
 
 int Run(const Options& options) {
   if (options.name.empty()) {
-    WriteOutput(options.output, List());
+    WriteRendered(options.output, "text", List());
     return 0;
   }
   const std::string bytes = Build(options);

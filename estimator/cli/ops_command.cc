@@ -34,9 +34,10 @@ int Run(const Options& options) {
     if (!options.name.empty()) throw Error("--format markdown is for the whole list");
     content = OperatorsMarkdown();
   } else {
-    content = options.name.empty() ? OperatorListText(options.domain) : OperatorText(options.name);
+    content = options.name.empty() ? OperatorListText(options.domain, WidthOf(options.output))
+                                   : OperatorText(options.name);
   }
-  WriteOutput(options.output, content);
+  WriteRendered(options.output, options.format, content);
   return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "estimator/infer/retype.h"
 #include "estimator/open/open_model.h"
 #include "estimator/precision/precision.h"
+#include "estimator/report/wrap.h"
 #include "estimator/training/step.h"
 
 namespace dlcost {
@@ -450,6 +451,10 @@ void WriteOutput(const std::string& path, const std::function<void(const TextSin
   }
 }
 
+void WriteRendered(const std::string& path, const std::string& format, const std::string& content) {
+  WriteOutput(path, format == "text" ? WrapLines(content, WidthOf(path)) : content);
+}
+
 void WritePage(const std::string& path, const std::string& page) {
   if (path.empty() && isatty(STDOUT_FILENO) != 0) {
     throw Error("a page is not for a terminal: write it with -o page.html, or pipe it");
@@ -461,6 +466,20 @@ std::size_t TerminalWidth() {
   winsize size{};
   if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
   return size.ws_col;
+}
+
+std::size_t WidthOf(const std::string& path) {
+  return path.empty() || path == "-" ? TerminalWidth() : 0;
+}
+
+bool ShowsBlocks() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* locale = std::getenv(name);
+    if (locale == nullptr || *locale == '\0') continue;
+    const std::string_view text = locale;  // the first that is set counts
+    return text.find("UTF-8") != text.npos || text.find("utf8") != text.npos;
+  }
+  return false;
 }
 
 void RequireOneOf(const std::string& option, const std::string& value,

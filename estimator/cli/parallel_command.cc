@@ -135,8 +135,9 @@ int Run(const Options& options) {
     report.steps = {RunHybrid(profile_of(plan), system, plan)};
   }
   report.profile = profile_of(report.steps.front().plan);
-  WriteOutput(options.output, options.format == "json" ? PlanJson(report, options.top)
-                                                       : PlanText(report, options.top));
+  WriteRendered(options.output, options.format,
+                options.format == "json" ? PlanJson(report, options.top)
+                                         : PlanText(report, options.top, WidthOf(options.output)));
   return 0;
 }
 

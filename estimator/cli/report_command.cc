@@ -1,5 +1,4 @@
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <deque>
@@ -31,7 +30,7 @@ struct Options {
   std::string format = "text";
   std::string output;
   std::size_t top = 0;
-  std::size_t depth = 2;
+  std::optional<std::size_t> depth;
   bool strict = false, exact = false;
   bool plot = false;
 };
@@ -40,6 +39,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  dlcost resnet50.onnx --gpu a100\n"
     "  dlcost bert.onnx --gpu h100 --batch 32 --dim seq=512 --math tf32 --top 20\n"
+    "  dlcost llama.onnx --gpu h100 --by layer\n"
     "  dlcost model.onnx --by node --format csv -o nodes.csv\n"
     "  gunzip -c model.onnx.gz | dlcost - --gpu a100\n"
     "  dlcost ocr.onnx --dim 'x[2]=48' --dim 'x[3]=192'\n"
@@ -48,7 +48,8 @@ constexpr const char* kExamples =
     "  dlcost detector.onnx --assume typical\n";
 
 GroupBy GroupByOf(const std::string& by) {
-  RequireOneOf("--by", by, {"op", "scope", "phase", "node", "kernel"});
+  RequireOneOf("--by", by, {"op", "scope", "phase", "layer", "node", "kernel"});
+  if (by == "layer") return GroupBy::kLayer;
   if (by == "phase") return GroupBy::kPhase;
   if (by == "scope") return GroupBy::kScope;
   if (by == "node") return GroupBy::kNode;
@@ -70,8 +71,8 @@ void RequireApplicable(const Options& options) {
   const std::string path = ShellWord(options.model.path);
   const Given by{"--by", options.by != "op", "--by " + options.by};
   const Given top{"--top", options.top != 0, fmt::format("--top {}", options.top)};
-  const Given depth{"--depth", options.depth != Options().depth,
-                    fmt::format("--by scope --depth {}", options.depth)};
+  const Given depth{"--depth", options.depth.has_value(),
+                    fmt::format("--by scope --depth {}", options.depth.value_or(0))};
   const Given view{"--view", options.view != "table", "--view " + options.view};
   const Given plot{"--plot", options.plot, "--plot"};
   const Given node{"--node", !options.node.empty(), "--node " + ShellWord(options.node)};
@@ -110,10 +111,19 @@ void RequireApplicable(const Options& options) {
   if (options.format != "text") refuse("with " + format.text, {plot, columns}, device);
   const bool whole = options.format == "json" || options.format == "html" || IsForViewers(options);
   if (whole) refuse("with " + format.text + ", which has every row", {by, top}, device);
-  if (!whole && options.by != "scope") {
+  const bool layers = options.by == "layer";
+  if (layers && options.format == "markdown") {
+    throw Error("--by layer is for text and csv; try: dlcost {}{} --by scope --format markdown",
+                path, device);
+  }
+  if (layers && top.given) {
+    throw Error("--top changes nothing with --by layer; try: dlcost {}{} --by layer --depth 1",
+                path, device);
+  }
+  if (!whole && options.by != "scope" && !layers) {
     if (depth.given) {
-      throw Error("--depth changes nothing without --by scope; try: dlcost {}{} {}", path, device,
-                  depth.text);
+      throw Error("--depth changes nothing without --by scope or layer; try: dlcost {}{} {}", path,
+                  device, depth.text);
     }
   }
 }
@@ -127,11 +137,6 @@ ReportDetail DetailShown(const Options& options, GroupBy by) {
   if (IsForViewers(options)) return ReportDetail::kRows;
   if (by == GroupBy::kOp || by == GroupBy::kPhase) return ReportDetail::kOperators;
   return by == GroupBy::kScope ? ReportDetail::kScopes : ReportDetail::kRows;
-}
-
-// Columns of the terminal that is written to, 0 for none.
-std::size_t WidthFor(const Options& options) {
-  return options.output.empty() ? TerminalWidth() : 0;
 }
 
 // Products that would run as one are found by their operands, which take as much memory as all the
@@ -183,10 +188,10 @@ int RunComparison(const Options& options, const ReportOptions& report_options) {
   const bool ranked = options.device.gpu == "all";
   const DeviceComparison comparison =
       CompareDevices(model, devices, report_options, ranked, options.top);
-  WriteOutput(options.output, options.format == "json" ? ComparisonJson(comparison)
-                              : options.format == "csv"
-                                  ? ComparisonCsv(comparison)
-                                  : ComparisonText(comparison, WidthFor(options)));
+  WriteRendered(options.output, options.format,
+                options.format == "json"  ? ComparisonJson(comparison)
+                : options.format == "csv" ? ComparisonCsv(comparison)
+                                          : ComparisonText(comparison, WidthOf(options.output)));
   return ExitCode(options, comparison.unknown, comparison.certainty);
 }
 
@@ -199,7 +204,9 @@ int Run(Options options) {
   RequireApplicable(options);
   ReportOptions report_options = ReportOptionsOf(options.count, options.device, options.model);
   options.model.plan = report_options.plan;
-  report_options.scope_depth = options.depth;
+  constexpr std::size_t kModules = 2, kEveryLayer = 0;
+  report_options.scope_depth =
+      options.depth.value_or(by == GroupBy::kLayer ? kEveryLayer : kModules);
   report_options.dtype = options.model.dtype;
   report_options.detail = DetailShown(options, by);
   if (NamesSeveralDevices(options.device)) return RunComparison(options, report_options);
@@ -218,7 +225,7 @@ int Run(Options options) {
     return status;
   }
   if (options.view == "gemm") {
-    content = RenderGemmView(report, WidthFor(options));
+    content = RenderGemmView(report, WidthOf(options.output));
   } else if (options.view == "work") {
     content = RenderWorkView(report, options.node);
   } else if (options.format == "csv") {
@@ -234,15 +241,21 @@ int Run(Options options) {
                                          "dlcost: " + Printable(report.model.path)));
     return status;
   } else {
-    const bool terminal = options.output.empty() && isatty(STDOUT_FILENO) != 0;
+    const bool terminal = WidthOf(options.output) != 0;
     content = RenderText(report, {.by = by,
                                   .top = options.top,
-                                  .max_width = WidthFor(options),
+                                  .max_width = WidthOf(options.output),
                                   .columns = options.columns,
-                                  .colour = terminal && std::getenv("NO_COLOR") == nullptr});
+                                  .colour = terminal && std::getenv("NO_COLOR") == nullptr,
+                                  .blocks = terminal && ShowsBlocks()});
     if (options.plot) content += "\n" + PlotOf(report);
   }
-  WriteOutput(options.output, content);
+  const bool however_wide = options.columns == std::vector<std::string>{"all"};
+  if (however_wide) {
+    WriteOutput(options.output, content);
+  } else {
+    WriteRendered(options.output, options.format, content);
+  }
   return status;
 }
 
@@ -255,13 +268,16 @@ void AddReportCommand(Commands& commands) {
   AddModelOptions(*app, options->model);
   AddDeviceOptions(*app, options->device, Devices::kSeveral);
   AddCountOptions(*app, options->count);
-  app->add_option("--by", options->by,
-                  "rows: op, scope (module), phase (with --train), node or kernel")
+  app->add_option(
+         "--by", options->by,
+         "rows: op, scope (module), phase (with --train), layer (modules with what they run, "
+         "repeated ones as one), node or kernel")
       ->type_name("WHAT")
       ->capture_default_str();
-  app->add_option("--depth", options->depth, "components of module paths to keep, 0: all")
-      ->type_name("N")
-      ->capture_default_str();
+  app->add_option(
+         "--depth", options->depth,
+         "levels of modules to open, 0: all; without it 2 with --by scope, all with --by layer")
+      ->type_name("N");
   app->add_option(
          "--view", options->view,
          "table; gemm: products with tiles, waves and padding; work: what kernels execute, "

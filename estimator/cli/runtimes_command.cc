@@ -38,7 +38,7 @@ std::string Fused(const Runtime& runtime) {
   return steps.empty() ? "nothing" : fmt::format("{}", fmt::join(steps, ", "));
 }
 
-std::string ListText(const std::vector<Runtime>& runtimes) {
+std::string ListText(const std::vector<Runtime>& runtimes, std::size_t max_width) {
   Table table({"runtime", "devices", "fuses", "attention", "math", "launch", "selection", "layout"},
               {true, true, true, true, true, true, true, true});
   for (const Runtime& runtime : runtimes) {
@@ -47,7 +47,9 @@ std::string ListText(const std::vector<Runtime>& runtimes) {
                runtime.eager ? "eager" : "graph", std::string(Name(runtime.selection)),
                runtime.converts ? "file" : "kernels"});
   }
-  return table.Render() +
+  table.MayStandBelow("fuses");
+  table.MayDrop({"layout", "selection", "launch", "math", "devices"});
+  return table.Fit(max_width, "--format json has them") +
          fmt::format(
              "\n{} is assumed where none is given; dlcost runtimes NAME tells the source of "
              "each entry.\n",
@@ -97,9 +99,10 @@ int Run(const Options& options) {
   const bool all = options.name.empty();
   const std::vector<Runtime> runtimes =
       all ? AllRuntimes(directories) : std::vector{FindRuntime(options.name, directories)};
-  WriteOutput(options.output, options.format == "json" ? JsonText(runtimes)
-                              : all                    ? ListText(runtimes)
-                                                       : DetailText(runtimes.front()));
+  WriteRendered(options.output, options.format,
+                options.format == "json" ? JsonText(runtimes)
+                : all                    ? ListText(runtimes, WidthOf(options.output))
+                                         : DetailText(runtimes.front()));
   return 0;
 }
 

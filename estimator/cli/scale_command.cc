@@ -135,8 +135,9 @@ int Run(const Options& options) {
     WriteOutput(options.trace,
                 ChromeTrace(last.step.timeline, fmt::format("one of {} devices", last.devices)));
   }
-  WriteOutput(options.output,
-              options.format == "json" ? ScalingJson(scaling, pays) : ScalingText(scaling, pays));
+  WriteRendered(options.output, options.format,
+                options.format == "json" ? ScalingJson(scaling, pays)
+                                         : ScalingText(scaling, pays, WidthOf(options.output)));
   return 0;
 }
 

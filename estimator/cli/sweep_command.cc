@@ -261,7 +261,8 @@ int Run(Options options) {
   SweepRenderOptions render{.rank = options.rank,
                             .rows = options.top,
                             .plot = options.plot,
-                            .width = options.output.empty() ? TerminalWidth() : 0,
+                            .width = WidthOf(options.output),
+                            .blocks = WidthOf(options.output) != 0 && ShowsBlocks(),
                             .note = served.left_out};
   for (const std::string& text : options.conditions)
     render.conditions.push_back(ParseCondition(text));
@@ -294,8 +295,7 @@ int Run(Options options) {
   if (options.format == "csv") {
     WriteOutput(options.output, [&](const TextSink& sink) {
       bool first = true;
-      const bool to_terminal =
-          (options.output.empty() || options.output == "-") && TerminalWidth() != 0;
+      const bool to_terminal = WidthOf(options.output) != 0;
       Progress progress(sweep.Points(), to_terminal);
       RunSweep(sweep, [&](const SweepPoint& point) {
         progress.Add();
@@ -319,7 +319,7 @@ int Run(Options options) {
   } else if (options.format == "html") {
     WritePage(options.output, SweepHtml(sweep, render, points));
   } else {
-    WriteOutput(options.output, SweepText(sweep, render, points));
+    WriteRendered(options.output, options.format, SweepText(sweep, render, points));
   }
   return 0;
 }

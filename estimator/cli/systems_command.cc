@@ -26,12 +26,12 @@ int Run(const Options& options) {
   std::string content;
   if (options.system.empty()) {
     const std::vector<System> systems = database.All();
-    content = json ? SystemListJson(systems) : SystemListText(systems);
+    content = json ? SystemListJson(systems) : SystemListText(systems, WidthOf(options.output));
   } else {
     const System system = database.Find(options.system);
-    content = json ? SystemJson(system) : SystemText(system);
+    content = json ? SystemJson(system) : SystemText(system, WidthOf(options.output));
   }
-  WriteOutput(options.output, content);
+  WriteRendered(options.output, options.format, content);
   return 0;
 }
 

@@ -151,6 +151,7 @@ std::optional<double> JudgedRatio(const CompareRow& row);
 struct CompareTextOptions {
   std::size_t top = 0;  // rows of each table; 0: all
   std::vector<std::string> by;
+  std::size_t max_width = 0;  // columns, 0: any number
 };
 std::string RenderCompareText(const Comparison& comparison, const CompareTextOptions& options);
 std::string RenderCompareMarkdown(const Comparison& comparison, const CompareTextOptions& options);

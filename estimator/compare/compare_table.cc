@@ -162,6 +162,12 @@ CompareCells CellsOf(const Comparison& comparison, std::size_t top) {
     cells.head.push_back(column.head);
     cells.left.push_back(column.left);
   }
+  // Times tell most, then FLOPs; of columns with one head the first goes first.
+  cells.may_drop = {"launches", "compute", "memory", "bound", "operator", "executed", "bytes"};
+  const auto found = [&](const char* head) {
+    return std::find(cells.head.begin(), cells.head.end(), head) != cells.head.end();
+  };
+  if (found("expected")) cells.may_drop.insert(cells.may_drop.end(), {"FLOPs", "measured"});
   std::vector<std::size_t> order;
   if (top > 0 && top < comparison.rows.size()) order = comparison.worst;
   std::vector<bool> shown(comparison.rows.size(), false);

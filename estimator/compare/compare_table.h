@@ -13,7 +13,8 @@ struct CompareCells {
   std::vector<std::string> head;
   std::vector<bool> left;  // columns that align to the left
   std::vector<std::vector<std::string>> rows;
-  std::size_t left_out = 0;  // rows
+  std::size_t left_out = 0;                // rows
+  std::vector<std::string> may_drop = {};  // heads of columns that go first where lines are short
 };
 // The comparison's rows; where only `top` of them are to be shown (0: all), the worst first.
 CompareCells CellsOf(const Comparison& comparison, std::size_t top = 0);

@@ -31,7 +31,7 @@ void AddRow(Table& table, const PlanReport& report, const HybridStep& step) {
                                                    ReadableBytes(step.memory - *report.memory)))});
 }
 
-std::string StagesText(const PlanReport& report, const HybridStep& step) {
+std::string StagesText(const PlanReport& report, const HybridStep& step, std::size_t max_width) {
   Table table({"chunk", "on", "from", "to", "forward", "backward", "weights", "passes on"},
               {false, false, true, true, false, false, false, false});
   for (std::size_t c = 0; c < step.stages.size(); ++c) {
@@ -41,7 +41,8 @@ std::string StagesText(const PlanReport& report, const HybridStep& step) {
                ReadableTime(stage.forward), ReadableTime(stage.backward),
                ReadableBytes(stage.weights), ReadableBytes(stage.passed)});
   }
-  return "\nstages, of one micro-batch\n" + table.Render();
+  table.MayDrop({"passes on", "weights", "on"});
+  return "\nstages, of one micro-batch\n" + table.Fit(max_width, "-o FILE or a pipe has them");
 }
 
 // What devices that split operators exchange.
@@ -75,7 +76,7 @@ Json StepJson(const PlanReport& report, const HybridStep& step) {
 
 }  // namespace
 
-std::string PlanText(const PlanReport& report, std::size_t top) {
+std::string PlanText(const PlanReport& report, std::size_t top, std::size_t max_width) {
   const std::string note = report.profile.Note();
   std::string notes = note.empty() ? "" : "note: " + note + "\n";
   for (const std::string& each : report.profile.notes) notes += "note: " + each + "\n";
@@ -86,11 +87,17 @@ std::string PlanText(const PlanReport& report, std::size_t top) {
                                          "schedule", "step",        "items/s",
                                          "bubble",   "exposed",     "memory per device"};
   const std::vector<bool> left = {true, false, false, true, false, false, false, false, false};
+  const auto fitted = [max_width](Table& table) {
+    table.MayDrop({"schedule", "exposed", "bubble", "passes", "micro-batch"});
+    return table.Fit(max_width, "--format json has them");
+  };
   if (report.steps.size() == 1) {
     Table table(head, left);
     AddRow(table, report, report.steps.front());
-    text += table.Render() + SplitText(report.steps.front());
-    if (!report.steps.front().stages.empty()) text += StagesText(report, report.steps.front());
+    text += fitted(table) + SplitText(report.steps.front());
+    if (!report.steps.front().stages.empty()) {
+      text += StagesText(report, report.steps.front(), max_width);
+    }
     return text + notes;
   }
   Table fitting(head, left), others(head, left);
@@ -107,12 +114,12 @@ std::string PlanText(const PlanReport& report, std::size_t top) {
       AddRow(others, report, step);
     }
   }
-  if (shown > 0) text += fitting.Render();
+  if (shown > 0) text += fitted(fitting);
   if (left_out > 0) text += fmt::format("\n{} further plans fit and are slower.\n", left_out);
   if (too_large > 0) {
     text += fmt::format("\n{} plan{} not fit into the {} of a device, the fastest:\n", too_large,
                         too_large == 1 ? " does" : "s do", ReadableBytes(*report.memory)) +
-            others.Render();
+            fitted(others);
   }
   if (!report.left_out.empty()) text += fmt::format("\nleft out: {}\n", report.left_out);
   if (shown == 0) text += "\nno plan fits: more devices, smaller micro-batches or recomputation\n";

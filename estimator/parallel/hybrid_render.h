@@ -19,7 +19,7 @@ struct PlanReport {
 
 // The plans that fit, `top` of them, then why the fastest others lose; a single plan with its
 // stages.
-std::string PlanText(const PlanReport& report, std::size_t top);
+std::string PlanText(const PlanReport& report, std::size_t top, std::size_t max_width = 0);
 std::string PlanJson(const PlanReport& report, std::size_t top);
 
 }  // namespace dlcost

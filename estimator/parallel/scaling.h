@@ -49,7 +49,8 @@ void SetEfficiencies(Scaling& scaling, const ScalePoint& alone);
 // least half of what the first one does. None where the first step does not pay.
 std::optional<int> PaysUpTo(const Scaling& scaling, const ScalePoint& alone);
 
-std::string ScalingText(const Scaling& scaling, std::optional<int> pays_up_to);
+std::string ScalingText(const Scaling& scaling, std::optional<int> pays_up_to,
+                        std::size_t max_width = 0);
 std::string ScalingJson(const Scaling& scaling, std::optional<int> pays_up_to);
 
 }  // namespace dlcost

@@ -38,7 +38,8 @@ Json OrNull(const std::optional<T>& value) {
 
 }  // namespace
 
-std::string ScalingText(const Scaling& scaling, std::optional<int> pays_up_to) {
+std::string ScalingText(const Scaling& scaling, std::optional<int> pays_up_to,
+                        std::size_t max_width) {
   std::string text = fmt::format(
       "{} on {} ({}), data parallel{}, {} scaling\n\n", scaling.model, scaling.system,
       scaling.device, scaling.plan.zero ? fmt::format(" with ZeRO {}", scaling.plan.zero) : "",
@@ -77,7 +78,8 @@ std::string ScalingText(const Scaling& scaling, std::optional<int> pays_up_to) {
     if (const auto price = PriceOf(scaling, point)) row.push_back(fmt::format("{:.2f}", *price));
     table.Add(std::move(row));
   }
-  text += table.Render() + "\n";
+  table.MayDrop({"runs as", "sent", "compute", "batch of all", "exchanged", "input", "exposed"});
+  text += table.Fit(max_width, "--format json has them") + "\n";
   if (pays_up_to && *pays_up_to == scaling.points.back().devices) {
     text += fmt::format("scaling pays up to {} devices, and perhaps beyond\n", *pays_up_to);
   } else if (pays_up_to) {

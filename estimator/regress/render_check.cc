@@ -7,6 +7,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/regress/wording.h"
+#include "estimator/report/wrap.h"
 
 namespace dlcost {
 namespace {

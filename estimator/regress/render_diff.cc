@@ -11,6 +11,7 @@
 #include "estimator/report/certainty_text.h"
 #include "estimator/report/runtime_text.h"
 #include "estimator/report/table.h"
+#include "estimator/report/wrap.h"
 
 namespace dlcost {
 namespace {

@@ -85,26 +85,6 @@ std::string CostText(const Cost& difference, const Report& whole) {
   return fmt::to_string(fmt::join(texts, ", "));
 }
 
-std::string Wrap(const std::string& text, std::size_t width, std::size_t indent) {
-  if (width <= indent + 20) return text;
-  std::string wrapped;
-  std::size_t column = 0;
-  for (std::size_t from = 0; from < text.size();) {
-    std::size_t to = std::min(text.find(' ', from), text.size());
-    while (to < text.size() && text[to] == ' ') ++to;  // blanks stay with the word before them
-    const std::size_t word = to - from;
-    if (column + word > width + 1 && column > indent) {
-      wrapped.erase(wrapped.find_last_not_of(' ') + 1);
-      wrapped += "\n" + std::string(indent, ' ');
-      column = indent;
-    }
-    wrapped += text.substr(from, word);
-    column += word;
-    from = to;
-  }
-  return wrapped;
-}
-
 std::string Sentence(const Change& change, const Report& whole) {
   Cost all = change.cost;
   all += change.follower_cost;

@@ -18,9 +18,6 @@ std::string ShortName(const std::string& name, const std::string& op, const std:
 // no cost" when nothing is.
 // Percentages are of `whole`, the earlier model.
 std::string CostText(const Cost& difference, const Report& whole);
-// `text` with line breaks between words such that lines fit in `width` columns (0: no breaks);
-// lines after the first start with `indent` blanks.
-std::string Wrap(const std::string& text, std::size_t width, std::size_t indent);
 // The change as a sentence without its place: what was done, what follows, what it costs.
 std::string Sentence(const Change& change, const Report& whole);
 

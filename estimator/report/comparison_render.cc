@@ -78,12 +78,7 @@ std::string DeviceTable(const DeviceComparison& comparison, std::size_t max_widt
     table.Add(std::move(cells));
   }
   table.MayDrop({"memory", "compute", "basis", "ratio", "range", "mostly"});
-  std::string text = table.Render(max_width);
-  if (const std::vector<std::string> dropped = table.Dropped(max_width); !dropped.empty()) {
-    text += fmt::format("{} columns leave out {}; --format csv has them\n", max_width,
-                        fmt::join(dropped, ", "));
-  }
-  return text;
+  return table.Fit(max_width, "--format csv has them");
 }
 
 const GroupRow* Find(const DeviceRow& row, const std::string& op) {

@@ -1,6 +1,7 @@
 #include <fmt/ranges.h>
 
 #include "estimator/report/csv_field.h"
+#include "estimator/report/layers.h"
 #include "estimator/report/render.h"
 #include "estimator/report/rows.h"
 
@@ -60,6 +61,15 @@ std::string RenderCsv(const Report& report, GroupBy by, std::size_t top) {
         out += fmt::format("{},{},{},{}\n", CsvField(group.name), group.sums.nodes,
                            SumColumns(group.sums, group.intensity(), group.doubt, timed),
                            RuntimeField(report));
+      }
+      break;
+    case GroupBy::kLayer:
+      out = "layer,kernel,depth,times," + SumHead(timed) + "\n";
+      for (const Layer& layer : LayersOf(report, report.options.scope_depth)) {
+        out += fmt::format(
+            "{},{},{},{},{},{}\n", CsvField(layer.name), CsvField(layer.story), layer.depth,
+            layer.times, SumColumns(layer.row.sums, layer.row.intensity(), layer.row.doubt, timed),
+            RuntimeField(report));
       }
       break;
     case GroupBy::kNode:

@@ -54,8 +54,7 @@ std::string Runs(const Roof& roof) {
 }
 
 std::string RoofTable(const Device& device) {
-  Table table({"work", "type", "--math", "runs as", "peak", "ridge FLOP/byte"},
-              {true, true, true, true});
+  Table table({"work", "type", "--math", "runs as", "peak", "ridge"}, {true, true, true, true});
   std::vector<std::string> notes;
   for (const Question& q : kQuestions) {
     const Roof roof = FindRoof(device, q.work, q.type, q.mode);
@@ -73,7 +72,8 @@ std::string RoofTable(const Device& device) {
       notes.push_back(roof.note);
     }
   }
-  std::string text = table.Render();
+  std::string text =
+      table.Render() + "ridge: FLOP/byte from which on the peak bounds, not the memory\n";
   for (const std::string& note : notes) text += "  - " + note + "\n";
   return text;
 }

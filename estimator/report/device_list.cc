@@ -128,7 +128,7 @@ std::vector<Device> SelectDevices(std::vector<Device> devices, const DeviceFilte
   return devices;
 }
 
-std::string DeviceListText(const std::vector<Device>& devices) {
+std::string DeviceListText(const std::vector<Device>& devices, std::size_t max_width) {
   Table table({"device", "vendor", "kind", "year", "units", "fp64", "fp32", "tf32", "fp16", "bf16",
                "fp8", "int8", "memory", "GB/s", "W"},
               {true, true, true});
@@ -142,10 +142,11 @@ std::string DeviceListText(const std::vector<Device>& devices) {
                fmt::format("{:.0f}", d.memory.bandwidth->value() / 1e9),
                d.power ? fmt::format("{:.0f}", d.power->value()) : "-"});
   }
-  return table.Render() +
+  table.MayDrop({"units", "kind", "year", "W", "bf16", "tf32", "fp64", "vendor", "int8", "fp8"});
+  return table.Fit(max_width, "-o FILE or a pipe has them") +
          fmt::format(
-             "\n{} device{}. Peaks in TFLOP/s (int8: TOP/s) of dense matrix products with fp32 "
-             "sums, as the\ndevice really runs the type (`dlcost gpus NAME` says how, and gives "
+             "\n{} device{}. Peaks in TFLOP/s (int8: TOP/s) of dense matrix products with fp32\n"
+             "sums, as the device really runs the type (`dlcost gpus NAME` says how, and gives\n"
              "every source). \"-\": not public.\n",
              devices.size(), devices.size() == 1 ? "" : "s");
 }

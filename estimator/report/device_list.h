@@ -23,7 +23,7 @@ std::vector<std::string> DeviceSortKeys();
 std::vector<Device> SelectDevices(std::vector<Device> devices, const DeviceFilter& filter);
 
 // One line per device, columns aligned; peaks are the dense roofs of matrix products by data type.
-std::string DeviceListText(const std::vector<Device>& devices);
+std::string DeviceListText(const std::vector<Device>& devices, std::size_t max_width = 0);
 // {"schema": "dlcost.devices/1", "devices": [...]}; rates in operations/s, sizes in bytes.
 std::string DeviceListJson(const std::vector<Device>& devices);
 

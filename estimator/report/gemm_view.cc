@@ -69,7 +69,9 @@ std::string RenderGemmView(const Report& report, std::size_t max_width) {
     table.Add(std::move(cells));
   }
   if (!any) return "no kernel is a matrix product\n";
-  return fmt::format("runtime {}\n\n", RuntimeText(report.options)) + table.Render(max_width);
+  table.MayDrop({"padding", "algorithm", "pipe", "blocks"});
+  return fmt::format("runtime {}\n\n", RuntimeText(report.options)) +
+         table.Fit(max_width, "-o FILE or a pipe has them");
 }
 
 }  // namespace dlcost

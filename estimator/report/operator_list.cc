@@ -86,7 +86,7 @@ std::string Cell(std::string_view text) {
 
 }  // namespace
 
-std::string OperatorListText(const std::string& domain) {
+std::string OperatorListText(const std::string& domain, std::size_t max_width) {
   std::string text;
   std::vector<std::string> names;
   for (const auto& [name, defs] : ByDomain()) {
@@ -98,7 +98,8 @@ std::string OperatorListText(const std::string& domain) {
     for (const OpDef* def : defs) {
       table.Add({std::string(def->name), VersionsText(*def), std::string(def->formula)});
     }
-    text += table.Render();
+    table.MayStandBelow("formula");
+    text += table.Render(max_width);
   }
   if (text.empty()) {
     throw Error("no operators of domain '{}'{}; there are: {}", Printable(domain),

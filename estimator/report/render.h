@@ -7,7 +7,7 @@
 
 namespace dlcost {
 
-enum class GroupBy { kOp, kScope, kPhase, kNode, kKernel };
+enum class GroupBy { kOp, kScope, kPhase, kLayer, kNode, kKernel };
 
 // The rows of a grouping: by operator, module or phase.
 inline const std::vector<GroupRow>& GroupsBy(const Report& report, GroupBy by) {
@@ -22,6 +22,7 @@ struct TextOptions {
   std::size_t max_width = 0;              // columns, 0: unlimited
   std::vector<std::string> columns = {};  // Table::Keep; none: as many as there is room for
   bool colour = false;
+  bool blocks = false;  // shares as small bars of block characters
 };
 
 // The terminal report: header, table, totals, coverage, notes.
@@ -35,8 +36,9 @@ std::string RenderJson(const Report& report);
 void WriteJson(const Report& report, const TextSink& sink);
 // For a pull request: one line, the rows folded (`top` of them, 0: all), what is unknown.
 std::string RenderMarkdown(const Report& report, GroupBy by = GroupBy::kOp, std::size_t top = 0);
-// One header line, one line per operator type, module, phase, node or kernel; plain numbers in base
-// units, and in the last column how certain they are; the `top` most expensive ones, 0: all.
+// One header line, one line per operator type, module, phase, layer, node or kernel; plain numbers
+// in base units, and in the last column how certain they are; the `top` most expensive ones, 0:
+// all.
 std::string RenderCsv(const Report& report, GroupBy by, std::size_t top = 0);
 
 }  // namespace dlcost

@@ -1,6 +1,10 @@
 #include "estimator/report/rows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "estimator/report/layers.h"
 
 namespace dlcost {
 namespace {
@@ -34,6 +38,7 @@ bool IsFree(const ReportRow& row) {
 const char* HeadOfNames(GroupBy by) {
   if (by == GroupBy::kScope) return "module";
   if (by == GroupBy::kPhase) return "phase";
+  if (by == GroupBy::kLayer) return "layer";
   return by == GroupBy::kOp ? "operator" : "node";
 }
 
@@ -46,6 +51,15 @@ std::vector<ReportRow> RowsOf(const Report& report, GroupBy by) {
       for (const GroupRow& group : GroupsBy(report, by)) {
         rows.push_back({group.name, "", LimiterOf(group.LimitedBy(), group.sums), &group.sums,
                         group.kernel_flops, group.doubt, rows.size()});
+      }
+      break;
+    case GroupBy::kLayer:
+      for (const Layer& layer : LayersOf(report, report.options.scope_depth)) {
+        const auto own = std::make_shared<const GroupRow>(layer.row);
+        const std::string times = layer.times > 1 ? fmt::format("  x {}", layer.times) : "";
+        rows.push_back({std::string(2 * layer.depth, ' ') + layer.name + times, layer.story,
+                        LimiterOf(own->LimitedBy(), own->sums), &own->sums, own->kernel_flops,
+                        own->doubt, rows.size(), own});
       }
       break;
     case GroupBy::kNode: {
@@ -81,10 +95,16 @@ std::vector<ReportRow> TopRows(const Report& report, GroupBy by, std::size_t top
 
 ShownRows RowsShown(const Report& report, GroupBy by, std::size_t top) {
   ShownRows shown;
-  for (ReportRow& row : InOrder(report, by, top)) {
+  std::vector<ReportRow> rows = InOrder(report, by, top);
+  if (by != GroupBy::kLayer) {
+    const auto known = std::stable_partition(
+        rows.begin(), rows.end(), [](const ReportRow& row) { return row.doubt.unknown > 0; });
+    shown.unknown = static_cast<std::size_t>(known - rows.begin());
+  }
+  for (ReportRow& row : rows) {
     if (!IsDetail(by) && IsFree(row)) {
       shown.free_nodes += row.sums->nodes;
-    } else if (top == 0 || shown.rows.size() < top) {
+    } else if (top == 0 || shown.rows.size() < top + shown.unknown) {
       shown.rows.push_back(std::move(row));
     } else {
       ++shown.hidden;

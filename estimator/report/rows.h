@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,23 +16,27 @@ struct ReportRow {
   const Sums* sums = nullptr;
   Flops kernel_flops;
   Doubt doubt;
-  std::size_t index = 0;  // among the report's groups, nodes or kernels
+  std::size_t index = 0;  // among the report's groups, layers, nodes or kernels
+  std::shared_ptr<const GroupRow> own = nullptr;  // holds `sums` of a row that the report has not
 };
 
 // Which rows a table of `top` rows (0: all) shows, and what becomes of the others.
 struct ShownRows {
   std::vector<ReportRow> rows;
-  std::size_t hidden = 0;  // rows that cost something and are not shown
+  std::size_t unknown = 0;  // of `rows`, the first: with nodes that no total has; never hidden
+  std::size_t hidden = 0;   // rows that cost something and are not shown
   Sums hidden_sums;
   Doubt hidden_doubt;
   Flops hidden_kernel_flops;
   std::int64_t free_nodes = 0;  // of groups that cost nothing: views, shapes, constants
 };
 
-// One row per node or kernel, not per group.
-inline bool IsDetail(GroupBy by) { return by == GroupBy::kNode || by == GroupBy::kKernel; }
+// One row per layer, node or kernel, not per group.
+inline bool IsDetail(GroupBy by) {
+  return by == GroupBy::kLayer || by == GroupBy::kNode || by == GroupBy::kKernel;
+}
 
-// What the rows of a grouping are: "operator", "module", "phase" or "node".
+// What the rows of a grouping are: "operator", "module", "phase", "layer" or "node".
 const char* HeadOfNames(GroupBy by);
 
 // Every row in the report's order; kernels that launch nothing have none.

@@ -59,7 +59,7 @@ std::string RenderStep(const Report& report, std::size_t max_width) {
   const auto line = [](const char* label, const std::string& text) {
     return fmt::format("{:<10}{}\n", label, text);
   };
-  std::string out = table.Render(max_width) + "\n";
+  std::string out = table.Fit(max_width, "--format json has them") + "\n";
   std::string types = step.precision.empty() ? "" : ", precision " + step.precision;
   if (step.micro_batches > Count(1)) {
     types += fmt::format(", {} micro-batches", step.micro_batches.value());

@@ -92,7 +92,7 @@ Json FieldsJson(const System& system) {
 
 }  // namespace
 
-std::string SystemListText(const std::vector<System>& systems) {
+std::string SystemListText(const std::vector<System>& systems, std::size_t max_width) {
   Table table({"system", "year", "devices", "near", "per device", "between nodes"},
               {true, false, true, true, false, true});
   for (const System& system : systems) {
@@ -102,10 +102,11 @@ std::string SystemListText(const std::vector<System>& systems) {
          system.links.empty() ? "-" : ReadableRate(system.links.front().bandwidth.value(), "B"),
          Far(system)});
   }
-  return table.Render() +
+  table.MayDrop({"year", "between nodes", "near"});
+  return table.Fit(max_width, "-o FILE or a pipe has them") +
          fmt::format(
-             "\n{} system{}. Devices are those of one node, bandwidths one direction. `dlcost "
-             "systems NAME` gives\nevery value with its source.\n",
+             "\n{} system{}. Devices are those of one node, bandwidths one direction.\n"
+             "`dlcost systems NAME` gives every value with its source.\n",
              systems.size(), systems.size() == 1 ? "" : "s");
 }
 
@@ -115,7 +116,7 @@ std::string SystemListJson(const std::vector<System>& systems) {
   return Json({{"schema", "dlcost.systems/1"}, {"systems", std::move(list)}}).dump(2) + "\n";
 }
 
-std::string SystemText(const System& system) {
+std::string SystemText(const System& system, std::size_t max_width) {
   SourceList sources;
   std::string text = fmt::format("{}  ({})\n", system.name, system.id);
   if (!system.aliases.empty()) {
@@ -133,7 +134,9 @@ std::string SystemText(const System& system) {
                Reach(link), ReadableRate(link.bandwidth.value(), "B"), link.timing.id,
                link.timing.basis});
   }
-  text += table.Render() + "\n" + FactTable(system.facts, sources);
+  table.MayDrop({"basis", "constants"});
+  text +=
+      table.Fit(max_width, "-o FILE or a pipe has them") + "\n" + FactTable(system.facts, sources);
   for (const SystemLink& link : system.links) {
     text += fmt::format("\nconstants of {} (basis: {})\n", link.timing.id, link.timing.basis) +
             FactTable(link.timing.facts, sources);

@@ -7,9 +7,12 @@
 
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
+#include "estimator/report/wrap.h"
 
 namespace dlcost {
 namespace {
+
+constexpr const char* kPlain = "\033[0m";
 
 // With two blanks between columns.
 std::size_t LineWidth(const std::vector<std::size_t>& widths) {
@@ -33,24 +36,41 @@ Table::Table(std::vector<std::string> head, std::vector<bool> left)
   left_[0] = true;
 }
 
-void Table::Add(std::vector<std::string> row) {
+void Table::Add(std::vector<std::string> row, const std::string& colour) {
   row.resize(head_.size());
   rows_.push_back(std::move(row));
+  colours_.push_back(colour);
 }
 
-void Table::AddRule() { rows_.emplace_back(); }
+void Table::AddRule() {
+  rows_.emplace_back();
+  colours_.emplace_back();
+}
 
 void Table::MayDrop(const std::vector<std::string>& heads) {
   for (const std::string& head : heads) {
-    const auto found = std::find(head_.begin(), head_.end(), head);
-    if (found != head_.end()) droppable_.push_back(static_cast<std::size_t>(found - head_.begin()));
+    // Of columns with the same head the next one.
+    for (std::size_t c = 0; c < head_.size(); ++c) {
+      if (head_[c] != head || std::count(droppable_.begin(), droppable_.end(), c) > 0) continue;
+      droppable_.push_back(c);
+      break;
+    }
   }
+}
+
+void Table::MayStandBelow(const std::string& head) {
+  const auto found = std::find(head_.begin(), head_.end(), head);
+  if (found != head_.end()) below_ = static_cast<std::size_t>(found - head_.begin());
 }
 
 void Table::Keep(const std::vector<std::string>& names) {
   std::vector<std::string> known = {"all"};
   for (std::size_t c = 1; c < head_.size(); ++c) {
     std::string name;
+    if (head_[c].empty()) {  // belongs to the column before it
+      known.push_back(known.back());
+      continue;
+    }
     for (const char c_of : head_[c]) {
       name += c_of == ' ' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c_of)));
     }
@@ -73,17 +93,27 @@ void Table::Keep(const std::vector<std::string>& names) {
 }
 
 std::vector<std::string> Table::Dropped(std::size_t max_width) const {
-  const std::vector<std::size_t> widths = Widths(max_width);
+  const std::vector<std::size_t> widths = Widths(max_width).widths;
   std::vector<std::string> dropped;
   for (const std::size_t c : droppable_) {
-    if (widths[c] == 0) dropped.push_back(head_[c]);
+    if (widths[c] == 0 && !head_[c].empty()) dropped.push_back(head_[c]);
   }
   return dropped;
 }
 
-// Of each column; 0 of one that is dropped.
-std::vector<std::size_t> Table::Widths(std::size_t max_width) const {
-  constexpr std::size_t kLeastText = 16;  // of a text that is cut
+std::string Table::Fit(std::size_t max_width, const std::string& remedy) const {
+  std::string text = Render(max_width);
+  if (const std::vector<std::string> dropped = Dropped(max_width); !dropped.empty()) {
+    text +=
+        fmt::format("{} columns leave out {}; {}\n", max_width, fmt::join(dropped, ", "), remedy);
+  }
+  return text;
+}
+
+Table::Layout Table::Widths(std::size_t max_width) const {
+  // Of a text that is cut; the first column tells rows apart.
+  constexpr std::size_t kLeastText = 16, kMostFirst = 32;
+  const std::size_t first_least = std::clamp(max_width / 5, kLeastText, kMostFirst);
   std::vector<std::size_t> widths;
   for (const std::string& cell : head_) widths.push_back(DisplayWidth(cell));
   for (const auto& row : rows_) {
@@ -97,9 +127,11 @@ std::vector<std::size_t> Table::Widths(std::size_t max_width) const {
     return max_width != 0 && total > max_width ? total - max_width : 0;
   };
   const auto cut = [&](std::size_t column) {
-    const std::size_t least = std::min(widths[column], kLeastText);
+    const std::size_t least = std::min(widths[column], column == 0 ? first_least : kLeastText);
     widths[column] = std::max(least, widths[column] - std::min(widths[column], excess()));
   };
+  const bool below = below_ && excess() > 0;
+  if (below) widths[*below_] = 0;
   const std::vector<std::size_t> whole = widths;
   const auto cut_texts = [&] {  // the first column says most
     for (std::size_t c = widths.size(); c-- > 0;) {
@@ -116,13 +148,13 @@ std::vector<std::size_t> Table::Widths(std::size_t max_width) const {
     }
     cut_texts();
   }
-  return widths;
+  return {widths, below};
 }
 
 std::string Table::Render(std::size_t max_width) const {
-  const std::vector<std::size_t> widths = Widths(max_width);
+  const auto [widths, below] = Widths(max_width);
   std::string out;
-  const auto line = [&](const std::vector<std::string>& row) {
+  const auto line = [&](const std::vector<std::string>& row, const std::string& colour) {
     std::string text;
     for (std::size_t c = 0; c < row.size(); ++c) {
       if (widths[c] == 0) continue;
@@ -134,16 +166,22 @@ std::string Table::Render(std::size_t max_width) const {
       text += left_[c] ? cell + pad : pad + cell;
     }
     text.erase(text.find_last_not_of(' ') + 1);
-    out += text + "\n";
+    out += colour.empty() ? text + "\n" : colour + text + kPlain + "\n";
   };
   const std::string rule(LineWidth(widths), '-');
-  line(head_);
+  line(head_, "");
   out += rule + "\n";
-  for (const auto& row : rows_) {
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    const std::vector<std::string>& row = rows_[r];
     if (row.empty()) {
       out += rule + "\n";
     } else {
-      line(row);
+      line(row, colours_[r]);
+      constexpr std::size_t kIndent = 4;
+      const std::string text = below ? row[*below_] : "";
+      if (!text.empty() && text != "-") {
+        out += Wrap(std::string(kIndent, ' ') + text, max_width, kIndent) + "\n";
+      }
     }
   }
   return out;

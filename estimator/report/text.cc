@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "estimator/report/blocks.h"
 #include "estimator/report/certainty_text.h"
 #include "estimator/report/format.h"
 #include "estimator/report/merges.h"
@@ -14,7 +15,9 @@ namespace dlcost {
 namespace {
 
 constexpr const char* kBold = "\033[1m";
+constexpr const char* kRed = "\033[31m";
 constexpr const char* kPlain = "\033[0m";
+constexpr std::size_t kBarColumns = 8;
 
 // Of the kernels whose bytes the row has.
 std::string IntensityText(const ReportRow& row) {
@@ -106,7 +109,7 @@ class TextRenderer {
       head.emplace_back(name);
       left.push_back(to_left);
     };
-    if (detail) column(options_.by == GroupBy::kKernel ? "kernel" : "operator", true);
+    if (detail) column(options_.by == GroupBy::kNode ? "operator" : "kernel", true);
     if (!detail) column("nodes");
     column("MACs");
     column("FLOPs");
@@ -116,11 +119,16 @@ class TextRenderer {
       column("bound");
       if (report_.totals.expected) column("expected");
       column("share");
+      if (options_.blocks) column("", true);
       column("limited by", true);
     }
     Table table(head, left);
     const ShownRows shown = RowsShown(report_, options_.by, options_.top);
-    for (const ReportRow& row : shown.rows) table.Add(Cells(row));
+    for (std::size_t r = 0; r < shown.rows.size(); ++r) {
+      const bool unknown = r < shown.unknown;
+      table.Add(Cells(shown.rows[r]), unknown && options_.colour ? kRed : "");
+      if (unknown && r + 1 == shown.unknown) table.AddRule();
+    }
     if (shown.hidden > 0) {
       table.Add(Cells({.name = fmt::format("... {} more", shown.hidden),
                        .sums = &shown.hidden_sums,
@@ -137,18 +145,13 @@ class TextRenderer {
                      .kernel_flops = report_.totals.flops,
                      .doubt = report_.certainty.doubt}));
     // With a device, rows of kernels answer where the time goes.
-    table.MayDrop(
-        detail && timed_
-            ? std::vector<std::string>{"FLOP/B", "FLOPs", "MACs", "bytes", "share", "limited by"}
-            : std::vector<std::string>{"FLOP/B", "FLOPs", "share", "nodes", "limited by"});
+    table.MayDrop(detail && timed_ ? std::vector<std::string>{"", "FLOP/B", "FLOPs", "MACs",
+                                                              "bytes", "share", "limited by"}
+                  : timed_ ? std::vector<std::string>{"", "FLOP/B", "nodes", "MACs", "FLOPs",
+                                                      "share", "limited by"}
+                           : std::vector<std::string>{"FLOP/B", "FLOPs", "nodes"});
     if (!options_.columns.empty()) table.Keep(options_.columns);
-    std::string text = table.Render(options_.max_width);
-    const std::vector<std::string> dropped = table.Dropped(options_.max_width);
-    if (!dropped.empty()) {
-      text += fmt::format("{} columns leave out {}; --columns all shows them\n", options_.max_width,
-                          fmt::join(dropped, ", "));
-    }
-    return text;
+    return table.Fit(options_.max_width, "--columns all shows them");
   }
 
   std::vector<std::string> Cells(const ReportRow& row) {
@@ -175,7 +178,12 @@ class TextRenderer {
       if (report_.totals.expected) {
         cells.push_back(Marked(ExpectedStanding(doubt), ReadableTime(time)));
       }
-      cells.push_back(whole.value() > 0 ? Percent(time / whole) : "-");
+      const double share = whole.value() > 0 ? time / whole : 0;
+      cells.push_back(whole.value() > 0 ? Percent(share) : "-");
+      if (options_.blocks) {
+        const bool is_total = row.sums == &report_.totals;
+        cells.push_back(is_total ? "" : ShareBar(share, kBarColumns));
+      }
       cells.push_back(time.value() > 0 ? row.limiter : "");
     }
     return cells;

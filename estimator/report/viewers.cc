@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "estimator/core/error.h"
+#include "estimator/report/layers.h"
 
 namespace dlcost {
 namespace {
@@ -24,16 +25,6 @@ double TimeOf(const KernelRow& kernel) {
 
 std::string Text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-// Calls visit(part) for each component of a module path: "layer1/0/conv1" or "model.layers.0".
-template <typename Visit>
-void ForEachPart(const std::string& scope, Visit visit) {
-  for (std::size_t begin = 0; begin < scope.size();) {
-    const std::size_t end = std::min(scope.find_first_of("/.", begin), scope.size());
-    if (end > begin) visit(scope.substr(begin, end - begin));
-    begin = end + 1;
-  }
 }
 
 }  // namespace
@@ -85,8 +76,9 @@ std::string RenderSpeedscope(const Report& report) {
   for (const KernelRow& kernel : report.kernels) {
     if (kernel.launches == Count(0)) continue;
     Json stack = Json::array();
-    ForEachPart(report.nodes[kernel.main].scope,
-                [&](const std::string& part) { stack.push_back(frame(part)); });
+    for (const std::string& part : PathParts(report.nodes[kernel.main].scope)) {
+      stack.push_back(frame(part));
+    }
     stack.push_back(frame(kernel.label));
     samples.push_back(std::move(stack));
     weights.push_back(1e9 * TimeOf(kernel));

@@ -24,6 +24,7 @@ struct SweepRenderOptions {
   std::size_t rows = 60;  // of the table of points
   bool plot = false;
   std::size_t width = 0;  // of the terminal; 0: any
+  bool blocks = false;    // curves as small charts of block characters
   std::string note;       // a last line of the text, "" for none
 
   // Per million items; nullopt without a price or a time.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "estimator/core/error.h"
+#include "estimator/report/blocks.h"
 #include "estimator/report/format.h"
 #include "estimator/report/runtime_text.h"
 #include "estimator/report/table.h"
@@ -95,8 +96,9 @@ class TextWriter {
         if (shown++ < options_.rows) table.Add(RowOf(*point));
       }
     }
-    table.MayDrop({"W", "J/item", "FLOP/B", "bytes", "MACs", "fits"});
-    text_ += table.Render(options_.width);
+    table.MayDrop(
+        {"W", "J/item", "FLOP/B", "bytes", "MACs", "fits", "FLOPs", "limited by", "memory"});
+    text_ += table.Fit(options_.width, "--format csv has them");
     if (watts_) {
       text_ += fmt::format(
           "W         rated power of the device while kernels run, {:.0f} % of it (assumed) while "
@@ -157,6 +159,7 @@ class TextWriter {
         text_ += Untimed(curve) ? "          no time is expected\n" : "          nothing fits\n";
         continue;
       }
+      AddSparkline(curve);
       text_ += fmt::format(
           "          best throughput {} {} at {} = {}; ", RateText(curve.RateOf(*curve.best)),
           curve.by_tokens ? "tokens/s" : "items/s", name, curve.best->sizes[*axis]);
@@ -185,6 +188,20 @@ class TextWriter {
     if (curves.size() > kSections) {
       text_ += fmt::format("\ncurve     {} more: --format json\n", curves.size() - kSections);
     }
+  }
+
+  // The curve's throughput, from its smallest size to its largest.
+  void AddSparkline(const SweepCurve& curve) {
+    if (!options_.blocks) return;
+    std::vector<double> rates;
+    for (const SweepPoint* point : curve.points) {
+      if (const auto rate = curve.RateOf(*point)) rates.push_back(*rate);
+    }
+    constexpr std::size_t kColumns = 40;
+    if (rates.size() < 2) return;
+    text_ += fmt::format("          {}  {} to {} {}\n", Sparkline(rates, kColumns),
+                         RateText(rates.front()), RateText(rates.back()),
+                         curve.by_tokens ? "tokens/s" : "items/s");
   }
 
   void AddFalls(const SweepCurve& curve, std::size_t axis) {

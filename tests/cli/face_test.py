@@ -3,6 +3,7 @@
 Run by ctest with the program and the source tree as arguments; needs nothing but Python's standard library.
 """
 
+import csv
 import fcntl
 import gzip
 import json
@@ -94,8 +95,34 @@ class Terminal(unittest.TestCase):
                 whole = table(screen(400, *ON_BERT, "--by", by, "--top", "5")[0])[0]
                 missing = [name for name in ("MACs", "FLOPs", "bytes", "FLOP/B", "share", "nodes", "limited by")
                            if name in whole and name not in head]
-                told = re.search(r"^%d columns leave out (.*); --columns all shows them$" % columns, text, re.M)
-                self.assertEqual(sorted(told[1].split(", ")) if told else [], sorted(missing), (columns, by, text))
+                told = re.search(r"^%d columns leave out ([^;]*);\s--columns all shows them$" % columns, text, re.M)
+                self.assertEqual(sorted(re.split(r",\s", told[1])) if told else [], sorted(missing), (columns, by, text))
+
+    def test_everything_for_people_fits(self):
+        resnet = os.path.join(NETWORKS, "resnet50.onnx")
+        commands = (("--help",), ("report", "--help"), ("sweep", "--help"), ("gpus",), ("gpus", "h100"), ("systems",),
+                    ("systems", "dgx-h100"), ("runtimes",), ("runtimes", "tensorrt"), ("ops", "--domain", "ai.onnx.ml"),
+                    ("network",), ON_BERT, (*ON_BERT, "--by", "layer"), (resnet, "--gpu", "p4", "--view", "gemm"),
+                    (resnet, "--gpu", "a100,h100,mi300x"), ("explain", resnet, "--gpu", "p4", "--node", "/conv1/Conv"),
+                    ("diff", ALEXNET, resnet, "--gpu", "p4"), ("formula", BERT, "--dim", "sequence=128"),
+                    ("sweep", ALEXNET, "--gpu", "p4", "--batch", "1:64:x2"),
+                    ("collective", "all_reduce", "--system", "dgx-h100", "--devices", "8", "--bytes", "1MB:64MB:x8"),
+                    ("scale", resnet, "--train", "sgd", "--batch", "8", "--system", "dgx-h100", "--devices", "1,8"))
+        for columns in (60, 80, 120, 200):
+            for command in commands:
+                text, code = screen(columns, *command)
+                self.assertEqual(code, 0, (command, text))
+                for line in text.splitlines():
+                    if len(line.split()) > 1:  # a word alone may be a path
+                        self.assertLessEqual(width(line), columns, (command, line))
+
+    def test_bars_where_a_terminal_shows_them(self):
+        bar = "[\u2588-\u258f]"
+        self.assertRegex(screen(160, *ON_BERT, LC_ALL="C.UTF-8")[0], r"\d% +\u2588" + bar)
+        self.assertNotRegex(screen(160, *ON_BERT, LC_ALL="C")[0], bar)
+        self.assertNotRegex(run(*ON_BERT, env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout.decode(), bar)
+        curve = screen(120, "sweep", ALEXNET, "--gpu", "p4", "--batch", "1:64:x2", LC_ALL="C.UTF-8")[0]
+        self.assertRegex(curve, r"\n {10}[\u2581-\u2588]{7}  [\d.]+ to [\d.]+ k? ?items/s")
 
     def test_kernels_at_eighty_columns_say_where_the_time_goes(self):
         head = table(screen(80, *ON_BERT, "--by", "kernel")[0])[0]
@@ -160,6 +187,35 @@ class Rows(unittest.TestCase):
         self.assertTrue(any(line.startswith("Softmax") for line in apart))
         self.assertFalse(any(line.startswith("attention") for line in apart))
 
+    def test_unknown_rows_stand_first_in_red(self):
+        with open(BERT, "rb") as file:
+            content = file.read()
+        with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
+            file.write(content.replace(b"Tanh", b"Tanx"))  # the last operator: nothing depends on it
+            file.flush()
+            command = (file.name, "--gpu", "p4", "--dim", "sequence=128", "--top", "2")
+            lines = table(run(*command).stdout.decode())
+            self.assertTrue(lines[2].startswith("Tanx"), lines)
+            self.assertEqual(lines[3].strip("-"), "")  # stands apart
+            self.assertTrue(lines[6].startswith("... "), lines)  # and is none of the two that were asked for
+            self.assertIn("\n\x1b[31mTanx", screen(120, *command)[0])
+            self.assertNotIn("\x1b[31m", screen(120, *command, NO_COLOR="1")[0])
+
+    def test_repeated_layers_are_one(self):
+        rows = list(csv.DictReader(run(*ON_BERT, "--by", "layer", "--format", "csv").stdout.decode().splitlines()))
+        report = json.loads(run(*ON_BERT, "--format", "json").stdout)
+        for key in ("macs", "flops"):
+            self.assertEqual(sum(int(row[key]) for row in rows if row["depth"] == "0"), report["totals"][key])
+        self.assertAlmostEqual(sum(float(row["expected_s"]) for row in rows if row["depth"] == "0"), report["totals"]["expected_s"], 12)
+        layer = next(i for i, row in enumerate(rows) if row["layer"] == "0..11")
+        self.assertEqual(rows[layer]["times"], "12")
+        below = [row for row in rows[layer + 1:] if row["depth"] == str(int(rows[layer]["depth"]) + 1)][:2]
+        self.assertEqual(sum(int(row["flops"]) for row in below), int(rows[layer]["flops"]))
+        self.assertIn(("q, k, v", "3"), [(row["layer"], row["times"]) for row in rows])
+        text = run(*ON_BERT, "--by", "layer", "--depth", "2").stdout.decode()
+        self.assertIn("\n  0..11  x 12 ", text)
+        self.assertNotIn("q, k, v", text)
+
     def test_a_cut_counts_what_it_hides(self):
         whole = table(run(ALEXNET, "--gpu", "a100").stdout.decode())
         cut = table(run(ALEXNET, "--gpu", "a100", "--top", "2").stdout.decode())
@@ -169,8 +225,8 @@ class Rows(unittest.TestCase):
         self.assertEqual(len(whole) - 4 - len(free(whole)) - 2, int(hidden.split()[1]), cut)
 
     def test_csv_and_markdown_take_by_and_top(self):
-        csv = run(ALEXNET, "--gpu", "a100", "--by", "node", "--format", "csv", "--top", "2").stdout.decode().splitlines()
-        self.assertEqual([line.split(",")[0] for line in csv], ["node", "/fc6/Gemm", "/fc7/Gemm"])
+        table_csv = run(ALEXNET, "--gpu", "a100", "--by", "node", "--format", "csv", "--top", "2").stdout.decode().splitlines()
+        self.assertEqual([line.split(",")[0] for line in table_csv], ["node", "/fc6/Gemm", "/fc7/Gemm"])
         markdown = run(ALEXNET, "--gpu", "a100", "--by", "kernel", "--format", "markdown", "--top", "2").stdout.decode()
         self.assertIn("| /fc6/Gemm | gemm + relu (matrix\\_vector) |", markdown)
         self.assertIn("| ... 9 more |", markdown)
@@ -189,7 +245,8 @@ class Options(unittest.TestCase):
                         ("--by", "node", "--format", "json"), ("--top", "3", "--format", "json"),
                         ("--by", "kernel", "--view", "work"), ("--view", "gemm", "--format", "json"),
                         ("--columns", "macs", "--format", "csv"), (*several, "--by", "node"), (*several, "--top", "3"),
-                        (*several, "--plot"), (*several, "--view", "work"), ("--gpu", "all", "--depth", "1")):
+                        (*several, "--plot"), (*several, "--view", "work"), ("--gpu", "all", "--depth", "1"),
+                        ("--by", "layer", "--top", "3", "--gpu", "p4")):
             result = run(ALEXNET, *options)
             error = result.stderr.decode()
             self.assertEqual((result.returncode, result.stdout, error.count("\n")), (2, b"", 1), (options, error))

@@ -41,5 +41,40 @@ TEST(Table, FitsByCuttingAndDropping) {
   EXPECT_THAT(Example().Render(55), HasSubstr("bound"));
 }
 
+TEST(Table, SaysWhatItLeavesOut) {
+  EXPECT_THAT(Example().Fit(55, "--format csv has them"),
+              HasSubstr("55 columns leave out share; --format csv has them\n"));
+  EXPECT_THAT(Example().Fit(110, "--format csv has them"), Not(HasSubstr("leave out")));
+}
+
+TEST(Table, PutsSentencesBelowWhereLinesAreShort) {
+  Table table({"node", "ratio", "why"}, {true, false, true});
+  table.Add({"/conv1/Conv", "1.25", "the kernel pads the channels to a multiple of eight"});
+  table.Add({"/conv2/Conv", "1", "-"});
+  table.MayStandBelow("why");
+  EXPECT_EQ(table.Render(40),
+            "node         ratio\n"
+            "------------------\n"
+            "/conv1/Conv   1.25\n"
+            "    the kernel pads the channels to a\n"
+            "    multiple of eight\n"
+            "/conv2/Conv      1\n");
+  EXPECT_THAT(table.Render(100), HasSubstr("1.25  the kernel pads"));
+}
+
+TEST(Table, DropsOfEqualHeadsTheFirstFirst) {
+  Table table({"node", "ratio", "ratio"});
+  table.Add({"abcdefghijklmnop", "1", "2"});
+  table.MayDrop({"ratio", "ratio"});
+  EXPECT_THAT(table.Render(24), Not(HasSubstr("1")));
+  EXPECT_THAT(table.Render(24), HasSubstr("2"));
+}
+
+TEST(Table, ColoursWholeRows) {
+  Table table({"a"});
+  table.Add({"x"}, "\033[31m");
+  EXPECT_EQ(table.Render(), "a\n-\n\033[31mx\033[0m\n");
+}
+
 }  // namespace
 }  // namespace dlcost
