@@ -1,6 +1,6 @@
 # dlcost_page(<target> <directory>): embeds the files of the HTML report in the target.
 function(dlcost_page target directory)
-  set(scripts base dots roofs roofline icicle memory table compare profile sweep picture main)
+  set(scripts base dots roofs roofline details icicle memory table compare profile sweep picture main)
   file(READ "${directory}/page.html" html)
   file(READ "${directory}/page.css" style)
   set(script "")

@@ -36,6 +36,7 @@ void AddMeasuredCommand(Commands& commands);    // `dlcost measured ncu.csv --gp
 void AddFitCommand(Commands& commands);         // `dlcost fit runs.csv --x layers --y flops`
 void AddCheckCommand(Commands& commands);       // `dlcost check new.onnx --baseline baseline.json`
 void AddHtmlCommand(Commands& commands);        // `dlcost html model.onnx --gpu a100 -o model.html`
+void AddPlotCommand(Commands& commands);        // `dlcost plot roofline model.onnx -o roofline.svg`
 void AddFormulaCommand(Commands& commands);     // `dlcost formula model.onnx`
 void AddSweepCommand(Commands& commands);       // `dlcost sweep model.onnx --batch 1:1024:x2`
 

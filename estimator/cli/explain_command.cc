@@ -8,12 +8,12 @@
 #include "estimator/cli/fit.h"
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
-#include "estimator/core/integer.h"
 #include "estimator/core/spelling.h"
 #include "estimator/report/format.h"
 #include "estimator/report/kernel_views.h"
 #include "estimator/report/run_options.h"
 #include "estimator/report/runtime_text.h"
+#include "estimator/report/term_text.h"
 #include "estimator/roofline/forced.h"
 #include "estimator/roofline/run.h"
 
@@ -39,16 +39,6 @@ RunOptions Explained(const ReportOptions& options) {
   RunOptions run = RunOptionsOf(options);
   run.explain = true;
   return run;
-}
-
-// "24.87 us", "201.3 M FLOP", "128 x 64 x 8".
-std::string ValueText(const TimeTerm& term) {
-  if (!term.text.empty()) return term.text;
-  if (term.IsTime()) return ReadableTime(Seconds(term.value));
-  if (term.unit == "FLOP") return Readable(term.value) + " FLOP";
-  if (term.unit == "B") return ReadableBytes(Bytes(Truncate(term.value)));
-  if (term.unit == "B/s") return Readable(term.value) + "B/s";
-  return fmt::format("{:.4g}{}{}", term.value, term.unit.empty() ? "" : " ", term.unit);
 }
 
 class Explainer {
@@ -118,12 +108,12 @@ class Explainer {
     std::size_t what = 0, value = 0;
     for (const TimeTerm& term : expected.terms) {
       what = std::max(what, term.what.size() + 2 * static_cast<std::size_t>(term.level));
-      value = std::max(value, ValueText(term).size());
+      value = std::max(value, TermText(term).size());
     }
     for (const TimeTerm& term : expected.terms) {
       const std::string indent(2 * static_cast<std::size_t>(term.level), ' ');
       std::string line = fmt::format("  {:<{}}  {:>{}}  {}", indent + term.what, what,
-                                     ValueText(term), value, term.reason);
+                                     TermText(term), value, term.reason);
       line.erase(line.find_last_not_of(' ') + 1);
       out += line + "\n";
     }

@@ -98,6 +98,21 @@ std::string TitleOf(const std::deque<Report>& reports) {
   return "dlcost: " + ListNames(models) + on;
 }
 
+// What is other in `report` than in `first`.
+PageChanges ChangesOf(const Report& first, const Report& report) {
+  constexpr std::size_t kMost = 20;
+  const ReportDiff diff = DiffReports(first, report);
+  PageChanges changes{.headline = Headline(diff), .sentences = diff.Notes(), .more = 0};
+  for (const Change& change : diff.changes) {
+    if (changes.sentences.size() >= kMost) {
+      ++changes.more;
+    } else {
+      changes.sentences.push_back(change.where + ": " + Sentence(change, first));
+    }
+  }
+  return changes;
+}
+
 int Run(const Options& options) {
   std::vector<std::string> files = {options.source.model.path};
   files.insert(files.end(), options.more.begin(), options.more.end());
@@ -110,11 +125,13 @@ int Run(const Options& options) {
       Source source = options.source;
       source.model.path = file;
       source.device.gpu = gpu;
+      source.detail = ReportDetail::kSteps;
       reports.push_back(LoadReport(source));
       // A path to a device file is what was given; a report only has the id.
       devices.push_back(gpu.empty() ? KnownDevice(reports.back(), source.device)
                                     : FindDevice(source.device));
       page.push_back({&reports.back(), devices.back() ? &*devices.back() : nullptr});
+      if (reports.size() > 1) page.back().changes = ChangesOf(reports.front(), reports.back());
     }
   }
   if (!options.measured.empty() || !options.traces.empty()) {

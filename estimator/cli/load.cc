@@ -115,6 +115,7 @@ Report LoadReport(const Source& source, const Report* like) {
     device_options.gpu = like->device->id;
   }
   ReportOptions options = ReportOptionsOf(source.count, device_options, source.model);
+  options.detail = source.detail;
   if (like != nullptr) {
     const ReportOptions standard = ReportOptionsOf(CountOptions(), DeviceOptions(), ModelOptions());
     const auto take = [](auto& value, const auto& if_still, const auto& from) {

@@ -15,6 +15,7 @@ struct Source {
   ModelOptions model;
   DeviceOptions device;
   CountOptions count;
+  ReportDetail detail = ReportDetail::kOperands;  // of a model's report
   // Takes the given dimensions that this model does not have: they may be another's. Null: they are
   // an error.
   std::set<std::string>* foreign_dims = nullptr;

@@ -59,6 +59,7 @@ constexpr Command kCommands[] = {
     {"diff", AddDiffCommand},
     {"check", AddCheckCommand},
     {"html", AddHtmlCommand},
+    {"plot", AddPlotCommand},
     {"formula", AddFormulaCommand},
     {"sweep", AddSweepCommand},
     {"gpus", AddGpusCommand},

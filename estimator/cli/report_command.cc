@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
 #include <memory>
 
 #include "estimator/cli/commands.h"
@@ -9,10 +10,14 @@
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
 #include "estimator/core/shell.h"
+#include "estimator/onnx/annotate.h"
+#include "estimator/onnx/mapped_file.h"
+#include "estimator/open/open_model.h"
 #include "estimator/report/comparison.h"
 #include "estimator/report/html.h"
 #include "estimator/report/kernel_views.h"
 #include "estimator/report/plot.h"
+#include "estimator/report/remarks.h"
 #include "estimator/report/render.h"
 #include "estimator/report/viewers.h"
 
@@ -109,7 +114,8 @@ void RequireApplicable(const Options& options) {
   }
   refuse("without --view work", {node}, device);
   if (options.format != "text") refuse("with " + format.text, {plot, columns}, device);
-  const bool whole = options.format == "json" || options.format == "html" || IsForViewers(options);
+  const bool whole = options.format == "json" || options.format == "html" ||
+                     options.format == "onnx" || IsForViewers(options);
   if (whole) refuse("with " + format.text + ", which has every row", {by, top}, device);
   const bool layers = options.by == "layer";
   if (layers && options.format == "markdown") {
@@ -130,9 +136,9 @@ void RequireApplicable(const Options& options) {
 
 // What the rendering shows of the report.
 ReportDetail DetailShown(const Options& options, GroupBy by) {
-  if (options.format == "html") return ReportDetail::kOperands;
+  if (options.format == "html") return ReportDetail::kSteps;
   if (NamesSeveralDevices(options.device)) return ReportDetail::kOperators;
-  if (options.format == "json") return ReportDetail::kOperands;
+  if (options.format == "json" || options.format == "onnx") return ReportDetail::kOperands;
   if (options.view != "table" || options.plot) return ReportDetail::kRows;
   if (IsForViewers(options)) return ReportDetail::kRows;
   if (by == GroupBy::kOp || by == GroupBy::kPhase) return ReportDetail::kOperators;
@@ -155,6 +161,37 @@ std::string PlotOf(const Report& report) {
   const std::string text = RenderPlot(report, plot);
   if (text.empty()) throw Error("--plot needs a device (--gpu) and a model with arithmetic");
   return text;
+}
+
+// The model's own file with what the report says of its nodes.
+void WriteAnnotated(const Options& options, const Report& report) {
+  if (options.output.empty()) {
+    throw Error("--format onnx writes a model: add -o {}", "annotated.onnx");
+  }
+  std::error_code none;
+  if (std::filesystem::equivalent(options.model.path, options.output, none)) {
+    throw Error("-o {}: this is the model itself; write another file", Printable(options.output));
+  }
+  if (IsConfigFile(options.model.path)) {
+    throw Error(
+        "{}: costs are written into an ONNX file; dlcost network {} -o model.onnx makes one",
+        Printable(options.model.path), ShellWord(options.model.path));
+  }
+  if (options.model.path == "-" || IsProvided(options.model.path)) {
+    throw Error("--format onnx reads the model once more, for its weights: give it as a file");
+  }
+  if (!options.model.train.empty() || !options.model.precision.empty()) {
+    throw Error(
+        "--format onnx remarks on the nodes of the file: leave out --train and --precision");
+  }
+  const MappedFile file(options.model.path);
+  const NodeRemarks remarks(report);
+  WriteOutput(options.output, [&](const TextSink& sink) {
+    Annotate(
+        file.bytes(),
+        [&](const NodeInFile& node) { return remarks.Of(node.op, node.first_output); },
+        remarks.OfModel(), sink);
+  });
 }
 
 // 1 where more is open than the user allows.
@@ -198,7 +235,7 @@ int RunComparison(const Options& options, const ReportOptions& report_options) {
 int Run(Options options) {
   const GroupBy by = GroupByOf(options.by);
   RequireOneOf("--format", options.format,
-               {"text", "json", "csv", "markdown", "html", "perfetto", "speedscope"});
+               {"text", "json", "csv", "markdown", "html", "perfetto", "speedscope", "onnx"});
   RequireOneOf("--view", options.view, {"table", "gemm", "work"});
   if (by == GroupBy::kPhase && options.model.train.empty()) throw Error("--by phase needs --train");
   RequireApplicable(options);
@@ -222,6 +259,10 @@ int Run(Options options) {
   const int status = ExitCode(options, report.unknown, report.certainty);
   if (options.view == "table" && options.format == "json") {
     WriteOutput(options.output, [](const TextSink& sink) { WriteJson(report, sink); });
+    return status;
+  }
+  if (options.format == "onnx" && options.view == "table") {
+    WriteAnnotated(options, report);
     return status;
   }
   if (options.view == "gemm") {
@@ -293,9 +334,10 @@ void AddReportCommand(Commands& commands) {
                   "columns of the table, e.g. macs,expected,limited-by; all: however wide")
       ->type_name("NAMES")
       ->delimiter(',');
-  app->add_option(
-         "--format", options->format,
-         "text, json, csv, markdown or html; perfetto or speedscope: a file for these viewers")
+  app->add_option("--format", options->format,
+                  "text, json, csv, markdown or html; perfetto or speedscope: a file for these "
+                  "viewers; onnx: the "
+                  "model with its costs as metadata of nodes, which Netron shows")
       ->type_name("FORMAT")
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");

@@ -10,11 +10,13 @@
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/cli/progress.h"
+#include "estimator/cli/write_picture.h"
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
 #include "estimator/infer/open_dims.h"
 #include "estimator/infer/sizes.h"
 #include "estimator/open/open_model.h"
+#include "estimator/picture/pictures.h"
 #include "estimator/sweep/sweep.h"
 #include "estimator/sweep/sweep_render.h"
 #include "estimator/sweep/value_list.h"
@@ -242,13 +244,34 @@ void RequireNoColumns(const std::string& format) {
       format, write);
 }
 
+// Throughput over size.
+std::string CurvesAsPicture(const Sweep& sweep, const std::vector<SweepPoint>& points) {
+  const std::optional<std::size_t> axis = CurveAxis(sweep);
+  if (sweep.devices.empty() || !axis) {
+    throw Error(
+        "--format svg draws throughput over a size: add --gpu and a range, --batch 1:64:x2");
+  }
+  std::vector<CurveSeries> series;
+  for (const SweepCurve& curve : CurvesOf(sweep, points)) {
+    CurveSeries& one = series.emplace_back(CurveSeries{CurveName(sweep, curve), {}});
+    for (const SweepPoint* point : curve.points) {
+      const std::int64_t size = point->sizes[*axis];
+      const std::optional<double> rate = point->items_per_second();
+      if (rate && *rate > 0 && size > 0) one.points.emplace_back(static_cast<double>(size), *rate);
+    }
+  }
+  const std::string& path = sweep.model->path;
+  return CurvePicture(series, Printable(sweep.axes[*axis].name), "items/s",
+                      {.title = Printable(path.substr(path.rfind('/') + 1))});
+}
+
 int Run(Options options) {
   RequireNoColumns(options.format);
   if (options.model.fit) throw Error("--fit is for dlcost MODEL and explain alone");
   if (options.device.gpu.empty() && !options.device.overrides.empty()) {
     throw Error("--set changes a device: add --gpu");
   }
-  RequireOneOf("--format", options.format, {"text", "csv", "json", "html"});
+  RequireOneOf("--format", options.format, {"text", "csv", "json", "html", "svg"});
   if (!options.rank.empty())
     RequireOneOf("--rank", options.rank, {"price", "latency", "throughput", "energy"});
   Sweep sweep;
@@ -316,6 +339,8 @@ int Run(Options options) {
   if (options.format == "json") {
     WriteOutput(options.output,
                 [&](const TextSink& sink) { WriteSweepJson(sweep, render, points, sink); });
+  } else if (options.format == "svg") {
+    WritePicture(options.output, CurvesAsPicture(sweep, points));
   } else if (options.format == "html") {
     WritePage(options.output, SweepHtml(sweep, render, points));
   } else {
@@ -364,7 +389,8 @@ void AddSweepCommand(Commands& commands) {
   app->add_flag("--bounds", options->bounds,
                 "bounds alone, no expected times: a hundred times faster");
   app->add_flag("--plot", options->plot, "draw throughput over size");
-  app->add_option("--format", options->format, "text, csv (streamed), json or html")
+  app->add_option("--format", options->format,
+                  "text, csv (streamed), json, html, or svg: the curves")
       ->type_name("FORMAT")
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");

@@ -44,12 +44,30 @@ class Liveness {
 
   // What lives at the start, and while each kernel runs.
   std::vector<Bytes> Moments() {
-    for (const auto& kernel : kernels_) {
-      for (const CountedNode* counted : kernel) FindRoots(*counted);
-    }
-    FindUses();
-    DropInner();
+    Find();
     return Sweep();
+  }
+
+  // The owners of memory of the main graph, where nothing is captured.
+  std::vector<Buffer> Owners() {
+    Find();
+    const auto last = static_cast<std::int64_t>(kernels_.size()) - 1;
+    std::vector<Buffer> owners;
+    const auto add = [&](std::size_t t, std::int64_t from, std::int64_t to) {
+      if (last < 0 || size_[t] == Bytes(0)) return;
+      owners.push_back({static_cast<TensorId>(t), size_[t], static_cast<std::size_t>(from),
+                        static_cast<std::size_t>(std::min(std::max(from, to), last))});
+    };
+    std::vector<bool> input(size_.size(), false);
+    for (const TensorId id : graph_.inputs) {
+      const auto t = static_cast<std::size_t>(id);
+      input[t] = true;
+      add(t, 0, last_use_[t] == kNever ? last : last_use_[t]);  // nobody frees what nobody reads
+    }
+    for (std::size_t t = 0; t < size_.size(); ++t) {
+      if (!input[t] && made_[t] != kNever) add(t, made_[t], last_use_[t]);
+    }
+    return owners;
   }
 
  private:
@@ -57,6 +75,14 @@ class Liveness {
 
   std::size_t Root(TensorId id) const {
     return static_cast<std::size_t>(root_[static_cast<std::size_t>(id)]);
+  }
+
+  void Find() {
+    for (const auto& kernel : kernels_) {
+      for (const CountedNode* counted : kernel) FindRoots(*counted);
+    }
+    FindUses();
+    DropInner();
   }
 
   void FindRoots(const CountedNode& counted) {
@@ -195,6 +221,12 @@ std::vector<Bytes> LiveBytes(const InferredModel& model) {
 std::vector<Bytes> LiveBytes(const InferredModel& model,
                              const std::vector<std::size_t>& kernel_of) {
   return LiveBytesOf(model, KernelsOf(model, [&](std::size_t n) { return kernel_of[n]; }));
+}
+
+std::vector<Buffer> Buffers(const InferredModel& model, const std::vector<std::size_t>& kernel_of) {
+  auto kernels = KernelsOf(model, [&](std::size_t n) { return kernel_of[n]; });
+  const Graph& main = model.model->graph;
+  return Liveness(main, kernels[&main], {}).Owners();
 }
 
 void MeasurePeakActivations(InferredModel& model) {

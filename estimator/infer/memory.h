@@ -39,4 +39,16 @@ std::vector<Bytes> LiveBytes(const InferredModel& model);
 // there while it runs; what only it makes and reads has no buffer.
 std::vector<Bytes> LiveBytes(const InferredModel& model, const std::vector<std::size_t>& kernel_of);
 
+// A tensor of the main graph that has memory of its own, and the kernels while which it is there,
+// both ends included: 0 is the first that runs, and the start for a graph input.
+struct Buffer {
+  TensorId tensor = kNoTensor;
+  Bytes size;
+  std::size_t from = 0, to = 0;
+};
+
+// What makes up the bytes of LiveBytes, in the order of the graph's tensors; what lives inside
+// control flow comes on top.
+std::vector<Buffer> Buffers(const InferredModel& model, const std::vector<std::size_t>& kernel_of);
+
 }  // namespace dlcost

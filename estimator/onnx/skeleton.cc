@@ -7,6 +7,7 @@
 
 #include "estimator/core/dtype.h"
 #include "estimator/core/error.h"
+#include "estimator/onnx/varint.h"
 
 namespace dlcost {
 namespace {
@@ -79,22 +80,13 @@ class Extractor {
 
   std::uint64_t ReadVarint(std::size_t end) {
     std::uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      if (pos_ >= end) Fail("truncated number");
-      const auto byte = static_cast<unsigned char>(in_[pos_++]);
-      value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-      if ((byte & 0x80) == 0) return value;
-    }
-    Fail("overlong number");
+    const Varint read = dlcost::ReadVarint(in_, end, pos_, value);
+    if (read == Varint::kTruncated) Fail("truncated number");
+    if (read == Varint::kOverlong) Fail("overlong number");
+    return value;
   }
 
-  void WriteVarint(std::uint64_t value) {
-    while (value >= 0x80) {
-      out_ += static_cast<char>((value & 0x7f) | 0x80);
-      value >>= 7;
-    }
-    out_ += static_cast<char>(value);
-  }
+  void WriteVarint(std::uint64_t value) { dlcost::WriteVarint(value, out_); }
 
   // Moves past a field's value; returns where the value's bytes begin.
   std::size_t SkipValue(std::uint32_t wire_type, std::size_t end, std::uint64_t* varint) {

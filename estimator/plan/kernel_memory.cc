@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "estimator/infer/memory.h"
-
 namespace dlcost {
 
 KernelMemory::KernelMemory(const InferredModel& model)
@@ -19,6 +17,8 @@ void KernelMemory::Add(const Kernel& kernel) {
   ++kernels_;
   if (main) mains_.push_back(known ? std::nullopt : std::optional(kernel.main));
 }
+
+std::vector<Buffer> KernelMemory::Buffers() const { return dlcost::Buffers(model_, kernel_of_); }
 
 std::vector<Bytes> KernelMemory::Live() const { return LiveBytes(model_, kernel_of_); }
 

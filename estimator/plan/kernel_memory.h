@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "estimator/infer/memory.h"
 #include "estimator/plan/kernel.h"
 
 namespace dlcost {
@@ -16,6 +17,8 @@ class KernelMemory {
 
   // What lives at the start, and while each kernel of the main graph runs.
   std::vector<Bytes> Live() const;
+  // The tensors that live, by these kernels.
+  std::vector<Buffer> Buffers() const;
   // Of each of these kernels the node that names it; none for what is known before the run.
   const std::vector<std::optional<std::size_t>>& mains() const { return mains_; }
 

@@ -45,7 +45,7 @@ class Builder {
         device_(device),
         options_(options),
         convention_(FindConvention(options.convention)),
-        runner_(device ? &*device : nullptr, RunOptionsOf(options)),
+        runner_(device ? &*device : nullptr, RunOptionsFor(options)),
         forced_(device ? &*device : nullptr, options.run, options.plan) {}
 
   Report Run() {
@@ -94,9 +94,38 @@ class Builder {
     const std::vector<Bytes> live = memory.Live();
     report_.peak_activation_bytes = *std::max_element(live.begin(), live.end());
     if (!HasRows()) return;
+    std::vector<std::size_t> step_at;  // of each kernel: the first step from it on
     for (std::size_t k = 0; k < memory.mains().size(); ++k) {
+      step_at.push_back(report_.memory.size());
       if (memory.mains()[k]) report_.memory.push_back({*memory.mains()[k], live[k + 1]});
     }
+    step_at.push_back(report_.memory.size());
+    if (options_.detail < ReportDetail::kSteps) return;
+    for (const Buffer& buffer : memory.Buffers()) {
+      const std::size_t from = step_at[buffer.from], end = step_at[buffer.to + 1];
+      if (from == end) continue;  // while nothing runs but what is known before
+      const Tensor& tensor = model_.model->graph.tensors[static_cast<std::size_t>(buffer.tensor)];
+      report_.live.push_back({tensor.name, buffer.size, from, end - 1});
+    }
+  }
+
+  static RunOptions RunOptionsFor(const ReportOptions& options) {
+    RunOptions run = RunOptionsOf(options);
+    run.explain = options.detail >= ReportDetail::kSteps;
+    return run;
+  }
+
+  // The terms of a run that the memo holds, shared by all kernels that are like it.
+  std::shared_ptr<const TimeSteps> StepsOf(const KernelRun& known) {
+    if (options_.detail < ReportDetail::kSteps || !known.expected || options_.run.eager) {
+      return nullptr;
+    }
+    std::shared_ptr<const TimeSteps>& steps = steps_[&known];
+    if (steps == nullptr) {
+      steps = std::make_shared<const TimeSteps>(
+          TimeSteps{known.expected->terms, known.expected->advice});
+    }
+    return steps;
   }
 
   Operands OperandsOf(const Graph& graph, const std::vector<TensorId>& ids) {
@@ -198,7 +227,9 @@ class Builder {
     sums.bytes_read = kernel.bytes_read;
     sums.bytes_written = kernel.bytes_written;
     Doubt doubt;
-    KernelRun run = runs_.Run(kernel);
+    const KernelRun& known = runs_.Run(kernel);
+    std::shared_ptr<const TimeSteps> steps = StepsOf(known);
+    KernelRun run = known;
     const Bound& bound = run.bound;
     if (run.expected && options_.run.eager) {
       run.expected->time = calls_.Add(*run.expected, kernel.repeat.AsDouble(), bound.time.value());
@@ -235,7 +266,9 @@ class Builder {
       group.kernel_flops += flops;
       if (run.expected) group.waits_for[run.expected->limiter] += *sums.expected;
     });
-    if (HasRows()) AddRow(std::move(kernel), std::move(sums), doubt, std::move(run));
+    if (!HasRows()) return;
+    AddRow(std::move(kernel), std::move(sums), doubt, std::move(run));
+    report_.kernels.back().steps = std::move(steps);
   }
 
   void AddRow(Kernel kernel, Sums sums, Doubt doubt, KernelRun run) {
@@ -361,6 +394,7 @@ class Builder {
   const Convention& convention_;
   const Runner runner_;
   RunMemo runs_{runner_};
+  std::unordered_map<const KernelRun*, std::shared_ptr<const TimeSteps>> steps_;
   ForcedChoices forced_;
   CallQueue calls_;
   // Per tensor of a graph, once some node has it.

@@ -11,6 +11,7 @@
 #include "estimator/report/merges.h"
 #include "estimator/report/page_json.h"
 #include "estimator/report/runtime_text.h"
+#include "estimator/report/term_text.h"
 #include "estimator/report/text_table.h"
 
 namespace dlcost {
@@ -27,12 +28,14 @@ class PageReport {
   }
 
   Json Run() {
-    return {{"title", Title()},          {"subtitle", Subtitle()},
-            {"notes", Notes()},          {"certainty", CertaintyJson()},
-            {"totals", Totals()},        {"marks", Marks()},
-            {"roofs", Roofs()},          {"device", DeviceFactsJson(page_.device)},
-            {"kernel_table", Kernels()}, {"memory", Memory()},
-            {"unknown", Unknown()}};
+    Json json = {{"title", Title()},          {"subtitle", Subtitle()},
+                 {"notes", Notes()},          {"certainty", CertaintyJson()},
+                 {"totals", Totals()},        {"marks", Marks()},
+                 {"roofs", Roofs()},          {"device", DeviceFactsJson(page_.device)},
+                 {"kernel_table", Kernels()}, {"memory", Memory()},
+                 {"unknown", Unknown()},      {"changes", Changes()}};
+    json["strings"] = strings_.texts();
+    return json;
   }
 
  private:
@@ -129,50 +132,105 @@ class PageReport {
     return kernel.main < report_.nodes.size() ? &report_.nodes[kernel.main] : nullptr;
   }
 
+  // What is other than in the first report of the page.
+  Json Changes() const {
+    if (page_.changes.headline.empty()) return {};
+    return {{"headline", page_.changes.headline},
+            {"sentences", page_.changes.sentences},
+            {"more", page_.changes.more}};
+  }
+
   Json Measured(std::size_t kernel) const {
     if (kernel >= page_.measured.size() || !page_.measured[kernel]) return {};
     return page_.measured[kernel]->value();
   }
 
-  Json Kernels() const {
-    TextTable strings;
-    Json rows = Json::array();
-    const auto time = [&](Seconds value) -> Json {
-      return report_.device ? Json(value.value()) : Json();
-    };
+  // Layers repeat: what kernels have in common is told once, as a kind.
+  Json Kernels() {
+    Json rows = Json::array(), kinds = Json::array();
+    std::unordered_map<std::string, std::size_t> known;
     for (std::size_t k = 0; k < report_.kernels.size(); ++k) {
       const KernelRow& kernel = report_.kernels[k];
       if (kernel.launches == Count(0)) continue;
       const NodeRow* main = MainNode(kernel);
       const std::string label = main != nullptr ? main->name : kernel.id;
-      const TileGrid* grid = kernel.execution == nullptr ? nullptr : kernel.execution->Grid();
-      rows.push_back(
-          {strings.Number(kernel.id), strings.Number(label), strings.Number(Operators(kernel)),
-           strings.Number(main != nullptr ? main->scope : ""), strings.Number(kernel.algorithm),
-           strings.Number(grid == nullptr ? "" : TileText(*grid)),
-           strings.Number(kernel.LimitedBy()), strings.Number(kernel.limiter),
-           kernel.launches.value(), kernel.sums.macs.value(), kernel.sums.flops.value(),
-           kernel.least.value(), kernel.executed.value(), kernel.sums.bytes().value(),
-           kernel.executed_bytes().value(), time(kernel.sums.bound),
-           kernel.sums.expected ? Json(kernel.sums.expected->value()) : Json(), Measured(k),
-           strings.Number(Word(kernel.doubt))});
+      Json kind = KindOf(kernel);
+      const auto [found, fresh] = known.emplace(kind.dump(), kinds.size());
+      if (fresh) kinds.push_back(std::move(kind));
+      Json row = {strings_.Number(label), ScopeIn(label, main != nullptr ? main->scope : ""),
+                  found->second};
+      if (!page_.measured.empty()) row.push_back(Measured(k));
+      rows.push_back(std::move(row));
     }
-    return {{"names", strings.texts()},
-            {"columns",
-             {"id", "label", "ops", "scope", "algorithm", "tile", "limiter", "bound_limiter",
-              "launches", "macs", "flops", "least", "executed", "bytes", "moved", "bound",
-              "expected", "measured", "certainty"}},
-            {"rows", rows}};
+    return {{"columns",
+             {"ops", "algorithm", "tile", "limiter", "bound_limiter", "launches", "macs", "flops",
+              "least", "executed", "bytes", "moved", "bound", "expected", "certainty", "steps"}},
+            {"kinds", kinds},
+            {"rows", rows},
+            {"steps", steps_}};
   }
 
-  Json Memory() const {
-    TextTable strings;
-    Json names = Json::array(), bytes = Json::array();
+  // All of a kernel but its names and its measurement.
+  Json KindOf(const KernelRow& kernel) {
+    const auto time = [&](Seconds value) -> Json {
+      return report_.device ? Json(value.value()) : Json();
+    };
+    const TileGrid* grid = kernel.execution == nullptr ? nullptr : kernel.execution->Grid();
+    return {strings_.Number(Operators(kernel)),
+            strings_.Number(kernel.algorithm),
+            strings_.Number(grid == nullptr ? "" : TileText(*grid)),
+            strings_.Number(kernel.LimitedBy()),
+            strings_.Number(kernel.limiter),
+            kernel.launches.value(),
+            kernel.sums.macs.value(),
+            kernel.sums.flops.value(),
+            kernel.least.value(),
+            kernel.executed.value(),
+            kernel.sums.bytes().value(),
+            kernel.executed_bytes().value(),
+            time(kernel.sums.bound),
+            kernel.sums.expected ? Json(kernel.sums.expected->value()) : Json(),
+            strings_.Number(Word(kernel.doubt)),
+            Steps(kernel)};
+  }
+
+  // The number of the kernel's steps; null without.
+  Json Steps(const KernelRow& kernel) {
+    if (kernel.steps == nullptr) return {};
+    const auto [found, fresh] = steps_known_.emplace(kernel.steps.get(), steps_.size());
+    if (fresh) {
+      Json terms = Json::array();
+      for (const TimeTerm& term : kernel.steps->terms) {
+        terms.push_back({term.level, strings_.Number(term.what), strings_.Number(TermText(term)),
+                         strings_.Number(term.reason)});
+      }
+      Json advice = Json::array();
+      for (const std::string& text : kernel.steps->advice) advice.push_back(strings_.Number(text));
+      steps_.push_back(Json::array({std::move(terms), std::move(advice)}));
+    }
+    return found->second;
+  }
+
+  // The number of a module path; -1 for the one that the node's name tells: "layer1/conv" of
+  // "/layer1/conv/Relu".
+  Json ScopeIn(const std::string& label, const std::string& scope) {
+    const std::size_t slash = label.rfind('/');
+    const bool told = slash != std::string::npos && slash > 0 && label[0] == '/' &&
+                      label.compare(1, slash - 1, scope) == 0;
+    return told ? Json(-1) : Json(strings_.Number(scope));
+  }
+
+  Json Memory() {
+    Json names = Json::array(), bytes = Json::array(), live = Json::array();
     for (const MemoryStep& step : report_.memory) {
-      names.push_back(strings.Number(report_.nodes[step.node].name));
+      names.push_back(strings_.Number(report_.nodes[step.node].name));
       bytes.push_back(step.live.value());
     }
-    return {{"strings", strings.texts()}, {"names", names}, {"bytes", bytes}};
+    for (const LiveTensor& tensor : report_.live) {
+      live.push_back(Json::array({strings_.Number(tensor.name), tensor.size.value(), tensor.from,
+                                  tensor.to - tensor.from}));
+    }
+    return {{"names", names}, {"bytes", bytes}, {"live", live}};
   }
 
   Json Unknown() const {
@@ -186,6 +244,9 @@ class PageReport {
   const HtmlReport& page_;
   const Report& report_;
   std::unordered_map<std::string, const NodeRow*> nodes_;
+  TextTable strings_;  // of kernels and memory
+  Json steps_ = Json::array();
+  std::unordered_map<const TimeSteps*, std::size_t> steps_known_;
 };
 
 }  // namespace

@@ -9,12 +9,20 @@
 
 namespace dlcost {
 
+// What is other in a report than in the first one of its page, in words.
+struct PageChanges {
+  std::string headline;                // "3 changes"; "" for nothing to tell
+  std::vector<std::string> sentences;  // the largest effect first
+  std::size_t more = 0;                // changes without a sentence here
+};
+
 // A report on a page, with what the charts want beside it.
 struct HtmlReport {
   const Report* report = nullptr;
   const Device* device = nullptr;  // for its roofs and sources; null when the report has none
   // Measured time of each of the report's kernels, where there is one; empty for none.
   std::vector<std::optional<Seconds>> measured = {};
+  PageChanges changes = {};
 };
 
 // One self-contained page: roofline, time by scope and operator, memory, kernels, device facts;

@@ -30,6 +30,7 @@ enum class ReportDetail {
   kScopes,     // by_scope
   kRows,       // nodes and kernels
   kOperands,   // operands and attributes of the nodes
+  kSteps,      // the terms of kernels' expected times, and which tensors are live
 };
 
 struct ReportOptions {
@@ -154,6 +155,12 @@ struct NodeRow {
   Doubt doubt() const;
 };
 
+// Where a kernel's expected time comes from. Kernels of equal numbers share it.
+struct TimeSteps {
+  std::vector<TimeTerm> terms;  // depth first; the first is the whole time of all runs
+  std::vector<std::string> advice;
+};
+
 struct KernelRow {
   std::string id, op, label, algorithm, runner_up, limiter;
   std::size_t main = 0;            // index into Report::nodes of the node that names the kernel
@@ -170,6 +177,8 @@ struct KernelRow {
   LoopNest nest;
   std::shared_ptr<const Execution> execution;  // null where nothing but data moves
   std::vector<RoofTime> roofs;
+  // Null without ReportDetail::kSteps, and where a framework's calls overlap with those of others.
+  std::shared_ptr<const TimeSteps> steps;
   // Four of five measurements of kernels like this one lie between.
   std::optional<Seconds> expected_low, expected_high;
 
@@ -206,6 +215,14 @@ struct MemoryStep {
   Bytes live;
 };
 
+// A tensor with memory of its own, and the steps of Report::memory while which it is there, both
+// ends included.
+struct LiveTensor {
+  std::string name;
+  Bytes size;
+  std::size_t from = 0, to = 0;
+};
+
 // A step on many devices, of one of them.
 struct JobFacts {
   std::string system, plan;
@@ -230,6 +247,7 @@ struct Report {
   // The largest of `memory`: what a kernel keeps inside has no buffer (estimator/infer/memory.h).
   Bytes peak_activation_bytes;
   std::vector<MemoryStep> memory;  // with rows, a step per kernel that is not known beforehand
+  std::vector<LiveTensor> live;    // with ReportDetail::kSteps
   std::map<NodeStatus, std::int64_t> coverage;
   // Largest first: by bound with a device, by FLOPs and bytes without. Work belongs to the node,
   // traffic and time to the kernel's main node, so that both reconcile with the totals.

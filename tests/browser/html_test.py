@@ -3,8 +3,9 @@
 
 Opens pages that dlcost writes in headless Chromium, and looks at what a reader would see and do: the
 charts are there, hovering shows details, sorting sorts, filtering filters, zooming zooms, both themes
-work, nothing is asked of the network and nothing is written to the console. With --pictures, leaves a
-PNG of every page in both themes in FOLDER. Exit code 77 (skipped) without a browser.
+work, nothing is asked of the network and nothing is written to the console. axe-core looks for what
+keeps people out, where it is found (accessibility.py). With --pictures, leaves a PNG of every page in
+both themes in FOLDER. Exit code 77 (skipped) without a browser.
 """
 
 import base64
@@ -15,6 +16,7 @@ import sys
 import time
 import xml.etree.ElementTree
 
+from accessibility import find_axe
 from chromium import Chromium, find_browser
 
 DLCOST, FOLDER = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
@@ -81,6 +83,7 @@ def look_at_one(browser, path):
     expect("share" in tip(browser), "tooltip of the icicle")
     browser.hover("#memory svg rect")
     expect("live activations" in tip(browser), "tooltip of memory")
+    expect("Alive while" in browser.run("document.querySelector('#memory .alive').textContent"), "what is alive at the peak")
 
     browser.click("#kernels button[data-key=label]")
     names = column(browser, 0)
@@ -96,6 +99,9 @@ def look_at_one(browser, path):
     expect(len(names) == 3 and all("layer1" in n and "conv2" in n for n in names), f"filter: {names}")
     browser.click("#kernels tbody tr:not(.spacer)")
     expect(browser.run("document.querySelectorAll('#roofline .dot.picked').length") == 1, "picked dot")
+    expect(browser.run("document.querySelector('#details h3').textContent") == names[0], "the kernel in full")
+    steps = browser.run("[...document.querySelectorAll('#details .steps tr')].map(row => row.children[0].textContent)")
+    expect(steps[0] == "expected" and {"bound", "launch"} <= set(steps), f"where its time comes from: {steps}")
 
     ranges = "[...document.querySelectorAll('#roofline svg > text')].map(t => t.textContent).join()"
     whole = browser.run(ranges)
@@ -147,7 +153,7 @@ def look_at_sizes(browser, paths):
 
 
 def press(browser, key):
-    code = {"Tab": 9, "Enter": 13, "ArrowRight": 39, "End": 35}[key]
+    code = {"Tab": 9, "Enter": 13, "ArrowRight": 39, "End": 35, "Home": 36}[key]
     for kind in ("rawKeyDown", "keyUp"):
         browser.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
 
@@ -177,6 +183,16 @@ def look_by_keyboard(browser, path):
             break
     press(browser, "Enter")
     expect(browser.run("document.querySelectorAll('#icicle .cell').length") != before, "Enter opens a part")
+    for _ in range(10):
+        press(browser, "Tab")
+        if browser.run("document.activeElement.getAttribute('role')") == "slider":
+            break
+    press(browser, "Home")
+    expect(browser.run("document.activeElement.getAttribute('aria-valuenow')") == "1", "Home goes to the start of the run")
+    press(browser, "ArrowRight")
+    press(browser, "Enter")
+    expect(browser.run("document.activeElement.getAttribute('aria-valuenow')") == "2", "arrows move through the run")
+    expect(browser.run("document.querySelectorAll('#memory .alive tr').length") > 0, "Enter lists what is alive")
     quiet(browser, "keyboard")
 
 
@@ -231,6 +247,8 @@ def look_at_several(browser, path, count):
     browser.open(path)
     expect(browser.run("document.querySelectorAll('.tabs button').length") == count, "tabs")
     expect(browser.run("document.querySelectorAll('#comparison th').length") == count + 1, "columns")
+    changes = browser.run("[...document.querySelectorAll('#comparison .changes')].map(c => c.textContent)")
+    expect(len(changes) == count - 1 and any("Conv" in text for text in changes), f"what changed, in words: {changes[:1]}")
     first = browser.run("document.getElementById('summary').textContent")
     browser.click(".tabs button:last-child")
     expect(browser.run("document.getElementById('summary').textContent") != first, "another tab")
@@ -327,6 +345,42 @@ def look_at_large(browser, path):
     quiet(browser, "large report")
 
 
+PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+
+
+def look_at_fifty_thousand(browser, path):
+    size = os.path.getsize(path)
+    expect(size < 8_000_000, f"50,000 kernels in {size} bytes")
+    browser.open(path)
+    kernels = browser.run("JSON.parse(document.getElementById('data').textContent).reports[0].kernel_table.rows.length")
+    expect(kernels >= 50_000, f"{kernels} kernels")
+    paint, frames = browser.run(PAINT), browser.run(SCROLL)
+    expect(column(browser, 0), "rows at the end of the table")
+    # Printed, not asserted: times depend on the machine.
+    print(f"{kernels} kernels: {size / 1e6:.2f} MB, first paint after {paint:.0f} ms, "
+          f"frames of {frames['median']:.1f} ms, slowest {frames['slowest']:.1f} ms")
+    quiet(browser, "fifty thousand kernels")
+
+
+# What axe-core finds serious: [rule, help, the first element].
+SERIOUS = """axe.run(document, {resultTypes: ['violations']}).then(result => result.violations
+    .filter(v => v.impact === 'serious' || v.impact === 'critical').map(v => [v.id, v.help, v.nodes[0].html.slice(0, 120)]))"""
+
+
+def look_for_barriers(browser, paths):
+    axe = find_axe(FOLDER)
+    if axe is None:
+        print("skipped: axe-core is not here, and no package index gives it")
+        return
+    for path in paths:
+        for dark in (False, True):
+            browser.open(path, dark)
+            browser.run(axe + "\n;0")
+            found = browser.run(SERIOUS)
+            expect(not found, f"{os.path.basename(path)}, {'dark' if dark else 'light'}: {found}")
+    quiet(browser, "barriers")
+
+
 def take_pictures(browser, pages):
     for path in pages:
         for dark in (False, True):
@@ -363,6 +417,9 @@ def main():
         look_without_device(browser, bare)
         look_at_large(browser, large)
         look_at_profile(browser, measured)
+        look_at_fifty_thousand(browser, page("fifty", network("bert-base", "layers=5600", "width=64", "inner=64", "heads=2", "vocabulary=100"),
+                                             "--gpu", "a100", "--dim", "sequence=32"))
+        look_for_barriers(browser, [one, several, bare, measured, curves])
         if "--pictures" in sys.argv:
             take_pictures(browser, [one, several, large, measured, curves])
     print("failed" if failures else "passed")

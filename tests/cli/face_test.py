@@ -20,6 +20,7 @@ import termios
 import time
 import unicodedata
 import unittest
+import xml.etree.ElementTree
 import zipfile
 
 PROGRAM, SOURCE = sys.argv[1], sys.argv[2]
@@ -296,6 +297,119 @@ class Viewers(unittest.TestCase):
             result = run(ALEXNET, "--format", name)
             self.assertEqual((result.returncode, result.stdout), (2, b""))
             self.assertIn(b"add --gpu a100", result.stderr)
+
+
+def fields(message):
+    """The fields of a protobuf message: number and value; strings and messages are bytes."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(message):
+        tag = varint()
+        if tag & 7 == 0:
+            yield tag >> 3, varint()
+            continue
+        size = varint() if tag & 7 == 2 else {1: 8, 5: 4}[tag & 7]
+        yield tag >> 3, message[at : at + size]
+        at += size
+
+
+def nodes_of(path):
+    """Of each node of a file's main graph: its fields without metadata, and its metadata."""
+    with open(path, "rb") as file:
+        graph = next(value for number, value in fields(file.read()) if number == 7)
+    for number, node in fields(graph):
+        if number == 1:
+            remarks = [dict(fields(value)) for number, value in fields(node) if number == 9]
+            yield [field for field in fields(node) if field[0] != 9], {entry[1].decode(): entry[2].decode() for entry in remarks}
+
+
+class Annotated(unittest.TestCase):
+    def test_costs_become_metadata_and_nothing_else_changes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "annotated.onnx")
+            result = run(*ON_BERT, "--format", "onnx", "-o", path)
+            self.assertEqual((result.returncode, result.stdout), (0, b""), result.stderr)
+            before, after = list(nodes_of(BERT)), list(nodes_of(path))
+            self.assertEqual([node for node, _ in before], [node for node, _ in after])
+            report = json.loads(run(*ON_BERT, "--format", "json").stdout)
+            flops = sum(int(remarks.get("dlcost.flops", 0)) for _, remarks in after)
+            self.assertEqual(flops, report["totals"]["flops"])
+            timed = [remarks for _, remarks in after if "dlcost.expected" in remarks]
+            self.assertEqual(len(timed), len([k for k in report["kernels"] if k["launches"] > 0]))
+            self.assertTrue(all("dlcost.limited_by" in remarks for remarks in timed))
+            again = json.loads(run(path, *ON_BERT[1:], "--format", "json").stdout)
+            self.assertEqual(again["totals"], report["totals"])
+
+    def test_where_it_cannot_be_written(self):
+        self.assertIn(b"add -o annotated.onnx", run(ALEXNET, "--format", "onnx").stderr)
+        self.assertIn(b"this is the model itself", run(ALEXNET, "--format", "onnx", "-o", ALEXNET).stderr)
+        with open(ALEXNET, "rb") as file:
+            self.assertIn(b"give it as a file", run("-", "--format", "onnx", "-o", "/dev/null", stdin=file).stderr)
+
+
+class Pictures(unittest.TestCase):
+    def picture(self, *arguments):
+        result = run(*arguments)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        drawing = xml.etree.ElementTree.fromstring(result.stdout)
+        texts = list(drawing.iter("{http://www.w3.org/2000/svg}text"))
+        for text in texts:
+            self.assertGreaterEqual(float(text.get("font-size")), 11, text.text)
+            self.assertTrue(0 <= float(text.get("x")) <= 960 and 0 <= float(text.get("y")) <= 540, text.text)
+        return drawing, [text.text for text in texts]
+
+    def test_roofline(self):
+        resnet = os.path.join(NETWORKS, "resnet50.onnx")
+        drawing, texts = self.picture("plot", "roofline", resnet, "--gpu", "a100")
+        self.assertIn("vector fp32 19.50 TFLOP/s", texts)
+        self.assertIn("device memory 2.039 TB/s", texts)
+        titles = [title.text for title in drawing.iter("{http://www.w3.org/2000/svg}title")]
+        dots = [title for title in titles if title.startswith("/")]
+        report = json.loads(run(resnet, "--gpu", "a100", "--format", "json").stdout)
+        kernels = len([k for k in report["kernels"] if k["launches"] > 0 and k["flops"] > 0])
+        self.assertEqual(len(dots) + sum(int(more) for title in dots for more in re.findall(r"with (\d+) more", title)), kernels)
+
+    def test_memory_icicle_and_curves(self):
+        _, texts = self.picture("plot", "memory", os.path.join(NETWORKS, "resnet50.onnx"))
+        self.assertTrue(any(text.startswith("peak 7.225 MB at /layer1/") for text in texts), texts)
+        _, texts = self.picture("plot", "icicle", *ON_BERT, "--dark")
+        self.assertTrue(any("0..11" in text and "12" in text for text in texts), texts)
+        drawing, texts = self.picture("sweep", ALEXNET, "--gpu", "p4,t4", "--batch", "1:64:x2", "--format", "svg")
+        self.assertEqual(len(list(drawing.iter("{http://www.w3.org/2000/svg}path"))), 2)
+        self.assertIn("items/s", texts)
+
+    def test_what_cannot_be_drawn(self):
+        for words, says in ((("plot", "roofline", ALEXNET), "add --gpu a100"), (("plot", "rofline", ALEXNET), "did you mean 'roofline'?"),
+                            (("plot", "curve", ALEXNET), "dlcost sweep"), (("sweep", ALEXNET, "--batch", "1,2", "--format", "svg"), "add --gpu")):
+            result = run(*words)
+            self.assertEqual((result.returncode, result.stdout), (2, b""))
+            self.assertIn(says, result.stderr.decode())
+        self.assertIn("-o picture.svg", screen(80, "plot", "memory", ALEXNET)[0])
+
+    def test_png_by_another_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "it's.png")
+            result = run("plot", "memory", ALEXNET, "-o", path, env={**os.environ, "PATH": folder})
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(b"librsvg2-bin", result.stderr)
+            with open(os.path.join(folder, "rsvg-convert"), "w", encoding="utf-8") as file:  # stands in for the real one
+                file.write('#!/bin/sh\n[ "$1 $2 $3" = "--zoom 2 --output" ] && exec /bin/cat > "$4"\n')
+            os.chmod(os.path.join(folder, "rsvg-convert"), 0o755)
+            result = run("plot", "memory", ALEXNET, "-o", path, env={**os.environ, "PATH": folder})
+            self.assertEqual((result.returncode, result.stderr), (0, b""))
+            with open(path, "rb") as file:
+                self.assertEqual(file.read(), run("plot", "memory", ALEXNET).stdout)
 
 
 class Files(unittest.TestCase):

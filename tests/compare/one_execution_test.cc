@@ -27,16 +27,20 @@ std::map<std::string, json> PageKernels(const Report& report, const Device& devi
   const std::size_t from = page.find(start) + start.size();
   const json data = json::parse(page.substr(from, page.find("</script>", from) - from));
   const json& table = data["reports"][0]["kernel_table"];
-  const std::set<std::string> texts = {"id",   "label",   "ops",           "scope",    "algorithm",
-                                       "tile", "limiter", "bound_limiter", "certainty"};
+  const json& strings = data["reports"][0]["strings"];
+  const std::set<std::string> texts = {"ops",     "algorithm",     "tile",
+                                       "limiter", "bound_limiter", "certainty"};
   std::map<std::string, json> kernels;
-  for (const json& row : table["rows"]) {
+  std::size_t next = 0;
+  for (const KernelRow& row : report.kernels) {
+    if (row.launches == Count(0)) continue;
+    const json& kind = table["kinds"][table["rows"][next++][2].get<std::size_t>()];
     json kernel;
-    for (std::size_t c = 0; c < row.size(); ++c) {
+    for (std::size_t c = 0; c < kind.size(); ++c) {
       const std::string name = table["columns"][c];
-      kernel[name] = texts.count(name) ? table["names"][row[c].get<std::size_t>()] : json(row[c]);
+      kernel[name] = texts.count(name) ? strings[kind[c].get<std::size_t>()] : json(kind[c]);
     }
-    kernels[kernel["id"]] = kernel;
+    kernels[row.id] = kernel;
   }
   return kernels;
 }

@@ -48,6 +48,9 @@ const percent = (part, whole) => whole > 0 ? (100 * part / whole).toFixed(1) + '
 const integer = value => value === null || value === undefined ? '–' : value.toLocaleString('en');
 const ratio = value => value === null ? '–' : value < 10 ? value.toPrecision(3) : value < 1e4 ? value.toFixed(0) : si(value, '');
 
+// A table that scrolls where it is too large, by keyboard, too.
+const scrollBox = (label, table) => html('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label}, table);
+
 // What bounds a kernel has a colour, the same in every chart.
 const kLimiterColors = {
   compute: 'var(--c0)', tensor: 'var(--c0)', vector: 'var(--c4)', memory: 'var(--c1)', cache: 'var(--c2)',

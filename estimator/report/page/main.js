@@ -1,20 +1,34 @@
 'use strict';
 // Reads the page's data, and puts the sections of the chosen report on the page.
 
-// Kernels travel as rows of numbers and indices into a table of strings.
+const kTexts = new Set(['label', 'ops', 'scope', 'algorithm', 'tile', 'limiter', 'bound_limiter', 'certainty']);
+
+function unpackRow(columns, strings, row) {
+  const unpacked = {};
+  columns.forEach((column, i) => { unpacked[column] = kTexts.has(column) ? strings[row[i]] : row[i]; });
+  unpacked.intensity = unpacked.bytes > 0 ? unpacked.flops / unpacked.bytes : null;
+  return unpacked;
+}
+
+// Kernels travel as rows of numbers and indices into a table of strings; those of a report as names and a kind, which says the rest.
 function unpack(report) {
   if (report.sweep) return report;
-  const {names, columns, rows} = report.kernel_table;
-  const isText = new Set(['id', 'label', 'ops', 'scope', 'algorithm', 'tile', 'limiter', 'bound_limiter', 'certainty']);
-  report.kernels = rows.map((row, index) => {
-    const kernel = {index};
-    columns.forEach((column, i) => { kernel[column] = isText.has(column) ? names[row[i]] : row[i]; });
-    kernel.intensity = kernel.bytes > 0 ? kernel.flops / kernel.bytes : null;
-    return kernel;
+  const {columns, rows} = report.kernel_table;
+  if (report.profile) {
+    report.kernels = rows.map((row, index) => ({index, ...unpackRow(columns, report.kernel_table.names, row)}));
+    return report;
+  }
+  const strings = report.strings;
+  const kinds = report.kernel_table.kinds.map(kind => unpackRow(columns, strings, kind));
+  report.kernels = rows.map(([name, scope, kind, measured = null], index) => {
+    const label = strings[name];
+    return Object.assign(Object.create(kinds[kind]), {index, label, measured, scope: scope < 0 ? label.slice(1, label.lastIndexOf('/')) : strings[scope]});
   });
-  if (report.profile) return report;
-  const at = report.memory.names;
-  report.memory.label = i => report.memory.strings[at[i]];
+  report.memory.label = i => strings[report.memory.names[i]];
+  report.steps = i => i === null || i === undefined ? null : {
+    terms: report.kernel_table.steps[i][0].map(([level, what, value, reason]) => ({level, what: strings[what], value: strings[value], reason: strings[reason]})),
+    advice: report.kernel_table.steps[i][1].map(text => strings[text]),
+  };
   return report;
 }
 
@@ -25,7 +39,7 @@ function drawFacts(report) {
       html('td', {}, fact.source), html('td', {class: 'note'}, [fact.elsewhere, fact.note, fact.differs].filter(text => text).join(' '))));
   const head = ['fact', 'value', 'source', 'notes'].map(name => html('th', {class: 'plain'}, name));
   section.append(html('details', {}, html('summary', {}, `${report.device.name}: facts and their sources`),
-      html('div', {class: 'scroll'}, html('table', {class: 'grid facts'}, html('thead', {}, html('tr', {}, head)), html('tbody', {}, rows)))));
+      scrollBox('facts of the device', html('table', {class: 'grid facts'}, html('thead', {}, html('tr', {}, head)), html('tbody', {}, rows)))));
   return section;
 }
 
@@ -34,14 +48,14 @@ function drawCertainty(report) {
   if (!report.certainty.length) return '';
   const rows = report.certainty.map(line => html('tr', {}, html('td', {}, html('b', {}, line.label)), html('td', {}, line.text)));
   return html('section', {id: 'certainty'}, html('h2', {}, 'How certain these numbers are'),
-      html('div', {class: 'scroll'}, html('table', {class: 'grid'}, html('tbody', {}, rows))));
+      scrollBox('how certain the numbers are', html('table', {class: 'grid'}, html('tbody', {}, rows))));
 }
 
 function drawUnknown(report) {
   if (!report.unknown.length) return '';
   const rows = report.unknown.map(item => html('tr', {}, html('td', {}, item.node), html('td', {}, item.op), html('td', {class: 'note'}, item.why)));
   return html('section', {id: 'unknown'}, html('h2', {}, 'Not in these numbers'),
-      html('div', {class: 'scroll'}, html('table', {class: 'grid'}, html('tbody', {}, rows))));
+      scrollBox('operators of unknown cost', html('table', {class: 'grid'}, html('tbody', {}, rows))));
 }
 
 function start() {
@@ -62,7 +76,7 @@ function start() {
       place.querySelectorAll('section').forEach(offerPictures);
       return;
     }
-    place.replaceChildren(...[drawCertainty(report), drawTiles(report), drawRoofline(report), drawIcicle(report), drawMemory(report),
+    place.replaceChildren(...[drawCertainty(report), drawTiles(report), drawRoofline(report), drawDetails(report), drawIcicle(report), drawMemory(report),
       drawTable(report), drawUnknown(report), drawFacts(report)].filter(part => part));
     place.querySelectorAll('section').forEach(offerPictures);
   }

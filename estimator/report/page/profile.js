@@ -20,14 +20,14 @@ function drawProfileTable(table) {
   const head = html('tr', {}, table.head.map((name, i) => html('th', {class: `plain ${align(i)}`}, name)));
   const rows = table.rows.map(row => html('tr', {}, row.map((text, i) => html('td', {class: align(i)}, text))));
   return html('section', {id: table.key}, html('h2', {}, table.title),
-      html('div', {class: 'scroll'}, html('table', {class: 'grid sums'}, html('thead', {}, head), html('tbody', {}, rows))),
+      scrollBox(table.title, html('table', {class: 'grid sums'}, html('thead', {}, head), html('tbody', {}, rows))),
       table.left_out ? html('p', {class: 'hint'}, `${integer(table.left_out)} more rows are not shown.`) : '');
 }
 
 function drawProfile(report) {
   const lines = report.profile.lines.map(([label, text]) => html('tr', {}, html('td', {}, html('b', {}, label)), html('td', {}, text)));
   const summary = html('section', {id: 'summary'},
-      html('div', {class: 'scroll'}, html('table', {class: 'grid'}, html('tbody', {}, lines))));
+      scrollBox('summary', html('table', {class: 'grid'}, html('tbody', {}, lines))));
   return [summary, drawRoofline(report), ...report.profile.tables.map(drawProfileTable),
     report.device.facts.length ? drawFacts(report) : ''];
 }

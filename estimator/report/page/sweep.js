@@ -141,7 +141,7 @@ function drawSweep(report) {
   const rows = sweep.points.slice(0, kMostRows).map(p => html('tr', {}, [...p.sizes.map(integer), sweep.devices.length ? sweep.devices[p.device] : '',
     sweep.dtypes.length > 1 ? sweep.dtypes[p.dtype] || 'as in the file' : '', ...sweep.metrics.map(([key, , text]) => p[key] === null ? '–' : text(p[key])), sweep.devices.length ? p.limiter : '']
       .filter(text => text !== '').map(text => html('td', {class: 'num'}, text))));
-  sections.push(html('section', {id: 'points'}, html('h2', {}, 'Points'), html('div', {class: 'scroll', tabindex: '0'},
+  sections.push(html('section', {id: 'points'}, html('h2', {}, 'Points'), scrollBox('points',
       html('table', {class: 'grid sums'}, html('thead', {}, html('tr', {}, head.map(name => html('th', {class: 'plain num'}, name)))), html('tbody', {}, rows))),
       sweep.points.length > kMostRows ? html('p', {class: 'hint'}, `${integer(sweep.points.length - kMostRows)} more are not shown.`) : ''));
   return sections;

@@ -38,7 +38,7 @@ function drawTable(report) {
         update();
       }}, column.name)));
   const body = html('tbody', {});
-  const box = html('div', {class: 'scroll', tabindex: '0', onscroll: render},
+  const box = html('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'kernels', onscroll: render},
       html('table', {class: 'grid fixed'}, html('thead', {}, html('tr', {}, heads)), body));
 
   function value(kernel, key) { return key === 'time' ? timeOf(kernel) : kernel[key]; }

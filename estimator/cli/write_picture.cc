@@ -1,0 +1,49 @@
+#include "estimator/cli/write_picture.h"
+
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "estimator/cli/options.h"
+#include "estimator/core/error.h"
+#include "estimator/core/shell.h"
+
+namespace dlcost {
+namespace {
+
+constexpr int kNoSuchCommand = 127;  // of a shell
+
+void WritePng(const std::string& path, const std::string& svg) {
+  const std::string command = "rsvg-convert --zoom 2 --output " + ShellWord(path) + " 2>&1";
+  // Where the program is missing, the shell ends before it has read the picture.
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  std::FILE* pipe = popen(command.c_str(), "w");
+  if (pipe == nullptr) throw Error("cannot start rsvg-convert for '{}'", Printable(path));
+  std::fwrite(svg.data(), 1, svg.size(), pipe);
+  const int status = pclose(pipe);
+  std::signal(SIGPIPE, before);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNoSuchCommand) {
+    throw Error(
+        "'{}': PNG is made by rsvg-convert, which is not installed (Debian: librsvg2-bin); write "
+        "-o picture.svg, which browsers and slides take as it is",
+        Printable(path));
+  }
+  throw Error("rsvg-convert could not write '{}'", Printable(path));
+}
+
+}  // namespace
+
+void WritePicture(const std::string& path, const std::string& svg) {
+  if (path.ends_with(".png")) {
+    WritePng(path, svg);
+    return;
+  }
+  if (WidthOf(path) != 0) {
+    throw Error("a picture is not for a terminal: write it with -o picture.svg, or pipe it");
+  }
+  WriteOutput(path, svg);
+}
+
+}  // namespace dlcost
