@@ -39,9 +39,9 @@ std::string CurvePicture(const std::vector<CurveSeries>& series, const std::stri
     const double at =
         frame.bottom - 14 - 18 * static_cast<double>(std::min(series.size(), kMostNames) - 1 - s);
     const std::string name = Printable(series[s].name, 60);
-    const double left = frame.right - 16 - Svg::WidthOf(name);
-    svg.Circle(left - 10, at - 4, 5, colour, name);
-    svg.Text(left, at, name, {.colour = palette.muted, .halo = true});
+    svg.Circle(frame.right - 14, at - 4, 5, colour, name);
+    svg.Text(frame.right - 26, at, name,
+             {.anchor = Svg::Anchor::kEnd, .colour = palette.muted, .halo = true});
   }
   return std::move(svg).Finish();
 }

@@ -21,8 +21,9 @@ void DrawAxisNames(Svg& svg, const Frame& frame, const std::string& x, const std
                    const Palette& palette) {
   svg.Text((frame.left + frame.right) / 2, frame.height - 14, x,
            {.anchor = Svg::Anchor::kMiddle, .colour = palette.muted});
-  svg.Text(20, (frame.top + frame.bottom) / 2, y,
-           {.anchor = Svg::Anchor::kMiddle, .colour = palette.muted, .turned = -90});
+  if (!y.empty())
+    svg.Text(20, (frame.top + frame.bottom) / 2, y,
+             {.anchor = Svg::Anchor::kMiddle, .colour = palette.muted, .turned = -90});
 }
 
 Decades Decades::Around(double low, double high) {
@@ -64,7 +65,7 @@ std::string TitleOf(const Report& report) {
   return report.device ? name + " on " + report.device->name : name;
 }
 
-const char* LimiterColour(const std::string& limiter, const Palette& palette) {
+std::optional<std::size_t> LimiterSeries(const std::string& limiter) {
   struct Colour {
     const char* word;
     std::size_t series;
@@ -78,9 +79,14 @@ const char* LimiterColour(const std::string& limiter, const Palette& palette) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   for (const Colour& colour : kColours) {
-    if (text.find(colour.word) != std::string::npos) return palette.series[colour.series];
+    if (text.find(colour.word) != std::string::npos) return colour.series;
   }
-  return palette.other;
+  return std::nullopt;
+}
+
+const char* LimiterColour(const std::string& limiter, const Palette& palette) {
+  const std::optional<std::size_t> series = LimiterSeries(limiter);
+  return series ? palette.series[*series] : palette.other;
 }
 
 }  // namespace dlcost

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "estimator/picture/svg.h"
@@ -18,6 +19,7 @@ struct Frame {
 
 void DrawTitle(Svg& svg, const std::string& title, const std::string& below,
                const Palette& palette);
+// "" for an axis whose name the title tells.
 void DrawAxisNames(Svg& svg, const Frame& frame, const std::string& x, const std::string& y,
                    const Palette& palette);
 
@@ -36,6 +38,7 @@ void DrawGrid(Svg& svg, const Frame& frame, const Decades& x, const Decades& y,
 std::string TitleOf(const Report& report);
 
 // The colour of what limits a kernel, the same in every picture and on the page.
+std::optional<std::size_t> LimiterSeries(const std::string& limiter);  // in Palette::series
 const char* LimiterColour(const std::string& limiter, const Palette& palette);
 
 }  // namespace dlcost

@@ -27,8 +27,8 @@ std::string MemoryPicture(const Report& report, const PictureOptions& options) {
                   "come on top",
                   peak_text, ReadableBytes(report.model.weight_bytes)),
       palette);
-  DrawAxisNames(svg, frame, fmt::format("kernel 1 to {}, in order of execution", count),
-                "live activations", palette);
+  DrawAxisNames(svg, frame, fmt::format("kernel 1 to {}, in order of execution", count), "",
+                palette);
   const double highest = peak->live.AsDouble();
   constexpr int kLines = 4;
   for (int i = 0; i <= kLines; ++i) {

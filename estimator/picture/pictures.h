@@ -6,8 +6,8 @@
 
 #include "estimator/report/report.h"
 
-// Charts of a report as pictures for slides and papers: one SVG each, 16 to 9, whose texts are at
-// least 11 pixels high. Needed detail: ReportDetail::kRows.
+// Charts of a report as pictures for slides and papers: one SVG each, 960 pixels wide, whose texts
+// are at least 11 pixels high. Needed detail: ReportDetail::kRows.
 namespace dlcost {
 
 struct PictureOptions {

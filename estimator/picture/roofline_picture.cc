@@ -43,6 +43,7 @@ class RooflineDrawing {
     DrawAxisNames(svg_, frame_, "arithmetic intensity, FLOP/byte", "FLOP/s", palette_);
     DrawRoofLines();
     for (const Dot& dot : dots_) DrawDot(dot);
+    for (const Dot& dot : dots_) DrawCount(dot);
     DrawRoofNames();
     DrawLegend();
     return std::move(svg_).Finish();
@@ -55,7 +56,7 @@ class RooflineDrawing {
         fmt::format("{}FLOP, {}", Readable(totals.flops.AsDouble()), ReadableBytes(totals.bytes()));
     if (totals.expected) text += ", expected " + ReadableTime(*totals.expected);
     return text + ", bound " + ReadableTime(totals.bound) +
-           "; area is the share of the time, a number how many kernels are one dot";
+           "; area is time, a number how many kernels are one dot";
   }
 
   // Kernels with arithmetic, in one dot where they would hide each other.
@@ -99,12 +100,13 @@ class RooflineDrawing {
     }
     std::stable_sort(dots_.begin(), dots_.end(),
                      [](const Dot& a, const Dot& b) { return a.time > b.time; });
-    constexpr double kLargest = 26, kLeast = 3;
-    for (Dot& dot : dots_) {
-      dot.radius = std::max(kLeast, kLargest * std::sqrt(dot.time / dots_.front().time));
-      taken_.push_back(
-          {dot.x - dot.radius, dot.y - dot.radius, dot.x + dot.radius, dot.y + dot.radius});
-    }
+    // All dots together cover a twentieth of the chart, so that many of them stay apart.
+    constexpr double kLargest = 24, kLeast = 5, kBare = 2;
+    double areas = 0;
+    for (const Dot& dot : dots_) areas += dot.time / dots_.front().time;
+    const double room = (frame_.right - frame_.left) * (frame_.bottom - frame_.top);
+    const double widest = std::clamp(std::sqrt(room / 20 / M_PI / areas), kLeast, kLargest);
+    for (Dot& dot : dots_) dot.radius = kBare + widest * std::sqrt(dot.time / dots_.front().time);
   }
 
   static double LogX(const KernelRow& kernel) {
@@ -137,29 +139,42 @@ class RooflineDrawing {
     std::string title = report_.nodes[longest.main].name + ", " + ReadableTime(Seconds(dot.time));
     if (dot.kernels.size() > 1) title += fmt::format(", with {} more", dot.kernels.size() - 1);
     svg_.Circle(dot.x, dot.y, dot.radius, LimiterColour(longest.LimitedBy(), palette_), title);
+  }
+
+  // How many kernels a dot is: in it where there is room, else beside it.
+  void DrawCount(const Dot& dot) {
     if (dot.kernels.size() < 2) return;
     const std::string count = fmt::format("×{}", dot.kernels.size());
     constexpr double kSize = 11;
-    const double wide = Svg::WidthOf(count, kSize);
-    if (dot.radius > wide / 2 + 2) {
+    const double half = Svg::WidthOf(count, kSize) / 2;
+    const auto box_at = [&](double x, double y) { return Box{x - half, y - 7, x + half, y + 6}; };
+    if (dot.radius > half + 2 && IsFree(box_at(dot.x, dot.y), &dot)) {
       svg_.Text(dot.x, dot.y + 4, count,
                 {.anchor = Svg::Anchor::kMiddle, .size = kSize, .colour = "#ffffff"});
       return;
     }
-    for (const auto& [dx, dy] : {std::pair(1, 0), {-1, 0}, {0, 1}, {0, -1}, {1, 1}, {-1, 1}}) {
-      const double x = dot.x + dx * (dot.radius + 3 + wide / 2);
-      const double y = dot.y + dy * (dot.radius + 9);
-      const Box box = {x - wide / 2, y - 6, x + wide / 2, y + 6};
-      if (!IsFree(box)) continue;
-      taken_.push_back(box);
-      svg_.Text(x, y + 4, count, {.anchor = Svg::Anchor::kMiddle, .size = kSize, .halo = true});
-      return;
+    for (const double far : {0.0, 14.0, 30.0}) {
+      for (const auto& [dx, dy] : {std::pair(1, 0), {-1, 0}, {0, 1}, {0, -1}, {1, 1}, {-1, 1}}) {
+        const double x = dot.x + dx * (dot.radius + 3 + half + far);
+        const double y = dot.y + dy * (dot.radius + 9 + far);
+        const Box box = box_at(x, y);
+        if (!IsFree(box)) continue;
+        taken_.push_back(box);
+        svg_.Text(x, y + 4, count, {.anchor = Svg::Anchor::kMiddle, .size = kSize, .halo = true});
+        return;
+      }
     }
   }
 
-  bool IsFree(const Box& box) const {
-    return std::none_of(taken_.begin(), taken_.end(), [&](const Box& other) {
+  // Of other texts and of all dots but `own`.
+  bool IsFree(const Box& box, const Dot* own = nullptr) const {
+    const bool on_text = std::any_of(taken_.begin(), taken_.end(), [&](const Box& other) {
       return box.x0 < other.x1 && other.x0 < box.x1 && box.y0 < other.y1 && other.y0 < box.y1;
+    });
+    return !on_text && std::none_of(dots_.begin(), dots_.end(), [&](const Dot& dot) {
+      const double dx = std::max({box.x0 - dot.x, 0.0, dot.x - box.x1});
+      const double dy = std::max({box.y0 - dot.y, 0.0, dot.y - box.y1});
+      return &dot != own && std::hypot(dx, dy) < dot.radius;
     });
   }
 
@@ -197,9 +212,9 @@ class RooflineDrawing {
     for (const auto& [limiter, time] : shares) {
       if (time <= 0 || y < frame_.top + 40) continue;
       const std::string text = fmt::format("limited by {}: {}", limiter, Percent(time / total_));
-      const double x = frame_.right - 12 - Svg::WidthOf(text);
-      svg_.Circle(x - 10, y - 4, 5, LimiterColour(limiter, palette_), limiter);
-      svg_.Text(x, y, text, {.colour = palette_.muted, .halo = true});
+      svg_.Circle(frame_.right - 14, y - 4, 5, LimiterColour(limiter, palette_), limiter);
+      svg_.Text(frame_.right - 26, y, text,
+                {.anchor = Svg::Anchor::kEnd, .colour = palette_.muted, .halo = true});
       y -= 18;
     }
   }

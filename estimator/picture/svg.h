@@ -10,6 +10,10 @@ struct Palette {
   const char *surface, *text, *muted, *grid, *line, *roof;
   std::vector<const char*> series;
   const char* other;  // of what has no colour of its own
+  // The same, dark enough for white text on them, in any palette.
+  std::vector<const char*> deep_series = {"#215ea7", "#b04c22", "#127653",
+                                          "#8a5d00", "#463890", "#9d3861"};
+  const char* deep_other = "#6c6b65";
 };
 const Palette& PaletteOf(bool dark);
 

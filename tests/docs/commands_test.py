@@ -1,16 +1,18 @@
 """Runs the commands that README.md and docs/ show with their output, and compares.
 
 An indented block whose first line is "$ scripts/dlcost ..." (or dlcost, accuracy in any folder) shows a command and what it
-prints, up to the next "$" or the end of the block; a line "..." in it stands for any lines. Run by ctest with the source tree and
-the programs; commands of a program that was not built are left out, visibly.
+prints, up to the next "$" or the end of the block; a line "..." in it stands for any lines. They run in a folder that looks like the
+source tree: a command may read what one before it has written. Run by ctest with the source tree and the programs; commands of a program that was not built are left out, visibly.
 """
 
+import contextlib
 import glob
 import os
 import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import unittest
 
 UPDATE = "--update" in sys.argv
@@ -53,12 +55,21 @@ def program_of(command):
     return PROGRAMS.get(os.path.basename(command.split()[0]))
 
 
-def run(command):
+@contextlib.contextmanager
+def like_the_source():
+    with tempfile.TemporaryDirectory() as folder:
+        for name in os.listdir(SOURCE):
+            os.symlink(os.path.join(os.path.abspath(SOURCE), name), os.path.join(folder, name))
+        yield folder
+
+
+def run(command, folder):
     words = shlex.split(command)
     result = subprocess.run(
-        [program_of(command), *words[1:]], capture_output=True, cwd=SOURCE, timeout=60, check=False
+        [os.path.abspath(program_of(command)), *words[1:]], capture_output=True, cwd=folder, timeout=60, check=False
     )
-    return (result.stdout + result.stderr).decode().rstrip("\n").split("\n")
+    text = (result.stdout + result.stderr).decode().rstrip("\n")
+    return text.split("\n") if text else []
 
 
 def matches(shown, printed):
@@ -71,13 +82,14 @@ class DocumentedCommands(unittest.TestCase):
         documents = [os.path.join(SOURCE, "README.md")]
         documents += sorted(glob.glob(os.path.join(SOURCE, "docs", "*.md")))
         seen = 0
+        folder = self.enterContext(like_the_source())
         for path in documents:
             for line, command, shown, _ in shown_commands(path):
                 seen += 1
                 with self.subTest(document=os.path.relpath(path, SOURCE), line=line + 1):
                     if program_of(command) is None:
                         self.skipTest("not built: " + command)
-                    printed = run(command)
+                    printed = run(command, folder)
                     while shown and not shown[-1].strip():
                         shown.pop()
                     self.assertTrue(
@@ -92,9 +104,15 @@ def update():
     for path in [os.path.join(SOURCE, "README.md"), *glob.glob(os.path.join(SOURCE, "docs", "*.md"))]:
         with open(path, encoding="utf-8") as file:
             lines = file.read().split("\n")
-        for line, command, shown, end in reversed(list(shown_commands(path))):
-            if "..." not in shown and program_of(command) is not None:
-                lines[line + 1 : end] = [("    " + text).rstrip() for text in run(command)]
+        with like_the_source() as folder:
+            printed = [
+                (line, end, shown, run(command, folder))
+                for line, command, shown, end in shown_commands(path)
+                if program_of(command) is not None
+            ]
+        for line, end, shown, texts in reversed(printed):
+            if "..." not in shown:
+                lines[line + 1 : end] = [("    " + text).rstrip() for text in texts]
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(lines))
 

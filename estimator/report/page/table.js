@@ -66,7 +66,7 @@ function drawTable(report) {
     render();
   }
   // On paper there is no scrolling: the first rows, and how many there are.
-  const kPrinted = 40;
+  const kPrinted = 16;
   let printing = false;
   window.addEventListener('beforeprint', () => { printing = true; render(); });
   window.addEventListener('afterprint', () => { printing = false; render(); });
