@@ -309,6 +309,16 @@ def look_at_profile(browser, path):
     quiet(browser, "profile")
 
 
+def look_at_run(browser, path):
+    """Measured beside expected, of the same kernels."""
+    browser.open(path)
+    expect(browser.run("document.querySelectorAll('#roofline .ring').length") > 20, "rings where it was measured")
+    browser.click("#kernels tbody tr:not(.spacer)")
+    expect("Measured" in browser.run("document.querySelector('#details').textContent"), "measured beside expected")
+    expect("measured time" in browser.run("document.getElementById('summary').textContent"), "measured time in the totals")
+    quiet(browser, "measured run")
+
+
 def profile(name):
     """Two kernels with FLOPs, bytes and times, and one whose FLOPs were not counted."""
     table = os.path.join(FOLDER, name + ".csv")
@@ -382,13 +392,16 @@ def look_for_barriers(browser, paths):
 
 
 def take_pictures(browser, pages):
+    """At three quarters of the size: docs/pictures/ holds some of them."""
     for path in pages:
-        for dark in (False, True):
-            browser.open(path, dark)
-            height = browser.run("document.documentElement.scrollHeight")
-            browser.call("Emulation.setDeviceMetricsOverride", width=1320, height=min(height, 4000),
-                         deviceScaleFactor=1, mobile=False)
-            browser.picture(path.replace(".html", "-dark.png" if dark else "-light.png"))
+        for width in (1280, 390):
+            for dark in (False, True):
+                browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=0.75, mobile=False)
+                browser.open(path, dark)
+                time.sleep(0.3)  # charts follow the width in the next frame
+                height = min(browser.run("document.documentElement.scrollHeight"), 2400)
+                browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=0.75, mobile=False)
+                browser.picture(path.replace(".html", f"-{width}-{'dark' if dark else 'light'}.png"), full=False)
 
 
 def main():
@@ -405,10 +418,17 @@ def main():
                     "--gpu", "t4,a100", "--format", "html", "-o", curves], check=True)
     large = page("large", network("bert-base", "layers=560"), "--gpu", "a100", "--dim", "sequence=128")
     measured = profile("measured")
+    bert = page("bert", network("bert-base"), "--gpu", "a100", "--dim", "sequence=128")
+    llama = page("llama", network("llama3-8b"), "--gpu", "h100", "--dim", "sequence=2048")
+    devices = page("devices", resnet, "--gpu", "a100,h100,mi300x")
+    models = page("models", resnet, network("mobilenet-v2"), "--gpu", "a100")
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "examples", "measured")
+    run = page("run", resnet, "--batch", "1", "--fusion", "none", "--gpu", os.path.join(folder, "two-zen5-cores.yaml"),
+               "--measured", os.path.join(folder, "resnet50.json.gz"))
     with Chromium() as browser:
         look_at_one(browser, one)
         look_at_themes(browser, one)
-        look_at_sizes(browser, [one, several, large, measured, curves])
+        look_at_sizes(browser, [one, several, large, measured, curves, bert, llama, devices, models, run])
         look_by_keyboard(browser, one)
         look_at_paper(browser, large)
         look_at_pictures(browser, one)
@@ -417,11 +437,12 @@ def main():
         look_without_device(browser, bare)
         look_at_large(browser, large)
         look_at_profile(browser, measured)
+        look_at_run(browser, run)
         look_at_fifty_thousand(browser, page("fifty", network("bert-base", "layers=5600", "width=64", "inner=64", "heads=2", "vocabulary=100"),
                                              "--gpu", "a100", "--dim", "sequence=32"))
-        look_for_barriers(browser, [one, several, bare, measured, curves])
+        look_for_barriers(browser, [one, several, bare, measured, curves, run])
         if "--pictures" in sys.argv:
-            take_pictures(browser, [one, several, large, measured, curves])
+            take_pictures(browser, [one, bert, llama, large, models, devices, run, measured, curves])
     print("failed" if failures else "passed")
     sys.exit(1 if failures else 0)
 
