@@ -110,9 +110,13 @@ def look_at_one(browser, path):
     browser.click("#roofline .controls button:nth-of-type(3)")
     expect(browser.run(ranges) == whole, "back to the whole")
 
+    names = browser.run("[...document.querySelectorAll('#icicle g')].map(g => g.dataset.name)")
+    expect("1..5" in names, f"repeated layers are one: {names[:20]}")
     before = browser.run("document.querySelectorAll('#icicle .cell').length")
     browser.click("#icicle g[data-name=layer2] .cell")
     expect(browser.run("document.querySelectorAll('#icicle .cell').length") != before, "zoom")
+    browser.click("#icicle button[data-mode=scope]")
+    expect("..." not in browser.run("document.querySelector('#icicle svg').textContent").replace("…", ""), "every layer by itself")
     browser.click("#icicle button[data-mode=operator]")
     expect("Conv" in browser.run("document.querySelector('#icicle svg').textContent"), "by operator")
     quiet(browser, "one report")

@@ -20,22 +20,72 @@ function buildTree(kernels, weigh, pathOf) {
   return root;
 }
 
+// "0..11", "k, q, v", "a, b, c, ...": the names of what is one cell.
+function namesTogether(names) {
+  if (names.every(name => name === names[0])) return names[0];
+  const [, stem, first] = /^(.*?)(\d*)$/.exec(names[0]);
+  const counts = first !== '' && names.every((name, i) => name === stem + (Number(first) + i));
+  return counts ? `${names[0]}..${Number(first) + names.length - 1}` : names.slice(0, 3).join(', ') + (names.length > 3 ? ', ...' : '');
+}
+
+// Neighbours below one module that do the same in the same order become one with a count, as with `--by layer`.
+function foldTree(root) {
+  const numbers = new Map();  // equal texts have equal numbers
+  const numberOf = text => numbers.get(text) ?? (numbers.set(text, numbers.size), numbers.size - 1);
+  const merge = (into, other) => {
+    into.time += other.time;
+    into.count = (into.count || 1) + (other.count || 1);
+    const others = [...other.children.values()];
+    [...into.children.values()].forEach((child, i) => merge(child, others[i]));
+  };
+  const fold = node => {
+    if (node.kernel) {
+      node.name = node.kernel.ops;  // it may come to stand for several
+      node.shape = numberOf('k' + node.kernel.kind);
+      return;
+    }
+    const kept = new Map();
+    for (const child of node.children.values()) {
+      fold(child);
+      const same = kept.get(child.shape);
+      if (!same) {
+        kept.set(child.shape, child);
+        child.names = [child.name];
+        continue;
+      }
+      merge(same, child);
+      same.names.push(child.name);
+    }
+    node.children = kept;
+    for (const child of kept.values()) {
+      child.times = child.names.length;
+      child.name = namesTogether(child.names);
+    }
+    node.shape = numberOf([...kept.values()].map(child => `${numberOf(child.name)} ${child.times} ${child.shape}`).join());
+  };
+  fold(root);
+  return root;
+}
+const hasRepeats = node => node.times > 1 || [...node.children.values()].some(hasRepeats);
+
 const kBarColors = ['var(--c0)', 'var(--c4)', 'var(--c2)', 'var(--c3)', 'var(--c5)', 'var(--c1)'];
 
 function drawIcicle(report) {
   const measure = measureOf([report]);
+  const modules = k => k.scope ? k.scope.split(/[/.]/).filter(part => part) : [];
   const trees = {
-    scope: buildTree(report.kernels, measure.of, k => k.scope ? k.scope.split(/[/.]/).filter(part => part) : []),
+    layer: foldTree(buildTree(report.kernels, measure.of, modules)),
+    scope: buildTree(report.kernels, measure.of, modules),
     operator: buildTree(report.kernels, measure.of, k => [k.ops]),
   };
   const section = html('section', {id: 'icicle'});
-  let mode = trees.scope.children.size > 1 || [...trees.scope.children.values()].some(c => !c.kernel) ? 'scope' : 'operator';
+  let mode = hasRepeats(trees.layer) ? 'layer' : trees.scope.children.size > 1 || [...trees.scope.children.values()].some(c => !c.kernel) ? 'scope' : 'operator';
   let focus = trees[mode];
   const holder = fitted(width => chart(width));
   const buttons = Object.keys(trees).map(name => html('button', {type: 'button', 'data-mode': name,
     onclick: () => { mode = name; focus = trees[mode]; draw(); }}, 'by ' + name));
   section.append(html('div', {class: 'row'}, html('h2', {}, measure.heading), buttons),
-      html('p', {class: 'hint'}, `Width is ${measure.name}. Click to zoom in; click the top bar to go back.`), holder);
+      html('p', {class: 'hint'}, `Width is ${measure.name}; by layer, what repeats is one bar with a count. Click to zoom in; click the top bar to go back.`), holder);
 
   function chart(width) {
     const rowHeight = 26;
@@ -76,12 +126,14 @@ function drawIcicle(report) {
     const merged = (parent, nodes, time) => nodes.length === 1 ? nodes[0]
         : {name: `${nodes.length} small parts`, time, children: new Map(nodes.map((node, i) => [i, node])), kernel: null, parent};
     const cell = (node, from, to, level, color) => {
-      const text = `${node.name} ${percent(node.time, total)}`;
+      const text = `${node.name}${node.times > 1 ? ' ×' + node.times : ''} ${percent(node.time, total)}`;
       const room = Math.floor((to - from - 10) / 6.6);
       const box = svg('rect', {class: to - from < 4 ? 'cell thin' : 'cell', x: from.toFixed(1), y: level * rowHeight, width: (to - from).toFixed(1), height: rowHeight,
         style: `fill:color-mix(in srgb, ${color} 78%, #000)`});
-      pointable(box, node.name, () => node.kernel ? kernelRows(node.kernel, total)
-          : [[measure.unit, measure.print(node.time)], ['share', percent(node.time, total)]], () => {
+      const several = node.kernel && node.count > 1;
+      pointable(box, node.name, () => several ? [['kernels', integer(node.count)], [measure.unit + ' of all', measure.print(node.time)], ['share', percent(node.time, total)], ['the first', node.kernel.label], ...kernelRows(node.kernel, total)]
+          : node.kernel ? kernelRows(node.kernel, total)
+          : [[measure.unit, measure.print(node.time)], ['share', percent(node.time, total)], node.times > 1 && ['times', integer(node.times)]], () => {
         if (node.kernel) { picked.set(node.kernel, 'icicle'); return; }
         focus = node === focus ? node.parent || node : node;
         draw();
