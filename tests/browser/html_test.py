@@ -342,6 +342,13 @@ def look_at_large(browser, path):
     kernels = browser.run("JSON.parse(document.getElementById('data').textContent)"
                           ".reports[0].kernel_table.rows.length")
     expect(kernels >= 5000, f"{kernels} kernels")
+    axis = "[...document.querySelectorAll('#roofline svg > text')].map(t => t.textContent)"
+    dots = "[...document.querySelectorAll('#roofline .dot')].reduce((sum, d) => sum + Number(d.dataset.count), 0)"
+    expect("100 M" not in browser.run(axis), f"three decades for a kernel of 0.002 % of the time: {browser.run(axis)}")
+    near = browser.run(dots)
+    expect("far away" in browser.run("document.querySelector('#roofline .hint').textContent"), "what lies far away is said")
+    browser.click("#roofline .controls button:nth-of-type(3)")
+    expect("100 M" in browser.run(axis) and browser.run(dots) > near, "all of it on request")
     parts = "[...document.querySelectorAll('#icicle g')].map(g => g.dataset.name)"
     for _ in range(6):  # down to a kernel
         small = browser.run(parts + ".findIndex((name, i) => i > 0 && name.endsWith('small parts'))")
@@ -396,15 +403,15 @@ def look_for_barriers(browser, paths):
 
 
 def take_pictures(browser, pages):
-    """At three quarters of the size: docs/pictures/ holds some of them."""
+    """At a smaller scale, and the first screens: docs/pictures/ holds some of them."""
     for path in pages:
         for width in (1280, 390):
             for dark in (False, True):
-                browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=0.75, mobile=False)
+                browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=0.6 if width > 600 else 0.8, mobile=False)
                 browser.open(path, dark)
                 time.sleep(0.3)  # charts follow the width in the next frame
-                height = min(browser.run("document.documentElement.scrollHeight"), 2400)
-                browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=0.75, mobile=False)
+                height = min(browser.run("document.documentElement.scrollHeight"), 1500)
+                browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=0.6 if width > 600 else 0.8, mobile=False)
                 browser.picture(path.replace(".html", f"-{width}-{'dark' if dark else 'light'}.png"), full=False)
 
 

@@ -14,17 +14,20 @@ function drawRoofline(report) {
         : 'No kernel with arithmetic and a known roof.'));
     return section;
   }
-  const hiddenTime = total - shown.reduce((sum, k) => sum + timeOf(k), 0);
+  const framed = framedOf(shown, total), far = shown.length - framed.length;
+  const sum = kernels => kernels.reduce((all, k) => all + timeOf(k), 0), farTime = sum(shown) - sum(framed);
+  const hiddenTime = total - sum(shown);
   section.append(html('p', {class: 'hint'},
       `Work over ${timeName(report)} against intensity; area is time, a number how many kernels are one dot. ` +
       (timeName(report) === 'bound' || !shown.some(k => k.bound > 0) ? '' : 'A thin line leads from a kernel up to its bound' +
           (shown.some(k => k.measured > 0) ? ', and to what was measured.' : '.')) +
       reducedText(shown) +
-      (hidden ? ` Not drawn: ${integer(hidden)} ${hidden === 1 ? 'kernel' : 'kernels'} without arithmetic, ${percent(hiddenTime, total)} of the time.` : '')));
+      (hidden ? ` Not drawn: ${integer(hidden)} ${hidden === 1 ? 'kernel' : 'kernels'} without arithmetic, ${percent(hiddenTime, total)} of the time.` : '') +
+      (far ? ` ${integer(far)} ${far === 1 ? 'kernel lies' : 'kernels lie'} far away and ${far === 1 ? 'is' : 'are'} on the chart as a whole: ${percent(farTime, total)} of the time.` : '')));
   section.append(limiterLegend(report, shown));
 
-  const state = {view: null, all: !report.roofs.compute.some(c => c.used)};
-  const chart = fitted(width => rooflineChart(report, shown, total, roofless, state, width));
+  const state = {view: null, every: false, all: !report.roofs.compute.some(c => c.used)};
+  const chart = fitted(width => rooflineChart(report, shown, framed, total, roofless, state, width));
   picked.listeners.push(kernel => markPicked(chart, kernel));
   section.append(rooflineControls(report, state, chart), chart);
   letZoom(chart, state);
@@ -50,7 +53,7 @@ function rooflineControls(report, state, chart) {
   return html('div', {class: 'row controls'},
       html('button', {type: 'button', 'aria-label': 'Zoom in', onclick: zoom(0.6)}, '+'),
       html('button', {type: 'button', 'aria-label': 'Zoom out', onclick: zoom(1 / 0.6)}, '−'),
-      html('button', {type: 'button', onclick: () => { state.view = null; chart.redraw(); }}, 'whole'),
+      html('button', {type: 'button', onclick: () => { state.view = null; state.every = true; chart.redraw(); }}, 'whole'),
       unused && unused < report.roofs.compute.length ? others : '',
       html('span', {class: 'hint'}, 'drag to move, Ctrl and wheel to zoom'));
 }
@@ -88,16 +91,32 @@ function decadesOf(values) {
   return [Math.floor(Math.log10(low) - 0.05), Math.ceil(Math.log10(high) + 0.05)];
 }
 
-function rooflineChart(report, shown, total, roofless, state, width) {
+const intensityOf = k => k.least / k.bytes;
+// At the longest of what is drawn of it.
+const lowestRateOf = k => k.least / Math.max(timeOf(k), k.measured ?? 0);
+
+// The kernels that the first view holds: without the shortest, a thousandth of the time together, where they alone lie decades away.
+function framedOf(shown, total) {
+  let left = 1e-3 * total;
+  const short = new Set([...shown].sort((a, b) => timeOf(a) - timeOf(b)).filter(k => (left -= timeOf(k)) >= 0));
+  const rest = shown.filter(k => !short.has(k));
+  if (!rest.length) return shown;
+  const inside = of => { const [low, high] = decadesOf(rest.map(of)); return k => of(k) >= 10 ** low && of(k) <= 10 ** high; };
+  const [wide, high] = [inside(intensityOf), inside(lowestRateOf)];
+  return shown.filter(k => !short.has(k) || (wide(k) && high(k)));
+}
+
+function rooflineChart(report, all, framed, total, roofless, state, width) {
+  const shown = state.every || state.view ? all : framed;
   const height = Math.round(Math.max(300, Math.min(560, 0.62 * width)));
   const left = 58, right = width - 16, top = 14, bottom = height - 42;
   const rate = (k, time) => k.least / time;
   const roofs = {memory: report.roofs.memory, compute: report.roofs.compute.filter(c => state.all || c.used)};
   const peaks = roofs.compute.map(c => c.peak);
   const ridge = roofless ? [] : [Math.max(...peaks) / Math.min(...roofs.memory.map(m => m.rate))];
-  const [x0, x1] = state.view ? [state.view.x0, state.view.x1] : decadesOf(shown.map(k => k.least / k.bytes).concat(ridge));
+  const [x0, x1] = state.view ? [state.view.x0, state.view.x1] : decadesOf(shown.map(intensityOf).concat(ridge));
   const [y0, y1] = state.view ? [state.view.y0, state.view.y1]
-      : decadesOf(shown.map(k => rate(k, Math.max(timeOf(k), k.measured ?? 0))).concat(peaks));
+      : decadesOf(shown.map(lowestRateOf).concat(peaks));
   const x = v => left + (Math.log10(v) - x0) / (x1 - x0) * (right - left);
   const y = v => bottom - (Math.log10(v) - y0) / (y1 - y0) * (bottom - top);
   const plot = {x, y, x0, x1, y0, y1, left, right, top, bottom};
@@ -116,7 +135,7 @@ function rooflineChart(report, shown, total, roofless, state, width) {
   chart.append(svg('text', {x: (left + right) / 2, y: height - 6, 'text-anchor': 'middle'}, 'arithmetic intensity, FLOP/byte'),
       svg('text', {transform: `translate(12 ${(top + bottom) / 2}) rotate(-90)`, 'text-anchor': 'middle'}, 'FLOP/s'));
 
-  const dots = groupDots(shown, k => [x(k.least / k.bytes), y(rate(k, timeOf(k)))], width * height);
+  const dots = groupDots(shown, k => [x(intensityOf(k)), y(rate(k, timeOf(k)))], width * height);
   const taken = [];  // boxes of labels
   const [gaps, marks, counts] = [1, 2, 3].map(() => svg('g', {'clip-path': 'url(#plot)'}));
   for (const dot of dots) {
