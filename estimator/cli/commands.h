@@ -10,6 +10,7 @@ namespace dlcost {
 struct Commands {
   CLI::App& app;
   std::function<int()> run;
+  std::vector<std::string> words = {};  // the command line, the subcommand first
 };
 
 // `dlcost calibrate`: fits the time model's constants to measured latencies.

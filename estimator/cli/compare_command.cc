@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/cli/read_profile.h"
@@ -70,8 +71,14 @@ std::string Render(const Comparison& comparison, const std::optional<Device>& de
   return RenderCompareText(comparison, text);
 }
 
-int Run(const Options& options) {
+int Run(const Options& options, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "json", "csv", "markdown", "html"});
+  const std::string with = "with --format " + options.format;
+  const bool people = options.format == "text" || options.format == "markdown";
+  applies.Require(!people && options.top != 0, "--top", with, {"--format", "-o", "--output"});
+  applies.Require(!people && !options.by.empty(), "--by", with, {"--format", "-o", "--output"});
+  applies.Require(options.format != "html" && !options.title.empty(), "--title", with,
+                  {"--format", "-o", "--output"}, "--format html -o page.html");
   for (const std::string& by : options.by)
     RequireOneOf("--by", by, {"layer", "op", "kernel", "algorithm"});
   if (options.measured.empty() && options.traces.empty()) {
@@ -140,7 +147,9 @@ void AddCompareCommand(Commands& commands) {
       ->capture_default_str();
   app->add_option("--title", options->title, "title of the page")->type_name("TEXT");
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback([&commands, options] {
+    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+  });
 }
 
 }  // namespace dlcost

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/load.h"
 #include "estimator/core/error.h"
@@ -44,8 +45,10 @@ Source AfterOf(const Options& options) {
   return after;
 }
 
-int Run(const Options& options) {
+int Run(const Options& options, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "markdown", "json"});
+  applies.Require(options.format == "json" && options.top != 0, "--top",
+                  "with --format json, which has every change", {"--format", "-o", "--output"});
   const bool other = !options.after_gpu.empty() || !options.after_math.empty() ||
                      !options.after_dtype.empty() || !options.after_cache.empty() ||
                      !options.after_runtime.empty() || options.after_batch ||
@@ -100,7 +103,9 @@ void AddDiffCommand(Commands& commands) {
       ->type_name("FORMAT")
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback([&commands, options] {
+    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+  });
 }
 
 }  // namespace dlcost

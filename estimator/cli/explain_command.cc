@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/fit.h"
 #include "estimator/cli/options.h"
@@ -201,8 +202,10 @@ class Explainer {
   Plan plan_;
 };
 
-int Run(Options options) {
+int Run(Options options, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "json"});
+  applies.Require(options.count.convention != CountOptions().convention, "--convention",
+                  "here: times do not depend on what counts as a FLOP", {"--convention"});
   const std::optional<Device> device = FindDevice(options.device);
   if (!device) throw Error("explain needs a device: --gpu a100 (dlcost gpus lists them)");
   const ReportOptions report = ReportOptionsOf(options.count, options.device, options.model);
@@ -230,7 +233,9 @@ void AddExplainCommand(Commands& commands) {
       ->type_name("FORMAT")
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "file to write; standard output if none");
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback([&commands, options] {
+    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+  });
 }
 
 }  // namespace dlcost

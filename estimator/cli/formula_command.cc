@@ -1,6 +1,7 @@
 #include <charconv>
 #include <memory>
 
+#include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
@@ -55,9 +56,11 @@ void MoveBase(const std::vector<std::string>& around, ModelVariables& variables)
   }
 }
 
-int Run(Options options) {
+int Run(Options options, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "json", "latex", "cpp", "python"});
   RequireOneOf("--by", options.by, {"op", "scope"});
+  applies.Require(options.format != "text" && options.by != Options().by, "--by",
+                  "with --format " + options.format, {"--format", "-o", "--output"});
   const ReportOptions report = ReportOptionsOf(options.count, DeviceOptions(), options.model);
   const TiedDims tied = TakeTied(options.model.dims);
   ModelOptions model_options = options.model;
@@ -112,7 +115,9 @@ void AddFormulaCommand(Commands& commands) {
       ->type_name("FORMAT")
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback([&commands, options] {
+    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+  });
 }
 
 }  // namespace dlcost

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
@@ -23,9 +24,17 @@ constexpr const char* kExamples =
     "  dlcost gpus a100\n"
     "  dlcost gpus ./my_chip.yaml --format json\n";
 
-int Run(const Options& options) {
+int Run(const Options& options, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "json"});
   const bool json = options.format == "json";
+  const DeviceFilter& filter = options.filter;
+  for (const auto& [name, given] :
+       {std::pair("--vendor", !filter.vendor.empty()), std::pair("--kind", !filter.kind.empty()),
+        std::pair("--year", !filter.year.empty()),
+        std::pair("--sort", filter.sort != DeviceFilter().sort)}) {
+    applies.Require(given && !options.device.empty(), name, "for one device",
+                    {options.device, "--set"});
+  }
   std::string content;
   if (options.device.empty()) {
     if (!options.overrides.empty()) throw Error("--set needs a device: dlcost gpus NAME --set ...");
@@ -63,7 +72,9 @@ void AddGpusCommand(Commands& commands) {
   app->add_option("--set", options->overrides, "change a value, e.g. --set memory.bandwidth=8TB/s")
       ->type_name("KEY=VALUE");
   AddOutputOptions(*app, options->format, options->output);
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback([&commands, options] {
+    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+  });
 }
 
 }  // namespace dlcost

@@ -156,6 +156,7 @@ int Run(int argc, char** argv) {
   if (!general && !IsCommand(words[0])) {
     words.insert(words.begin(), NamesLists(words) ? "sweep" : "report");
   }
+  commands.words = words;
   // Hundreds of options take longer to describe than a small model takes to count: only those of
   // the command that is asked for.
   for (const Command& command : kCommands) {

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/cli/read_profile.h"
@@ -73,8 +74,14 @@ Measurement Nested(std::vector<Measurement> files) {
 
 std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-int Run(const Options& options) {
+int Run(const Options& options, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "json", "csv", "markdown", "html"});
+  const std::string with = "with --format " + options.format;
+  const bool people = options.format == "text" || options.format == "markdown";
+  applies.Require(!people && options.top != Options().top, "--top", with,
+                  {"--format", "-o", "--output"});
+  applies.Require(options.format != "html" && !options.title.empty(), "--title", with,
+                  {"--format", "-o", "--output"}, "--format html -o page.html");
   const std::optional<Device> device = FindDevice(options.device);
   ProfileReportOptions report_options{.device = device ? &*device : nullptr};
   if (!options.dtype.empty()) {
@@ -161,7 +168,9 @@ void AddMeasuredCommand(Commands& commands) {
       ->capture_default_str();
   app->add_option("--title", options->title, "title of the page")->type_name("TEXT");
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback([&commands, options] {
+    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+  });
 }
 
 }  // namespace dlcost

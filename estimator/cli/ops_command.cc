@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/core/error.h"
@@ -23,8 +24,12 @@ constexpr const char* kExamples =
     "  dlcost ops --domain ai.onnx.ml\n"
     "  dlcost ops --derivatives\n";
 
-int Run(const Options& options) {
+int Run(const Options& options, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "markdown"});
+  const bool domain = !options.domain.empty();
+  applies.Require(domain && !options.name.empty(), "--domain", "for one operator", {options.name});
+  applies.Require(domain && options.format == "markdown", "--domain", "with --format markdown",
+                  {"--format", "-o", "--output"});
   std::string content;
   if (options.derivatives) {
     if (!options.name.empty()) throw Error("--derivatives is for the whole list");
@@ -57,7 +62,9 @@ void AddOpsCommand(Commands& commands) {
       ->type_name("FORMAT")
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback([&commands, options] {
+    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+  });
 }
 
 }  // namespace dlcost

@@ -272,7 +272,13 @@ DeviceDatabase OpenDatabase() { return DeviceDatabase::FromEnvironment(); }
 SystemDatabase OpenSystems() { return SystemDatabase(OpenDatabase().directories()); }
 
 std::optional<Device> FindDevice(const DeviceOptions& options) {
-  if (options.gpu.empty()) return std::nullopt;
+  if (options.gpu.empty()) {
+    if (!options.overrides.empty()) throw Error("--set changes a device: add --gpu a100");
+    if (options.cache != DeviceOptions().cache) {
+      throw Error("--cache says where a device's inputs are: add --gpu a100");
+    }
+    return std::nullopt;
+  }
   if (NamesSeveralDevices(options)) {
     throw Error(
         "--gpu '{}' names several devices where one is taken; side by side: dlcost MODEL --gpu {}",

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/cli/progress.h"
@@ -265,13 +266,23 @@ std::string CurvesAsPicture(const Sweep& sweep, const std::vector<SweepPoint>& p
                       {.title = Printable(path.substr(path.rfind('/') + 1))});
 }
 
-int Run(Options options) {
+int Run(Options options, const Applicability& applies) {
   RequireNoColumns(options.format);
   if (options.model.fit) throw Error("--fit is for dlcost MODEL and explain alone");
   if (options.device.gpu.empty() && !options.device.overrides.empty()) {
     throw Error("--set changes a device: add --gpu");
   }
   RequireOneOf("--format", options.format, {"text", "csv", "json", "html", "svg"});
+  if (options.format != "text") {
+    const std::string where = "with --format " + options.format;
+    applies.Require(options.top != Options().top, "--top", where, {"--format", "-o", "--output"});
+    applies.Require(options.plot, "--plot", where, {"--format", "-o", "--output"});
+    if (options.format != "json") {
+      const bool asked = !options.conditions.empty() || !options.rank.empty();
+      applies.Require(asked, options.rank.empty() ? "--for" : "--rank",
+                      where + ", which has every point", {"--format", "-o", "--output"});
+    }
+  }
   if (!options.rank.empty())
     RequireOneOf("--rank", options.rank, {"price", "latency", "throughput", "energy"});
   Sweep sweep;
@@ -395,7 +406,9 @@ void AddSweepCommand(Commands& commands) {
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
   app->add_flag("--yes", options->yes, "count millions of points");
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback([&commands, options] {
+    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+  });
 }
 
 }  // namespace dlcost

@@ -256,6 +256,31 @@ class Options(unittest.TestCase):
             works = run(*words)
             self.assertEqual(works.returncode, 0, (words, works.stderr))
 
+    def test_so_do_the_other_commands(self):
+        resnet = os.path.join(NETWORKS, "resnet50.onnx")
+        swept = ("sweep", ALEXNET, "--gpu", "p4", "--batch", "1,2")
+        profile = os.path.join(SOURCE, "tests", "profiles", "fixtures", "ncu_details.csv")
+        folder = os.path.join(SOURCE, "docs", "examples", "measured")
+        compared = ("compare", resnet, "--batch", "1", "--fusion", "none", "--gpu", os.path.join(folder, "two-zen5-cores.yaml"),
+                    "--measured", os.path.join(folder, "resnet50.json.gz"))
+        for words in ((*swept, "--format", "csv", "--top", "1"), (*swept, "--format=json", "--plot"), (*swept, "--format", "csv", "--rank", "latency"),
+                      (*swept, "--format", "svg", "--for", "latency<=1ms"), ("diff", ALEXNET, resnet, "--format", "json", "--top", "1"),
+                      ("gpus", "h100", "--vendor", "AMD"), ("gpus", "h100", "--sort", "fp16"), ("formula", ALEXNET, "--format", "latex", "--by", "scope"),
+                      ("ops", "Conv", "--domain", "ai.onnx.ml"), ("ops", "--format", "markdown", "--domain", "ai.onnx.ml"),
+                      ("measured", profile, "--format", "csv", "--top", "1"), (*compared, "--format", "csv", "--top", "3"),
+                      (*compared, "--format", "json", "--by", "op"), ("explain", ALEXNET, "--gpu", "p4", "--convention", "mac")):
+            result = run(*words)
+            error = result.stderr.decode()
+            self.assertEqual((result.returncode, result.stdout, error.count("\n")), (2, b"", 1), (words, error))
+            self.assertIn("changes nothing", error)
+            works = run(*shlex.split(error.strip().split("; try: dlcost ")[1]))
+            self.assertEqual(works.returncode, 0, (error, works.stderr))
+        self.assertIn(b"--format html -o page.html", run("measured", profile, "--title", "x").stderr)
+        for options in (("--set", "memory.bandwidth=1TB/s"), ("--cache", "warm")):
+            for command in (("report", ALEXNET), ("html", ALEXNET), ("check", ALEXNET, "--max", "macs=1T"), ("measured", profile)):
+                if (options[0], command[0]) != ("--cache", "measured"):  # which has no such option
+                    self.assertIn(b"add --gpu", run(*command, *options).stderr, (command, options))
+
     def test_one_device_where_one_is_taken(self):
         for command in (("explain", ALEXNET), ("diff", ALEXNET, ALEXNET), ("check", ALEXNET, "--max", "macs=1T")):
             result = run(*command, "--gpu", "a100,h100")
