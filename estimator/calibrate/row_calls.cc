@@ -90,7 +90,9 @@ class CallMaker {
     RowGraph graph;
     if (batched) left.insert(left.begin(), batch), right.insert(right.begin(), batch);
     const TensorId a = graph.Input(type_, left);
-    const TensorId b = batched ? graph.Input(type_, right) : graph.Weight(type_, right);
+    // A benchmark of a library has two operands of one kind, a layer has weights.
+    const bool plain = batched || protocol_.back_to_back;
+    const TensorId b = plain ? graph.Input(type_, right) : graph.Weight(type_, right);
     const TensorId result = protocol_.bias && !batched
                                 ? graph.Add("Gemm", {a, b, graph.Weight(type_, {Size("n")})})
                                 : graph.Add(IsInteger(type_) ? "MatMulInteger" : "MatMul", {a, b});

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kWarpColumns = 8;  // columns of a vector kernel's tile that one warp computes
 
-// Blocks of one unit that walk the matrices together.
+// Blocks of one unit that walk the matrices together on matrix units.
 constexpr double kTogether = 4;
 
 // The constants of one kind of unit.
@@ -43,7 +43,8 @@ struct GemmTimer::Shared {
   UnitConstants c;
   double a, w, out;       // bytes of activations, weights, result
   double miss_a, miss_w;  // shares that come from device memory
-  double first_bytes;     // from device memory, nothing read twice
+  double first_bytes;     // operands from device memory, nothing read twice
+  double other_bytes;     // the result and other operands, to and from device memory
   double sustained;       // byte/s of device memory
   double cache_rate;      // byte/s
   double keep_a, keep_w;  // share of one matrix that the cache cannot keep for a second panel
@@ -58,7 +59,8 @@ GemmTimer::GemmTimer(const TimingDevice& d, const GemmProblem& p, const Conditio
   s.out = p.batch * p.m * p.n * p.output_bytes;
   s.miss_a = MissShare(d, conditions, s.a + s.w + s.out + p.extra_bytes);
   s.miss_w = WeightMissShare(d, conditions, s.a + conditions.weight_copies * s.w + s.out);
-  s.first_bytes = s.a * s.miss_a + s.w * s.miss_w + (s.out + p.extra_bytes) * s.miss_a;
+  s.first_bytes = s.a * s.miss_a + s.w * s.miss_w;
+  s.other_bytes = (s.out + p.extra_bytes) * s.miss_a;
   s.sustained = d.memory_rate * d[Constant::kMemorySustained];
   s.cache_rate = CacheRate(d);
   const auto too_large = [&](double bytes) {
@@ -74,6 +76,45 @@ namespace {
 double StreamSeconds(const TimingDevice& d, double sustained, double bytes) {
   const double stream = bytes / sustained;
   return stream + std::min(d[Constant::kMemoryLatency], stream);
+}
+
+// How often the operands pass where no cache keeps them: the matrix of the columns (weights) and
+// that of the rows (activations).
+struct Passes {
+  double columns = 1, rows = 1;
+};
+
+// Blocks that run together cover `across` columns of tiles and `down` rows of tiles, close to a
+// square; each group reads the panels of the other matrix again.
+Passes InSquares(const TimingDevice& d, const GemmProblem& p, const TileGrid& grid) {
+  const double tiles_m = std::ceil(p.m / grid.tile_m.AsDouble());
+  const double tiles_n = std::ceil(p.n / grid.tile_n.AsDouble());
+  const double together = std::max(1.0, std::min(tiles_m * tiles_n, d.units * kTogether));
+  const double square = std::max(std::ceil(std::sqrt(together)), together / tiles_m);
+  const double across = std::min(tiles_n, square);
+  const double down = std::min(tiles_m, std::max(1.0, together / across));
+  return {std::max(tiles_m / down, 1.0), std::max(tiles_n / across, 1.0)};
+}
+
+// Blocks start in the order of their numbers, one row of tiles after the other (recorded grids have
+// the columns of the result in x), and share what they read while they walk side by side.
+Passes RowByRow(const TimingDevice& d, const GemmProblem& p, const TileGrid& grid,
+                const StridedLoads* strided) {
+  const double rows = grid.tile_m.AsDouble(), columns = grid.tile_n.AsDouble();
+  const double split = grid.split_k.AsDouble();
+  const double tiles_m = std::ceil(p.m / rows), tiles_n = std::ceil(p.n / columns);
+  const double places = std::max(1.0, d.units * grid.resident / split);
+  const double across = std::min(tiles_n, places);
+  const double down = std::clamp(places / tiles_n, 1.0, tiles_m);
+  Passes passes{tiles_m / down, tiles_n / across};
+  if (strided == nullptr) return passes;
+  const double depth = p.k / split;
+  const double panels = (across * columns + down * rows) * depth * p.input_bytes;
+  const auto lost = [](double drift) { return drift / (1 + drift); };
+  const double cache = std::max(d.cache, 1.0);
+  passes.columns += lost(panels / (cache * strided->columns_drift)) * (tiles_m - passes.columns);
+  passes.rows += lost(depth / strided->rows_drift) * (tiles_n - passes.rows);
+  return passes;
 }
 
 // The 8-norm of two times that overlap almost completely.
@@ -93,7 +134,6 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
   GemmTime t;
   const double rows = grid.tile_m.AsDouble(), columns = grid.tile_n.AsDouble();
   const double split = grid.split_k.AsDouble();
-  const double tiles_m = std::ceil(p.m / rows), tiles_n = std::ceil(p.n / columns);
   const double depth = grid.padded_k().AsDouble() / split;
   t.tiles = grid.Blocks().AsDouble();
   t.waves = std::ceil(t.tiles / d.units);
@@ -103,8 +143,11 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
   // What ragged extents cost was seen on whole products, not on parts of k.
   t.efficiency = std::min(1.0, s.c.efficiency * (split > 1 ? std::max(1.0, s.c.shape) : s.c.shape));
 
-  // Warps whose columns lie beyond the matrix compute nothing.
-  const double used = p.tensor ? columns : std::min(columns, RoundUp(p.n, kWarpColumns) / tiles_n);
+  // Warps whose columns lie beyond the matrix compute nothing. Strided-batched kernels do all of
+  // their tiles: recorded times do not fall with columns below the tile's.
+  const double tiles_n = std::ceil(p.n / columns);
+  const double used =
+      p.tensor || p.batch > 1 ? columns : std::min(columns, RoundUp(p.n, kWarpColumns) / tiles_n);
   const double arithmetic = 2 * rows * used * depth / (p.peak / d.units * t.efficiency);
   const double fill =
       s.c.fill > 0 ? (rows + columns) * depth * p.input_bytes / (s.c.fill * d.clock) : 0;
@@ -128,16 +171,15 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
                                    .seconds = t.units_seconds,
                                    .steady = !conditions_.rested && !p.tensor});
 
-  // Blocks that run together cover `across` columns of tiles and `down` rows of tiles, close to a
-  // square; each group reads the panels of the other matrix again.
-  const double together = std::max(1.0, std::min(t.tiles / split / p.batch, d.units * kTogether));
-  const double square = std::max(std::ceil(std::sqrt(together)), together / tiles_m);
-  const double across = std::min(tiles_n, square);
-  const double down = std::min(tiles_m, std::max(1.0, together / across));
-  t.reread_bytes = s.w * s.keep_w * (std::max(tiles_m / down, 1.0) - 1) +
-                   s.a * s.keep_a * (std::max(tiles_n / across, 1.0) - 1);
-  t.memory_bytes = s.first_bytes + t.reread_bytes;
-  t.memory_seconds = StreamSeconds(d, s.sustained, t.memory_bytes);
+  const StridedLoads* strided = p.linear && !p.tensor && !grid.wide ? &d.library->strided : nullptr;
+  if (strided != nullptr && strided->sustained <= 0) strided = nullptr;
+  const bool rows_first = !p.tensor && d.library->row_by_row;
+  const Passes passes = rows_first ? RowByRow(d, p, grid, strided) : InSquares(d, p, grid);
+  t.reread_bytes = s.w * s.keep_w * (passes.columns - 1) + s.a * s.keep_a * (passes.rows - 1);
+  t.memory_bytes = s.first_bytes + t.reread_bytes + s.other_bytes;
+  const double operands = s.first_bytes + t.reread_bytes;
+  const double slower = strided != nullptr ? d[Constant::kMemorySustained] / strided->sustained : 1;
+  t.memory_seconds = StreamSeconds(d, s.sustained, operands * slower + s.other_bytes);
   const double shared =
       p.tensor ? std::max(rows, columns) * (1 - 1.0 / d.library->shared_loads) : 0;
   t.cache_bytes = t.tiles * (rows + columns - shared) * depth * p.input_bytes;
@@ -166,7 +208,7 @@ GemmTime GemmTimer::Vector() const {
   t.efficiency = s.c.efficiency;
   t.units_seconds = 2 * p.batch * p.m * p.n * p.k / (p.peak * s.c.efficiency);
   t.tile_seconds = t.units_seconds;
-  t.memory_bytes = s.first_bytes;
+  t.memory_bytes = s.first_bytes + s.other_bytes;
   t.memory_seconds = StreamSeconds(d, s.sustained, t.memory_bytes);
   t.cache_bytes = s.a + s.w + s.out;
   t.cache_seconds = t.cache_bytes / s.cache_rate;

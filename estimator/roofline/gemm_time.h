@@ -16,8 +16,9 @@ struct GemmProblem {
   double input_bytes = 2;   // of one element, both inputs
   double energy_width = 2;  // EnergyWidth of the inputs
   double output_bytes = 2;
-  bool tensor = true;  // runs on matrix units, else on vector units
-  double peak = 0;     // dense, FLOP/s of the whole device, for these types
+  bool tensor = true;   // runs on matrix units, else on vector units
+  bool linear = false;  // of weights, whose kernels walk both operands along k (StridedLoads)
+  double peak = 0;      // dense, FLOP/s of the whole device, for these types
   // What is really read, where it is not batch * m * k and batch * n * k elements: the image of an
   // implicit GEMM, weights stored in fewer bits.
   std::optional<double> activation_bytes, weight_bytes;

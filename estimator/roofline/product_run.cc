@@ -19,6 +19,7 @@ GemmProblem ProblemOf(const Part& part, const GemmNest& nest, const ComputeUnit&
                 .energy_width = unit.energy_width,
                 .output_bytes = unit.bytes,
                 .tensor = unit.tensor,
+                .linear = nest.batch == Count(1) && nest.b_is_weight,
                 .peak = unit.peak};
   const double results = p.batch * p.m * p.n;
   p.output_bytes = std::clamp(part.written / results, 1.0, 8.0);

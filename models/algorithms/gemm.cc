@@ -28,7 +28,9 @@ TileGrid GridOf(const GemmNest& nest, const TileShape& tile, Count split_k) {
           .tile_n = tile.n,
           .tile_k = tile.k,
           .split_k = split_k,
-          .slices = tile.slices};
+          .slices = tile.slices,
+          .resident = tile.resident,
+          .wide = tile.wide};
 }
 
 std::vector<Term> ProductTerms(const TileGrid& grid, const GemmOptions& options,

@@ -16,6 +16,7 @@ struct TileShape {
   int k = 8;            // steps along the reduced extent; it is padded to a multiple
   int slices = 1;       // thread groups of a block that share k and add up at the end
   int resident = 1;     // blocks that run on one unit (SM, core) at a time
+  bool wide = false;    // threads load runs of a row: StridedLoads are none of its troubles
 };
 
 // How cuBLAS ranks tiles for products on vector units where it has no model of their time: by how
@@ -37,6 +38,16 @@ struct OccupancyRule {
   TileShape large;
   double many = 0;
   bool splits = false;  // blocks share k while they are fewer than the places
+};
+
+// Kernels for weights that are stored transposed (the "tn" of their names) walk both operands along
+// k: every step loads a few elements of many rows that lie k apart.
+struct StridedLoads {
+  double sustained = 0;  // share of the rated bandwidth that such loads reach; 0: as all others
+  // Blocks of one column of tiles share its weights, those of one row its activations, while they
+  // walk side by side. They drift apart: half of the former is lost where the panels in flight are
+  // this many times the last-level cache, half of the latter at this k.
+  double columns_drift = 0, rows_drift = 0;
 };
 
 struct MatrixVectorConstants {
@@ -95,6 +106,10 @@ struct Library {
   std::span<const TileShape> gemm_vector, gemm_tensor;
   // Which of them runs: weights with rows of activations, and strided-batched products.
   OccupancyRule linear, batched;
+  StridedLoads strided;  // of vector kernels for weights
+  // Blocks of vector kernels start one row of tiles after the other; else in an order close to
+  // squares.
+  bool row_by_row = false;
   // Convolution as implicit product: rows are output positions, columns output channels.
   std::span<const TileShape> conv_vector, conv_tensor;
   Instructions gemm_scale;       // per output of a tile: alpha
