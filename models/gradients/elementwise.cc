@@ -120,6 +120,20 @@ void CastGradient(GradientContext& g) {
                : g.w().Node1("Cast", {g.dY()}, {IntAttribute("to", static_cast<int>(to))}));
 }
 
+// The remainder follows the dividend wherever it does not jump.
+void ModGradient(GradientContext& g) {
+  if (g.Wants(1)) throw Unresolved("the derivative of a remainder by its divisor is not written");
+  g.Set(0, g.dY());
+}
+
+// x less the bias, x plus it, and 0 up to lambd.
+void ShrinkGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const TensorId limit = w.Scalar(g.forward().Float("lambd", 0.5), g.Type());
+  const TensorId moves = w.Node1("Greater", {w.Node1("Abs", {g.X()}), limit});
+  g.Set(0, w.Node1("Where", {moves, g.dY(), w.Scalar(0, g.Type())}));
+}
+
 // dy where the condition chose this input.
 void WhereGradient(GradientContext& g) {
   NodeWriter& w = g.w();
@@ -177,6 +191,8 @@ constexpr GradientDef kRules[] = {
     {"Max", ExtremeGradient},
     {"Min", ExtremeGradient},
     {"Mean", MeanGradient},
+    {"Mod", ModGradient},
+    {"Shrink", ShrinkGradient},
     {"Floor"},
     {"Ceil"},
     {"Round"},

@@ -16,7 +16,42 @@ void SoftmaxCrossEntropyGradient(GradientContext& g) {
   g.Set(0, g.w().Contrib("SoftmaxCrossEntropyLossGrad", std::move(inputs), std::move(attributes)));
 }
 
-constexpr GradientDef kRules[] = {{"SoftmaxCrossEntropyLoss", SoftmaxCrossEntropyGradient}};
+// Less the label's weight at the label, over the sum of weights where the loss is a mean.
+void NegativeLogLikelihoodGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const OpContext forward = g.forward();
+  const Shape x = g.XShape(), labels = g.XShape(1);
+  const DType type = g.Type();
+  const std::string reduction = forward.String("reduction", "mean");
+  TensorId label = g.X(1), ignored = kNoTensor;
+  if (forward.HasAttribute("ignore_index")) {
+    const DType index = w.TypeOf(label);
+    const TensorId which = w.Scalar(static_cast<double>(forward.Int("ignore_index", 0)), index);
+    ignored = w.Node1("Equal", {label, which});
+    label = w.Node1("Where", {ignored, w.Scalar(0, index), label});
+  }
+  TensorId weight = g.HasInput(2) ? w.Node1("Gather", {g.X(2), label}, {IntAttribute("axis", 0)})
+                                  : w.Expand(w.Scalar(1, type), labels);
+  if (ignored != kNoTensor) weight = w.Node1("Where", {ignored, w.Scalar(0, type), weight});
+  TensorId share = w.Mul(g.dY(), weight);
+  if (reduction == "mean") {
+    std::vector<std::int64_t> all;
+    for (std::size_t axis = 0; axis < labels.rank(); ++axis) {
+      all.push_back(static_cast<std::int64_t>(axis));
+    }
+    share = w.Div(share, w.ReduceSum(weight, all));
+  }
+  std::vector<std::int64_t> dims = labels.dims();
+  dims.insert(dims.begin() + 1, 1);
+  const Shape lifted(dims);
+  g.Set(0, w.Node1("ScatterElements",
+                   {w.Zeros(type, x), w.Reshape(label, lifted),
+                    w.Reshape(w.Node1("Neg", {share}), lifted)},
+                   {IntAttribute("axis", 1)}));
+}
+
+constexpr GradientDef kRules[] = {{"SoftmaxCrossEntropyLoss", SoftmaxCrossEntropyGradient},
+                                  {"NegativeLogLikelihoodLoss", NegativeLogLikelihoodGradient}};
 
 }  // namespace
 

@@ -177,6 +177,41 @@ void ScatterNdGradient(GradientContext& g) {
   if (g.Wants(2)) g.Set(2, w.Node1("GatherND", {g.dY(), g.X(1)}));
 }
 
+// Turned back, sample by sample.
+void ReverseSequenceGradient(GradientContext& g) {
+  const OpContext forward = g.forward();
+  g.Set(0, g.w().Node1("ReverseSequence", {g.dY(), g.X(1)},
+                       {IntAttribute("batch_axis", forward.Int("batch_axis", 1)),
+                        IntAttribute("time_axis", forward.Int("time_axis", 0))}));
+}
+
+// What was cut is padded, and the other way around; of an odd number the smaller half is in front.
+void CenterCropPadGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const Shape x = g.XShape(), y = g.YShape();
+  std::vector<std::int64_t> starts, ends, axes, pads(2 * x.rank(), 0);
+  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
+    if (x[axis] > y[axis]) {
+      pads[axis] = (x[axis] - y[axis]) / 2;
+      pads[axis + x.rank()] = x[axis] - y[axis] - pads[axis];
+    } else if (x[axis] < y[axis]) {
+      starts.push_back((y[axis] - x[axis]) / 2);
+      ends.push_back(starts.back() + x[axis]);
+      axes.push_back(static_cast<std::int64_t>(axis));
+    }
+  }
+  TensorId gradient = g.dY();
+  if (!axes.empty()) {
+    gradient = w.Node1("Slice", {gradient, w.Ints(starts), w.Ints(ends), w.Ints(axes)});
+  }
+  const bool pads_any =
+      std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad != 0; });
+  g.Set(0, pads_any ? w.Node1("Pad", {gradient, w.Ints(pads)}) : gradient);
+}
+
+// From one device's memory to another's.
+void CopyGradient(GradientContext& g) { g.Set(0, g.dY()); }
+
 void TriluGradient(GradientContext& g) {
   std::vector<TensorId> inputs = {g.dY()};
   if (g.HasInput(1)) inputs.push_back(g.X(1));
@@ -236,6 +271,10 @@ constexpr GradientDef kRules[] = {
     {"ScatterElements", ScatterElementsGradient},
     {"ScatterND", ScatterNdGradient},
     {"Trilu", TriluGradient},
+    {"ReverseSequence", ReverseSequenceGradient},
+    {"CenterCropPad", CenterCropPadGradient},
+    {"MemcpyFromHost", CopyGradient},
+    {"MemcpyToHost", CopyGradient},
     {"DepthToSpace", DepthToSpaceGradient},
     {"SpaceToDepth", SpaceToDepthGradient},
     {"Dropout", DropoutGradient},

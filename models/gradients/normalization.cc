@@ -81,6 +81,36 @@ void GroupNormGradient(GradientContext& g) {
   GroupedGradient(g, g.forward().RequiredInt("num_groups"));
 }
 
+// y = x / n with n = sum |x|^p ^ 1/p: (dy - dn/dx sum(dy y)) / n, where dn/dx is the sign of x (p =
+// 1) or y (p = 2).
+void LpNormGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const bool first = g.forward().Int("p", 2) == 1;
+  const std::int64_t axis = g.forward().Int("axis", -1);
+  const TensorId norm = w.Node1(first ? "ReduceL1" : "ReduceL2", {g.X(), w.Ints({axis})});
+  const TensorId sum = w.ReduceSum(w.Mul(g.dY(), g.Y()), {axis});
+  const TensorId slope = first ? w.Node1("Sign", {g.X()}) : g.Y();
+  g.Set(0, w.Div(w.Sub(g.dY(), w.Mul(slope, sum)), norm));
+}
+
+// y = (x - mean) / deviation: (dy - mean(dy) - y mean(dy y)) / deviation.
+void MeanVarianceGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const Shape shape = g.XShape();
+  std::vector<std::int64_t> axes = g.forward().Ints("axes", {0, 2, 3});
+  Count reduced = 1;
+  for (std::int64_t& axis : axes) {
+    axis = static_cast<std::int64_t>(NormalizeAxis(axis, shape.rank()));
+    reduced *= shape[static_cast<std::size_t>(axis)];
+  }
+  const double share = reduced > Count(0) ? 1 / reduced.AsDouble() : 0;
+  const auto mean = [&](TensorId x) { return w.Scale(w.ReduceSum(x, axes), share); };
+  const TensorId centred = w.Sub(g.X(), mean(g.X()));
+  const TensorId deviation = w.Node1("Sqrt", {mean(w.Mul(centred, centred))});
+  const TensorId along = w.Mul(g.Y(), mean(w.Mul(g.dY(), g.Y())));
+  g.Set(0, w.Div(w.Sub(w.Sub(g.dY(), mean(g.dY())), along), deviation));
+}
+
 // sum + bias of the input and the skip, normalized; output 3 is that sum.
 void SkipLayerNormGradient(GradientContext& g) {
   const TensorId mean = g.Saved(1), inverse = g.Saved(2), sum = g.Saved(3);
@@ -140,6 +170,8 @@ constexpr GradientDef kRules[] = {
     {"InstanceNormalization", InstanceNormGradient},
     {"GroupNormalization", GroupNormGradient},
     {"LRN", LrnGradient},
+    {"LpNormalization", LpNormGradient},
+    {"MeanVarianceNormalization", MeanVarianceGradient},
     {"SkipLayerNormalization", SkipLayerNormGradient, kMicrosoft, true},
 };
 

@@ -82,6 +82,26 @@ void ProdGradient(GradientContext& g) {
   g.Set(0, w.Div(w.Mul(reduced.dy, ResultOf(g, reduced)), g.X()));
 }
 
+// 1 / sum, of which the result is the logarithm.
+void LogSumGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const Reduced reduced = ReducedOf(g);
+  const TensorId sum = w.Node1("Exp", {ResultOf(g, reduced)});
+  g.Set(0, w.Expand(w.Div(reduced.dy, sum), reduced.shape));
+}
+
+// Each number is in the products from its own place on: what they and their gradients add up to
+// from the other end, over the number. Of numbers that are not zero.
+void CumProdGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  if (g.forward().Int("exclusive", 0) != 0) {
+    throw Unresolved("the derivative of products without their own number is not written");
+  }
+  const TensorId sums = w.Node1("CumSum", {w.Mul(g.dY(), g.Y()), g.X(1)},
+                                {IntAttribute("reverse", 1 - g.forward().Int("reverse", 0))});
+  g.Set(0, w.Div(sums, g.X()));
+}
+
 // The sum from the other end.
 void CumSumGradient(GradientContext& g) {
   const OpContext forward = g.forward();
@@ -100,7 +120,9 @@ constexpr GradientDef kRules[] = {
     {"ReduceL1", L1Gradient},
     {"ReduceLogSumExp", LogSumExpGradient},
     {"ReduceProd", ProdGradient},
+    {"ReduceLogSum", LogSumGradient},
     {"CumSum", CumSumGradient},
+    {"CumProd", CumProdGradient},
 };
 
 }  // namespace

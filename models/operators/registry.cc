@@ -7,6 +7,7 @@
 #include "models/operators/families.h"
 #include "models/operators/fused_attention.h"
 #include "models/operators/recurrent.h"
+#include "models/operators/sampling_gradient.h"
 #include "models/operators/sparse_update.h"
 
 namespace dlcost {
@@ -50,6 +51,7 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       RecurrentGradientOps(),
       FusedAttentionOps(),
       SparseUpdateOps(),
+      SamplingGradientOps(),
       // Tensors.
       ElementwiseUnaryOps(),
       ElementwiseBinaryOps(),

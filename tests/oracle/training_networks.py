@@ -3,6 +3,7 @@
 import numpy as np
 import onnx
 import torch
+import torchvision
 from onnx import TensorProto, helper
 from torch import nn
 
@@ -323,3 +324,89 @@ def fused():
             chain.append(helper.make_node(op, [f"v{i}"], [f"v{i + 1}"]))
         chain[-1].output[0] = "y"
         yield name.lower(), _model(chain, weights), weights, function
+
+
+def single():
+    """One operator each behind a product m = x w, [2, 5, 8], and the same as a function of m: what
+    exporters seldom write."""
+    torch.manual_seed(5)
+    functional = nn.functional
+    labels = torch.randint(0, 5, (2, 8))
+    weights = torch.rand(5)
+    rois = torch.tensor([[0.0, 0.0, 4.0, 3.0], [1.0, 1.0, 6.5, 4.0]])
+    image = torch.tensor([2, 1, 5, 8])
+    cut = torch.tensor([3, 11])
+    node = helper.make_node
+
+    def likelihood(m, reduction, **options):
+        return functional.nll_loss(torch.log_softmax(m, 1), labels, reduction=reduction, **options)
+
+    def loss(reduction, inputs, **options):
+        return [node("LogSoftmax", ["m"], ["l"], axis=1),
+                node("NegativeLogLikelihoodLoss", ["l", *inputs], ["y"], reduction=reduction,
+                     **options)]
+
+    constants = {"labels": labels, "weights": weights, "rois": rois, "image": image, "cut": cut,
+                 "last": torch.tensor([2]), "one": torch.tensor(1), "lengths": torch.tensor([3, 5]),
+                 "divisor": torch.tensor(0.07), "samples": torch.tensor([1, 0])}
+    square = [node("Mul", ["m", "m"], ["s"])]
+    cases = (
+        ("log_sum", [*square, node("ReduceLogSum", ["s", "last"], ["y"])],
+         lambda m: (m * m).sum(2, True).log()),
+        ("cumulated_product", [node("CumProd", ["m", "one"], ["y"])],
+         lambda m: torch.cumprod(m, 1)),
+        ("l1_normal", [node("LpNormalization", ["m"], ["n"], p=1), node("Mul", ["n", "n"], ["y"])],
+         lambda m: functional.normalize(m, 1, -1) ** 2),
+        ("l2_normal", [node("LpNormalization", ["m"], ["n"], p=2, axis=1),
+                       node("Mul", ["n", "m"], ["y"])], lambda m: functional.normalize(m, 2, 1) * m),
+        ("mean_variance", [node("MeanVarianceNormalization", ["m"], ["n"], axes=[0, 2]),
+                           node("Mul", ["n", "m"], ["y"])],
+         lambda m: (m - m.mean((0, 2), True)) / m.std((0, 2), False, True) * m),
+        ("remainder", [node("Mod", ["m", "divisor"], ["r"], fmod=1), node("Mul", ["r", "m"], ["y"])],
+         lambda m: torch.fmod(m, 0.07) * m),
+        ("shrink", [node("Shrink", ["m"], ["r"], lambd=0.2, bias=0.1), node("Mul", ["r", "m"], ["y"])],
+         lambda m: torch.where(m > 0.2, m - 0.1, torch.where(m < -0.2, m + 0.1, 0 * m)) * m),
+        ("reversed", [node("ReverseSequence", ["m", "lengths"], ["r"], batch_axis=0, time_axis=1),
+                      node("Mul", ["r", "m"], ["y"])],
+         lambda m: torch.stack([torch.cat([s[:n].flip(0), s[n:]]) for s, n in zip(m, (3, 5))]) * m),
+        ("cropped", [node("CenterCropPad", ["m", "cut"], ["r"], axes=[1, 2]),
+                     node("Mul", ["r", "r"], ["y"])],
+         lambda m: functional.pad(m[:, 1:4], (1, 2)) ** 2),
+        ("unpooled", [node("MaxPool", ["m"], ["p", "i"], kernel_shape=[2], strides=[2]),
+                      node("Mul", ["p", "p"], ["q"]),
+                      node("MaxUnpool", ["q", "i"], ["u"], kernel_shape=[2], strides=[2]),
+                      node("Mul", ["u", "m"], ["y"])],
+         lambda m: functional.max_unpool1d(*(lambda p, i: (p * p, i))(
+             *functional.max_pool1d(m, 2, return_indices=True)), 2) * m),
+        ("lp_pool", [node("LpPool", ["m"], ["y"], kernel_shape=[3], strides=[2], p=2)],
+         lambda m: functional.lp_pool1d(m, 2, 3, 2)),
+        ("global_lp_pool", [node("GlobalLpPool", ["m"], ["y"], p=3)],
+         lambda m: (m.abs() ** 3).sum(2, True) ** (1 / 3)),
+        ("likelihood", loss("mean", ["labels"]), lambda m: likelihood(m, "mean")),
+        ("weighted", loss("mean", ["labels", "weights"], ignore_index=2),
+         lambda m: likelihood(m, "mean", weight=weights, ignore_index=2)),
+        ("each", loss("none", ["labels", "weights"]),
+         lambda m: likelihood(m, "none", weight=weights)),
+        ("grid", [node("Reshape", ["m", "image"], ["r"]), node("Tanh", ["m"], ["t"]),
+                  node("Reshape", ["t", "places"], ["g"]),
+                  node("GridSample", ["r", "g"], ["y"], mode="linear")],
+         lambda m: functional.grid_sample(m.view(2, 1, 5, 8), torch.tanh(m).view(2, 5, 4, 2),
+                                          align_corners=False)),
+        ("regions", [node("Reshape", ["m", "image"], ["r"]),
+                     node("RoiAlign", ["r", "rois", "samples"], ["a"], output_height=2,
+                          output_width=3, sampling_ratio=2), node("Mul", ["a", "a"], ["y"])],
+         lambda m: torchvision.ops.roi_align(
+             m.view(2, 1, 5, 8), torch.cat([torch.tensor([[1.0], [0.0]]), rois], 1), (2, 3), 1.0, 2,
+             True) ** 2),
+    )
+    constants["places"] = torch.tensor([2, 5, 4, 2])
+    for name, nodes, function in cases:
+        own = {"w": torch.rand(8, 8) - 0.5}
+        opset = 26 if name == "cumulated_product" else 22
+        model = _model([node("MatMul", ["x", "w"], ["m"]), *nodes], own, opset)
+        read = {i for n in nodes for i in n.input}
+        for constant, value in constants.items():
+            if constant in read:
+                model.graph.node.insert(0, node("Constant", [], [constant], value=(
+                    onnx.numpy_helper.from_array(value.numpy()))))
+        yield name, model, own, lambda x, w, f=function: f(x @ w)

@@ -5,6 +5,7 @@ from their definitions."""
 import numpy as np
 import onnx
 import torch
+import torchvision
 from onnx.reference.op_run import OpRun
 
 DOMAIN = "com.microsoft"
@@ -99,6 +100,49 @@ class ResizeGrad(_Contrib):
         y = torch.nn.functional.interpolate(x, dy.shape[2:], mode=names[mode], **corners)
         y.backward(torch.tensor(dy))
         return (x.grad.numpy(),)
+
+
+class GridSampleGrad(_Contrib):
+    op_domain = "dlcost.training"
+
+    def compute(self, dy, x, grid, mode="linear", padding_mode="zeros", align_corners=0):
+        leaves = [torch.tensor(t, requires_grad=True) for t in (x, grid)]
+        names = {"linear": "bilinear", "cubic": "bicubic"}
+        y = torch.nn.functional.grid_sample(*leaves, names.get(mode, mode), padding_mode,
+                                            bool(align_corners))
+        y.backward(torch.tensor(dy))
+        return tuple(leaf.grad.numpy() for leaf in leaves)[:len(self.onnx_node.output)]
+
+
+class RoiAlignGrad(_Contrib):
+    op_domain = "dlcost.training"
+
+    def compute(self, dy, rois, samples, x_shape=None, output_height=1, output_width=1,
+                sampling_ratio=0, spatial_scale=1.0, mode="avg",
+                coordinate_transformation_mode="half_pixel"):
+        x = torch.zeros(tuple(x_shape), requires_grad=True)
+        regions = torch.tensor(np.concatenate([samples[:, None].astype(rois.dtype), rois], 1))
+        y = torchvision.ops.roi_align(x, regions, (output_height, output_width), spatial_scale,
+                                      sampling_ratio or -1,
+                                      coordinate_transformation_mode == "half_pixel")
+        y.backward(torch.tensor(dy))
+        return (x.grad.numpy(),)
+
+
+class LpNormalization(_Contrib):
+    """onnx's own adds up numbers, and not their sizes, where p is 1."""
+    op_domain = ""
+
+    def compute(self, x, axis=-1, p=2):
+        return (x / np.linalg.norm(x, p, axis, keepdims=True),)
+
+
+class GlobalLpPool(_Contrib):
+    op_domain = ""
+
+    def compute(self, x, p=2):
+        axes = tuple(range(2, x.ndim))
+        return ((np.abs(x) ** p).sum(axes, keepdims=True) ** np.float32(1 / p),)
 
 
 class ReluGrad(_Contrib):
@@ -474,7 +518,7 @@ def prepare(model):
     for node in model.graph.node:
         for i, name in enumerate(node.output):
             node.output[i] = name or f"{node.name}:unused{i}"
-        if node.op_type in ("MaxPoolGrad", "AveragePoolGrad", "ResizeGrad"):
+        if node.op_type in ("MaxPoolGrad", "AveragePoolGrad", "ResizeGrad", "RoiAlignGrad"):
             node.attribute.append(onnx.helper.make_attribute("x_shape", shapes[node.output[0]]))
     return model
 
@@ -483,4 +527,5 @@ OPERATORS = [ConvGrad, ConvTranspose, LRN, ResizeGrad, MaxPoolGrad, AveragePoolG
              Gelu, QuickGelu, GeluGrad, FastGeluGrad, QuickGeluGrad, SoftmaxGrad_13, LogSoftmaxGrad_13,
              LayerNormalizationGrad, BatchNormInternal, BatchNormalizationGrad, GatherGrad,
              GatherElementsGrad, SliceGrad, SoftmaxCrossEntropyLossGrad, FusedMatMul, LSTMTraining, GRUTraining, RecurrentGrad,
-             MultiHeadAttention, Attention, FusedAttention, FusedAttentionGrad, MuonMomentum, MuonUpdate]
+             MultiHeadAttention, Attention, FusedAttention, FusedAttentionGrad, GlobalLpPool, LpNormalization, GridSampleGrad, RoiAlignGrad,
+             MuonMomentum, MuonUpdate]
