@@ -34,6 +34,55 @@ bool IsOfAStep(const OpDef& def) {
          def.name.find("Optimizer") != std::string_view::npos;
 }
 
+// Operators whose first output holds reals and that have no derivative all the same, and why.
+constexpr std::string_view kUntrained = "none: reads nothing that is trained";
+constexpr std::string_view kTokens = "none: chooses tokens";
+constexpr std::string_view kCache = "none: one token of a text, with a cache";
+constexpr std::string_view kForeign = "none: what it computes is not in the file";
+constexpr std::string_view kDecodes = "none: counts, looks up or decodes";
+constexpr std::string_view kForest = "none: a forest, constant between its thresholds";
+constexpr std::pair<std::string_view, std::string_view> kReasons[] = {
+    {"Constant", kUntrained},
+    {"ConstantOfShape", kUntrained},
+    {"ConstantFill", kUntrained},
+    {"GivenTensorFill", kUntrained},
+    {"BlackmanWindow", kUntrained},
+    {"HammingWindow", kUntrained},
+    {"HannWindow", kUntrained},
+    {"MelWeightMatrix", kUntrained},
+    {"BeamSearch", kTokens},
+    {"GreedySearch", kTokens},
+    {"Sampling", kTokens},
+    {"WhisperBeamSearch", kTokens},
+    {"NGramRepeatBlock", kTokens},
+    {"DecoderMaskedMultiHeadAttention", kCache},
+    {"DecoderMaskedSelfAttention", kCache},
+    {"PagedAttention", kCache},
+    {"SparsePagedAttention", kCache},
+    {"ATen", kForeign},
+    {"PythonOp", kForeign},
+    {"EPContext", kForeign},
+    {"Snpe", kForeign},
+    {"TfIdfVectorizer", kDecodes},
+    {"Unique", kDecodes},
+    {"AudioDecoder", kDecodes},
+    {"NegPos", kDecodes},
+    {"DictVectorizer", kDecodes},
+    {"CastMap", kDecodes},
+    {"ZipMap", kDecodes},
+    {"LabelEncoder", kDecodes},
+    {"OneHotEncoder", kDecodes},
+    {"Binarizer", kDecodes},
+    {"Imputer", kDecodes},
+    {"TreeEnsemble", kForest},
+    {"TreeEnsembleRegressor", kForest},
+};
+
+// Layouts that ONNX Runtime writes for its own inference, behind whatever was exported.
+bool IsRuntimeLayout(std::string_view domain) {
+  return domain == "com.microsoft.nchwc" || domain == "com.ms.internal.nhwc";
+}
+
 std::string_view DerivativeOf(const OpDef& def) {
   if (const GradientDef* rule = FindGradient(def.domain, def.name)) {
     return rule->write == nullptr ? "zero wherever there is one" : "a rule";
@@ -41,9 +90,13 @@ std::string_view DerivativeOf(const OpDef& def) {
   if (def.name == "BatchNormalization") return "a rule, as BatchNormInternal in training";
   if (def.name == "RMSNormalization") return "a rule, as SimplifiedLayerNormalization in training";
   if (IsOfAStep(def)) return "none: part of a step itself";
+  for (const auto& [name, why] : kReasons) {
+    if (name == def.name) return why;
+  }
   if (def.control != ControlFlow::kNone) return "not written: bodies of control flow";
   if (def.random) return "none: draws numbers";
   if (!WritesReals(def)) return "none: writes no reals";
+  if (IsRuntimeLayout(def.domain)) return "none: a layout of a runtime for inference";
   return "not written";
 }
 

@@ -33,21 +33,25 @@ std::int64_t HeadSize(std::int64_t extent, std::int64_t heads) {
   return extent / heads;
 }
 
+AttentionNest NestOf(const AttentionCore& core) {
+  return {.batch = core.batch,
+          .q_heads = core.q_heads,
+          .kv_heads = core.kv_heads,
+          .q_len = core.q_len,
+          .kv_len = core.kv_len,
+          .qk_dim = core.qk_dim,
+          .v_dim = core.v_dim,
+          .causal = core.causal,
+          .cached = core.cached,
+          .left = core.left,
+          .right = core.right};
+}
+
 void AddAttention(OpCost& cost, const AttentionCore& core) {
   const DType softmax = core.softmax_type == DType::kUndefined ? core.type : core.softmax_type;
   const Count scores = core.Scores();
   const Count per_score = Count(core.qk_dim) + Count(core.v_dim);
-  const AttentionNest nest{.batch = core.batch,
-                           .q_heads = core.q_heads,
-                           .kv_heads = core.kv_heads,
-                           .q_len = core.q_len,
-                           .kv_len = core.kv_len,
-                           .qk_dim = core.qk_dim,
-                           .v_dim = core.v_dim,
-                           .causal = core.causal,
-                           .cached = core.cached,
-                           .left = core.left,
-                           .right = core.right};
+  const AttentionNest nest = NestOf(core);
   cost.nest = nest;
   if (cost.parts.empty()) {
     cost.work.Add(OpClass::kMac, core.type, scores * per_score);

@@ -36,6 +36,8 @@ struct AttentionCore {
   Count Scores() const { return Rows() * kv_len; }
 };
 
+AttentionNest NestOf(const AttentionCore& core);
+
 // Adds work, valid MACs, nest and note; behind other parts (a projection), a part of its own.
 void AddAttention(OpCost& cost, const AttentionCore& core);
 

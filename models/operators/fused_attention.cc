@@ -139,18 +139,9 @@ OpCost CostFusedAttentionGrad(const OpContext& ctx) {
   LeaveOutMasks(cost, ctx, kBackward);
   const AttentionCore core = CoreOf(ctx, kBackward);
   const bool keeps = ctx.Int("keeps_scores", 0) != 0;
-  const AttentionNest nest{.batch = core.batch,
-                           .q_heads = core.q_heads,
-                           .kv_heads = core.kv_heads,
-                           .q_len = core.q_len,
-                           .kv_len = core.kv_len,
-                           .qk_dim = core.qk_dim,
-                           .v_dim = core.v_dim,
-                           .causal = core.causal,
-                           .left = core.left,
-                           .right = core.right,
-                           .backward = true,
-                           .counts_scores = !keeps};
+  AttentionNest nest = NestOf(core);
+  nest.backward = true;
+  nest.counts_scores = !keeps;
   const DType type = core.type;
   const Count scores = core.Scores(), rows = core.Rows();
   const bool drops = ctx.Float("dropout", 0) != 0;
