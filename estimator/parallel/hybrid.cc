@@ -62,8 +62,6 @@ HybridStep RunPipeline(const StepProfile& profile, const System& system, const H
   const int chunks = plan.stages * plan.chunks;
   step.stages = BalancedStages(profile, chunks);
   std::vector<PipelineChunk> work;
-  Seconds forward;
-  for (const PipelineStage& stage : step.stages) forward += stage.forward;
   for (const PipelineStage& stage : step.stages) {
     Seconds send;
     if (stage.passed > Bytes()) {
@@ -81,6 +79,7 @@ HybridStep RunPipeline(const StepProfile& profile, const System& system, const H
     device.update += step.stages[c].update;
     device.weights += step.stages[c].weights;
     device.gradients += step.stages[c].gradients;
+    device.saved += step.stages[c].saved;
   }
   Seconds slowest, tail;
   for (std::size_t d = 0; d < devices.size(); ++d) {
@@ -92,8 +91,7 @@ HybridStep RunPipeline(const StepProfile& profile, const System& system, const H
     step.exposed = std::max(step.exposed, exchange);
     step.sent = std::max(step.sent, ReplicaBytes(device, plan));
     const double share = device.weights.AsDouble() / std::max(1.0, profile.weights.AsDouble());
-    const double kept = (device.forward / forward) * InFlight(plan, static_cast<int>(d));
-    const double saved = profile.saved.AsDouble() * kept;
+    const double saved = device.saved.AsDouble() * InFlight(plan, static_cast<int>(d));
     // What micro-batches keep while they wait, and what one of them needs beside that while it
     // runs.
     const double running =

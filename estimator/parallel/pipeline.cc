@@ -274,9 +274,12 @@ std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages
     throw Error("{} stages: the model has {} kernels to cut between", stages, forward.size());
   }
   std::vector<Seconds> front(forward.size()), back(forward.size()), weights(forward.size());
-  std::vector<Bytes> gradients(forward.size());
+  std::vector<Bytes> gradients(forward.size()), saved(forward.size());
   Seconds update;
-  for (std::size_t i = 0; i < forward.size(); ++i) front[i] = profile.kernels[forward[i]].time;
+  for (std::size_t i = 0; i < forward.size(); ++i) {
+    front[i] = profile.kernels[forward[i]].time;
+    saved[i] = profile.kernels[forward[i]].saved;
+  }
   std::size_t at = forward.size() - 1;
   for (const StepKernel& kernel : profile.kernels) {
     if (kernel.phase == Phase::kForward) continue;
@@ -290,6 +293,7 @@ std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages
     back[at] += kernel.time;
     if (kernel.phase == Phase::kBackwardWeights) weights[at] += kernel.time;
     gradients[at] += kernel.gradients;
+    saved[at] += kernel.saved;  // what the loss makes
   }
   std::vector<double> until(forward.size() + 1);  // time of the kernels before
   for (std::size_t i = 0; i < forward.size(); ++i) {
@@ -312,6 +316,7 @@ std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages
       stage.backward += back[i];
       stage.for_weights += weights[i];
       stage.gradients += gradients[i];
+      stage.saved += saved[i];
       stage.weights += profile.kernels[forward[i]].weights;
     }
     stage.passed = profile.kernels[forward[end]].passed;

@@ -48,6 +48,7 @@ struct PipelineStage {
   Seconds forward, backward, update;
   Seconds for_weights;               // of `backward`, for gradients of weights
   Bytes weights, gradients, passed;  // `passed`: sent to the next stage
+  Bytes saved;                       // of one micro-batch, for the backward pass
 };
 // Where the profile has stages of its own, those. Throws Error where they are others than asked
 // for.

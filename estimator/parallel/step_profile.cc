@@ -8,6 +8,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/training/optimizer.h"
+#include "estimator/training/saved.h"
 
 namespace dlcost {
 namespace {
@@ -208,6 +209,14 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, const Sys
     }
   }
   const std::vector<Tensor>& tensors = step.model->graph.tensors;
+  if (profile.trains && !profile.kernels.empty()) {
+    for (const TensorId id : SavedValues(step)) {
+      // Inputs of the step are there before its first kernel.
+      const auto made = completed_by.find(id);
+      StepKernel& kernel = profile.kernels[made == completed_by.end() ? 0 : made->second];
+      kernel.saved += SizeAs(tensors[static_cast<std::size_t>(id)], std::nullopt);
+    }
+  }
   const std::unordered_map<TensorId, TensorId> behind = GradientsBehindUpdate(step.model->graph);
   for (const CountedNode& counted : step.nodes) {
     for (const TensorId used : OperandsOf(*counted.node).gradients) {

@@ -30,6 +30,7 @@ struct StepKernel {
   // Behind a forward kernel: results of kernels up to it that later forward kernels read.
   Bytes passed;
   std::optional<Exchange> exchange;  // instead of computing
+  Bytes saved;                       // of what it makes, for the backward pass
 };
 
 // A training step of one device: what runs in which order, and what memory it holds.

@@ -16,6 +16,7 @@
 #include "estimator/training/parameters.h"
 #include "estimator/training/recompute.h"
 #include "estimator/training/reverse.h"
+#include "estimator/training/saved.h"
 #include "estimator/training/sparse.h"
 #include "estimator/training/training_mode.h"
 
@@ -74,55 +75,6 @@ void RepeatPasses(InferredModel& step, std::int64_t micro_batches) {
     counted.cost.valid_macs = counted.cost.valid_macs * times;
     for (Access& access : counted.cost.accesses) access.bytes = access.bytes * times;
   }
-}
-
-// What of the forward pass and the loss the backward pass reads.
-Bytes SavedBytes(const InferredModel& step) {
-  const Graph& graph = step.model->graph;
-  std::vector<TensorId> root(graph.tensors.size());
-  for (std::size_t t = 0; t < root.size(); ++t) root[t] = static_cast<TensorId>(t);
-  std::vector<bool> made_before(root.size(), false), saved(root.size(), false);
-  std::vector<bool> is_input(root.size(), false);
-  for (const TensorId id : graph.inputs) is_input[static_cast<std::size_t>(id)] = true;
-  for (const CountedNode& counted : step.nodes) {
-    if (counted.graph != &graph) continue;
-    const Node& node = *counted.node;
-    const bool forward = node.phase == Phase::kForward || node.phase == Phase::kLoss;
-    if (forward) {
-      ForEachRead(node, [&](TensorId id) {
-        const auto t = static_cast<std::size_t>(id);
-        made_before[t] = made_before[t] || is_input[t];
-      });
-    }
-    for (const TensorId id : node.outputs) {
-      if (id == kNoTensor) continue;
-      const auto t = static_cast<std::size_t>(id);
-      if (counted.status == NodeStatus::kView && !node.inputs.empty() &&
-          node.inputs[0] != kNoTensor) {
-        root[t] = root[static_cast<std::size_t>(node.inputs[0])];
-      } else {
-        made_before[t] = forward;
-      }
-    }
-    const bool backward = node.phase == Phase::kRecompute || node.phase == Phase::kBackwardData ||
-                          node.phase == Phase::kBackwardWeights;
-    if (!backward) continue;
-    for (const Access& access : counted.cost.accesses) {
-      if (access.is_output || access.operand < 0 || access.bytes == Bytes(0)) continue;
-      const TensorId id = node.inputs[static_cast<std::size_t>(access.operand)];
-      if (id != kNoTensor)
-        saved[static_cast<std::size_t>(root[static_cast<std::size_t>(id)])] = true;
-    }
-  }
-  Bytes bytes;
-  for (std::size_t t = 0; t < root.size(); ++t) {
-    const Tensor& tensor = graph.tensors[t];
-    if (!saved[t] || !made_before[t] || tensor.constant || tensor.foldable || !tensor.type.shape) {
-      continue;
-    }
-    bytes += SizeOf(tensor.type.dtype, tensor.type.shape->Elements());
-  }
-  return bytes;
 }
 
 void RequireSparse(const TrainOptions& options, const Precision& precision) {
