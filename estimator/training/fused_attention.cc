@@ -390,11 +390,8 @@ class AttentionFuser {
 
   // Queries, keys and values that one product made: the kernel reads its result where it lies.
   void Pack(Match& match) {
-    if (match.kinds.size() != match.masks.size()) return;
-    const auto whole = [&](const Operand& operand, std::size_t part) {
-      return WholeOf(operand, part, match);
-    };
-    const auto q = whole(match.q, 0), k = whole(match.k, 1), v = whole(match.v, 2);
+    unpacking_.clear();
+    const auto q = WholeOf(match.q, 0), k = WholeOf(match.k, 1), v = WholeOf(match.v, 2);
     if (!q || !k || !v || q->id != k->id || q->id != v->id) return;
     if (q->head != k->head || q->head != v->head || k->heads != v->heads) return;
     const std::int64_t heads = q->heads + 2 * k->heads;
@@ -405,7 +402,6 @@ class AttentionFuser {
     match.kv_heads = k->heads;
     match.k = match.v = {};
     match.laid_out.insert(match.laid_out.end(), unpacking_.begin(), unpacking_.end());
-    unpacking_.clear();
   }
 
   struct Packed {
@@ -415,7 +411,7 @@ class AttentionFuser {
   };
 
   // The tensor that an operand is part `part` of, in order.
-  std::optional<Packed> WholeOf(const Operand& operand, std::size_t part, const Match&) {
+  std::optional<Packed> WholeOf(const Operand& operand, std::size_t part) {
     const std::size_t n = Maker(operand.id);
     const Shape* shape = ShapeOf(operand.id);
     if (n == kNone || shape == nullptr || shape->rank() != 4) return std::nullopt;
@@ -668,7 +664,7 @@ class AttentionFuser {
   std::map<std::size_t, Match> matches_;           // by the node in whose place the kernel is
   std::unordered_map<std::size_t, bool> gone_;
   std::unordered_map<TensorId, Shape> packed_shape_;  // heads apart
-  std::vector<std::size_t> unpacking_;
+  std::vector<std::size_t> unpacking_;                // nodes between packed operands and the three
 };
 
 }  // namespace
