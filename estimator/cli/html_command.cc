@@ -154,6 +154,7 @@ void AddHtmlCommand(Commands& commands) {
   AddDeviceOptions(*app, options->source.device);
   app->remove_option(app->get_option("--gpu"));
   app->add_option("--gpu,--device", options->gpus, "device id or alias; may be given several times")
+      ->group(kDeviceHeading)
       ->type_name("ID")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -45,37 +45,48 @@ std::vector<std::string> LongOptions(const CLI::App& app) {
   return names;
 }
 
-// Every subcommand, in the order of --help.
+// Every subcommand, in the order of --help, under its heading there.
 struct Command {
+  const char* heading;
   std::string_view name;
   void (*add)(Commands&);
 };
+constexpr const char* kAModel = "A model";
+constexpr const char* kMeasured = "What was measured";
+constexpr const char* kManyDevices = "Many devices";
+constexpr const char* kKnown = "What dlcost knows";
+constexpr const char* kFiles = "Files";
 constexpr Command kCommands[] = {
-    {"report", AddReportCommand},
-    {"explain", AddExplainCommand},
-    {"compare", AddCompareCommand},
-    {"measured", AddMeasuredCommand},
-    {"fit", AddFitCommand},
-    {"diff", AddDiffCommand},
-    {"check", AddCheckCommand},
-    {"html", AddHtmlCommand},
-    {"plot", AddPlotCommand},
-    {"formula", AddFormulaCommand},
-    {"sweep", AddSweepCommand},
-    {"gpus", AddGpusCommand},
-    {"scale", AddScaleCommand},
-    {"parallel", AddParallelCommand},
-    {"input", AddInputCommand},
-    {"systems", AddSystemsCommand},
-    {"collective", AddCollectiveCommand},
-    {"runtimes", AddRuntimesCommand},
-    {"ops", AddOpsCommand},
-    {"network", AddNetworkCommand},
-    {"train", AddTrainCommand},
-    {"calibrate", AddCalibrateCommand},
-    {"completion", AddCompletionCommand},
-    {"man", AddManCommand},
+    {kAModel, "report", AddReportCommand},
+    {kAModel, "explain", AddExplainCommand},
+    {kAModel, "diff", AddDiffCommand},
+    {kAModel, "check", AddCheckCommand},
+    {kAModel, "html", AddHtmlCommand},
+    {kAModel, "plot", AddPlotCommand},
+    {kAModel, "formula", AddFormulaCommand},
+    {kAModel, "sweep", AddSweepCommand},
+    {kMeasured, "compare", AddCompareCommand},
+    {kMeasured, "measured", AddMeasuredCommand},
+    {kMeasured, "fit", AddFitCommand},
+    {kMeasured, "calibrate", AddCalibrateCommand},
+    {kManyDevices, "scale", AddScaleCommand},
+    {kManyDevices, "parallel", AddParallelCommand},
+    {kManyDevices, "input", AddInputCommand},
+    {kManyDevices, "collective", AddCollectiveCommand},
+    {kKnown, "gpus", AddGpusCommand},
+    {kKnown, "systems", AddSystemsCommand},
+    {kKnown, "runtimes", AddRuntimesCommand},
+    {kKnown, "ops", AddOpsCommand},
+    {kFiles, "network", AddNetworkCommand},
+    {kFiles, "train", AddTrainCommand},
+    {kFiles, "completion", AddCompletionCommand},
+    {kFiles, "man", AddManCommand},
 };
+
+void Add(const Command& command, Commands& commands) {
+  command.add(commands);
+  commands.app.get_subcommand(std::string(command.name))->group(command.heading);
+}
 
 bool IsCommand(std::string_view word) {
   return std::any_of(std::begin(kCommands), std::end(kCommands),
@@ -160,7 +171,7 @@ int Run(int argc, char** argv) {
   // Hundreds of options take longer to describe than a small model takes to count: only those of
   // the command that is asked for.
   for (const Command& command : kCommands) {
-    if (words[0] == command.name || general) command.add(commands);
+    if (words[0] == command.name || general) Add(command, commands);
   }
   std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 takes them
   try {
@@ -180,7 +191,7 @@ int Run(int argc, char** argv) {
 }  // namespace
 
 void AddEveryCommand(Commands& commands) {
-  for (const Command& command : kCommands) command.add(commands);
+  for (const Command& command : kCommands) Add(command, commands);
 }
 
 int CommandLine(int argc, char** argv) {

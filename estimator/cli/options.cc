@@ -29,9 +29,18 @@ std::vector<std::pair<std::string, std::string>> OverridesOf(const DeviceOptions
   return overrides;
 }
 
+// Puts options with names under a heading of the help, from the one of this number on.
+void SetHeading(CLI::App& app, std::size_t from, const char* heading) {
+  const std::vector<CLI::Option*> options = app.get_options();
+  for (std::size_t i = from; i < options.size(); ++i) {
+    if (!options[i]->get_positional()) options[i]->group(heading);
+  }
+}
+
 }  // namespace
 
 void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional) {
+  const std::size_t first = app.get_options().size();
   app.add_option(positional, options.path, "ONNX file")->required()->type_name("FILE");
   app.add_option_function<std::string>(
          "--batch",
@@ -73,6 +82,8 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
   app.add_option("--branch", options.branches,
                  "branch of conditions that the file leaves open: then or else")
       ->type_name("[NODE=]WHICH");
+  SetHeading(app, first, kModelHeading);
+  const std::size_t training = app.get_options().size();
   app.add_option("--train", options.train,
                  "a training step instead of inference, with this optimizer: none, sgd, momentum, "
                  "adam, adamw, lion, lamb, adafactor or muon")
@@ -104,6 +115,8 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
                "adamw) touches no others");
   app.add_flag("--fit", options.fit,
                "recompute what takes least time of what makes a step fit the device's memory");
+  SetHeading(app, training, kTrainingHeading);
+  const std::size_t types = app.get_options().size();
   app.add_option("--precision", options.precision,
                  fmt::format("types as frameworks mix them: {} (autocast: amp-*; weights, "
                              "activations and gradients in a half type: fp16, bf16)",
@@ -111,6 +124,7 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
       ->type_name("NAME");
   app.add_option("--ops", options.ops, "a YAML file that defines operators of your own")
       ->type_name("FILE");
+  SetHeading(app, types, kModelHeading);
 }
 
 namespace {
@@ -246,6 +260,7 @@ TrainingStep BuildTrainingStep(Model model, const ModelOptions& options, const B
 }
 
 void AddDeviceOptions(CLI::App& app, DeviceOptions& options, Devices devices) {
+  const std::size_t first = app.get_options().size();
   const std::string several =
       devices == Devices::kSeveral ? "; several with commas, or all" : std::string();
   app.add_option("--gpu,--device", options.gpu,
@@ -265,6 +280,7 @@ void AddDeviceOptions(CLI::App& app, DeviceOptions& options, Devices devices) {
   app.add_option("--set", options.overrides,
                  "what if: change a value of the device, e.g. --set memory.bandwidth=8TB/s")
       ->type_name("KEY=VALUE");
+  SetHeading(app, first, kDeviceHeading);
 }
 
 DeviceDatabase OpenDatabase() { return DeviceDatabase::FromEnvironment(); }
@@ -328,6 +344,7 @@ void SetRun(const DeviceOptions& options, RunOptions& run) {
 }  // namespace
 
 void AddCountOptions(CLI::App& app, CountOptions& options) {
+  const std::size_t first = app.get_options().size();
   std::vector<std::string> names;
   for (const Convention& convention : Conventions()) names.emplace_back(convention.name);
   app.add_option("--convention", options.convention,
@@ -352,6 +369,7 @@ void AddCountOptions(CLI::App& app, CountOptions& options) {
                  "winograd_nonfused, fft or depthwise")
       ->type_name("OP=NAME")
       ->allow_extra_args(false);
+  SetHeading(app, first, kCountHeading);
 }
 
 namespace {

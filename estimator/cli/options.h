@@ -20,6 +20,12 @@ namespace dlcost {
 // What is counted of an inferred model instead.
 using ModelDerivation = std::function<InferredModel(InferredModel, const InferOptions&)>;
 
+// Headings of the help, under which the shared options stand.
+inline constexpr const char* kModelHeading = "Model and its sizes";
+inline constexpr const char* kTrainingHeading = "Training";
+inline constexpr const char* kDeviceHeading = "Device";
+inline constexpr const char* kCountHeading = "How it runs and counts";
+
 // Which model, and its open dimensions.
 struct ModelOptions {
   std::string path;

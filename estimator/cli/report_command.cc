@@ -53,7 +53,8 @@ constexpr const char* kExamples =
     "  dlcost detector.onnx --assume typical\n";
 
 GroupBy GroupByOf(const std::string& by) {
-  RequireOneOf("--by", by, {"op", "scope", "phase", "layer", "node", "kernel"});
+  RequireOneOf("--by", by, {"op", "scope", "phase", "story", "layer", "node", "kernel"});
+  if (by == "story") return GroupBy::kStory;
   if (by == "layer") return GroupBy::kLayer;
   if (by == "phase") return GroupBy::kPhase;
   if (by == "scope") return GroupBy::kScope;
@@ -311,8 +312,8 @@ void AddReportCommand(Commands& commands) {
   AddCountOptions(*app, options->count);
   app->add_option(
          "--by", options->by,
-         "rows: op, scope (module), phase (with --train), layer (modules with what they run, "
-         "repeated ones as one), node or kernel")
+         "rows: op, scope (module), phase (with --train), story (what kernels do: conv + relu), "
+         "layer (modules with what they run, repeated ones as one), node or kernel")
       ->type_name("WHAT")
       ->capture_default_str();
   app->add_option(

@@ -36,6 +36,7 @@ struct Options {
   std::string format = "text";
   std::string output;
   std::size_t top = 60;
+  bool quiet = false;
   bool plot = false, yes = false, bounds = false;
 };
 
@@ -330,7 +331,7 @@ int Run(Options options, const Applicability& applies) {
     WriteOutput(options.output, [&](const TextSink& sink) {
       bool first = true;
       const bool to_terminal = WidthOf(options.output) != 0;
-      Progress progress(sweep.Points(), to_terminal);
+      Progress progress(sweep.Points(), to_terminal || options.quiet);
       RunSweep(sweep, [&](const SweepPoint& point) {
         progress.Add();
         if (first) sink(SweepCsvHead(sweep));
@@ -341,7 +342,7 @@ int Run(Options options, const Applicability& applies) {
     return 0;
   }
   std::vector<SweepPoint> points;
-  Progress progress(sweep.Points(), false);
+  Progress progress(sweep.Points(), options.quiet);
   RunSweep(sweep, [&](const SweepPoint& point) {
     points.push_back(point);
     progress.Add();
@@ -373,6 +374,7 @@ void AddSweepCommand(Commands& commands) {
   app->add_option("--batch", options->batch,
                   "sizes of batch dimensions: 1,8,32 or 1:64 or 1:1024:x2 or 32:256:32, or "
                   "@FILE.csv; --dim NAME= takes the same")
+      ->group(kModelHeading)
       ->type_name("SIZES");
   AddDeviceOptions(*app, options->device, Devices::kSeveral);
   AddCountOptions(*app, options->count);
@@ -405,6 +407,7 @@ void AddSweepCommand(Commands& commands) {
       ->type_name("FORMAT")
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
+  app->add_flag("--quiet", options->quiet, "do not show how far it is");
   app->add_flag("--yes", options->yes, "count millions of points");
   app->callback([&commands, options] {
     commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };

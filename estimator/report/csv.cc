@@ -63,6 +63,18 @@ std::string RenderCsv(const Report& report, GroupBy by, std::size_t top) {
                            RuntimeField(report));
       }
       break;
+    case GroupBy::kStory: {
+      const std::vector<Story> stories = StoriesOf(report);
+      out = "story,operators,kernels," + SumHead(timed) + "\n";
+      for (const ReportRow& row : rows) {
+        const Story& story = stories[row.index];
+        out += fmt::format(
+            "{},{},{},{},{}\n", CsvField(story.row.name), CsvField(story.operators), story.kernels,
+            SumColumns(story.row.sums, story.row.intensity(), story.row.doubt, timed),
+            RuntimeField(report));
+      }
+      break;
+    }
     case GroupBy::kLayer:
       out = "layer,kernel,depth,times," + SumHead(timed) + "\n";
       for (const Layer& layer : LayersOf(report, report.options.scope_depth)) {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -78,6 +79,38 @@ std::string NameOf(const std::vector<std::string>& names) {
   return fmt::format("{}{}", fmt::join(shown, ", "), names.size() > kMost ? ", ..." : "");
 }
 
+// Adds a kernel to the row of several.
+void Add(GroupRow& into, const KernelRow& kernel) {
+  Accumulate(into.sums, kernel.sums);
+  Accumulate(into.doubt, kernel.doubt);
+  into.kernel_flops += kernel.sums.flops;
+  if (kernel.sums.expected) into.waits_for[kernel.LimitedBy()] += *kernel.sums.expected;
+}
+
+// "MatMul x2, Softmax": what the kernel is made of, in its order, without what moves nothing.
+std::string OperatorsOf(const KernelRow& kernel,
+                        const std::unordered_map<std::string_view, const NodeRow*>& nodes) {
+  std::vector<std::pair<std::string, int>> counts;
+  for (const std::string& name : kernel.nodes) {
+    const auto found = nodes.find(name);
+    if (found == nodes.end() || found->second->status == NodeStatus::kView) continue;
+    if (found->second->status == NodeStatus::kMetadata) continue;
+    const std::string& op = found->second->op;
+    const auto known = std::find_if(counts.begin(), counts.end(),
+                                    [&](const auto& one) { return one.first == op; });
+    if (known == counts.end()) {
+      counts.emplace_back(op, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  std::vector<std::string> texts;
+  for (const auto& [op, count] : counts) {
+    texts.push_back(count == 1 ? op : fmt::format("{} x{}", op, count));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 class LayerTree {
  public:
   LayerTree(const Report& report, std::size_t depth) : report_(report), depth_(depth) {}
@@ -107,10 +140,7 @@ class LayerTree {
     leaf.names = {kernel.op};
     leaf.kernel = true;
     leaf.story = kernel.label;
-    leaf.row.sums = kernel.sums;
-    leaf.row.kernel_flops = kernel.sums.flops;
-    leaf.row.doubt = kernel.doubt;
-    if (kernel.sums.expected) leaf.row.waits_for[kernel.LimitedBy()] = *kernel.sums.expected;
+    Add(leaf.row, kernel);
     leaf.shape = kernels_.Of({kernel.label, kernel.sums.flops.value(), kernel.sums.bytes().value(),
                               kernel.launches.value()});
   }
@@ -191,6 +221,29 @@ std::vector<std::string> PathParts(const std::string& scope) {
     begin = end + 1;
   }
   return parts;
+}
+
+std::vector<Story> StoriesOf(const Report& report) {
+  std::unordered_map<std::string_view, const NodeRow*> nodes;
+  for (const NodeRow& node : report.nodes) nodes.emplace(node.name, &node);
+  std::vector<Story> stories;
+  std::unordered_map<std::string_view, std::size_t> known;
+  for (const KernelRow& kernel : report.kernels) {
+    if (kernel.launches == Count(0)) continue;
+    const auto [found, fresh] = known.emplace(kernel.label, stories.size());
+    if (fresh) {
+      Story& story = stories.emplace_back();
+      story.row.name = kernel.label;
+      story.operators = OperatorsOf(kernel, nodes);
+    }
+    ++stories[found->second].kernels;
+    Add(stories[found->second].row, kernel);
+  }
+  const bool timed = report.device.has_value();
+  std::stable_sort(stories.begin(), stories.end(), [&](const Story& a, const Story& b) {
+    return CostsMore(a.row.sums, b.row.sums, timed);
+  });
+  return stories;
 }
 
 std::vector<Layer> LayersOf(const Report& report, std::size_t depth) {

@@ -23,6 +23,16 @@ struct Layer {
 // count: the 12 blocks of an encoder. `depth` levels of it (0: all).
 std::vector<Layer> LayersOf(const Report& report, std::size_t depth);
 
+// Kernels that do the same, as a person would name it: "conv + add + relu", "attention".
+struct Story {
+  GroupRow row;           // named so
+  std::string operators;  // of one of them: "MatMul x2, Softmax"
+  std::int64_t kernels = 0;
+};
+
+// Every kernel that is launched, by what it does; largest first.
+std::vector<Story> StoriesOf(const Report& report);
+
 // The components of a module path: "layer1/0/conv1" or "model.layers.0"; at most 64.
 std::vector<std::string> PathParts(const std::string& scope);
 

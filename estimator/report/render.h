@@ -7,7 +7,7 @@
 
 namespace dlcost {
 
-enum class GroupBy { kOp, kScope, kPhase, kLayer, kNode, kKernel };
+enum class GroupBy { kOp, kScope, kPhase, kStory, kLayer, kNode, kKernel };
 
 // The rows of a grouping: by operator, module or phase.
 inline const std::vector<GroupRow>& GroupsBy(const Report& report, GroupBy by) {
@@ -36,9 +36,9 @@ std::string RenderJson(const Report& report);
 void WriteJson(const Report& report, const TextSink& sink);
 // For a pull request: one line, the rows folded (`top` of them, 0: all), what is unknown.
 std::string RenderMarkdown(const Report& report, GroupBy by = GroupBy::kOp, std::size_t top = 0);
-// One header line, one line per operator type, module, phase, layer, node or kernel; plain numbers
-// in base units, and in the last column how certain they are; the `top` most expensive ones, 0:
-// all.
+// One header line, one line per operator type, module, phase, story, layer, node or kernel; plain
+// numbers in base units, and in the last column how certain they are; the `top` most expensive
+// ones, 0: all.
 std::string RenderCsv(const Report& report, GroupBy by, std::size_t top = 0);
 
 }  // namespace dlcost

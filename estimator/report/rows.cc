@@ -38,6 +38,7 @@ bool IsFree(const ReportRow& row) {
 const char* HeadOfNames(GroupBy by) {
   if (by == GroupBy::kScope) return "module";
   if (by == GroupBy::kPhase) return "phase";
+  if (by == GroupBy::kStory) return "story";
   if (by == GroupBy::kLayer) return "layer";
   return by == GroupBy::kOp ? "operator" : "node";
 }
@@ -51,6 +52,14 @@ std::vector<ReportRow> RowsOf(const Report& report, GroupBy by) {
       for (const GroupRow& group : GroupsBy(report, by)) {
         rows.push_back({group.name, "", LimiterOf(group.LimitedBy(), group.sums), &group.sums,
                         group.kernel_flops, group.doubt, rows.size()});
+      }
+      break;
+    case GroupBy::kStory:
+      for (const Story& story : StoriesOf(report)) {
+        const auto own = std::make_shared<const GroupRow>(story.row);
+        const std::string times = story.kernels > 1 ? fmt::format("  x {}", story.kernels) : "";
+        rows.push_back({own->name + times, story.operators, LimiterOf(own->LimitedBy(), own->sums),
+                        &own->sums, own->kernel_flops, own->doubt, rows.size(), own});
       }
       break;
     case GroupBy::kLayer:

@@ -16,7 +16,7 @@ struct ReportRow {
   const Sums* sums = nullptr;
   Flops kernel_flops;
   Doubt doubt;
-  std::size_t index = 0;  // among the report's groups, layers, nodes or kernels
+  std::size_t index = 0;  // among the report's groups, stories, layers, nodes or kernels
   std::shared_ptr<const GroupRow> own = nullptr;  // holds `sums` of a row that the report has not
 };
 
@@ -31,12 +31,14 @@ struct ShownRows {
   std::int64_t free_nodes = 0;  // of groups that cost nothing: views, shapes, constants
 };
 
-// One row per layer, node or kernel, not per group.
+// Rows that say what they are in a second column of text, not in a number of nodes.
 inline bool IsDetail(GroupBy by) {
-  return by == GroupBy::kLayer || by == GroupBy::kNode || by == GroupBy::kKernel;
+  return by == GroupBy::kStory || by == GroupBy::kLayer || by == GroupBy::kNode ||
+         by == GroupBy::kKernel;
 }
 
-// What the rows of a grouping are: "operator", "module", "phase", "layer" or "node".
+// What the rows of a grouping are: "operator", "module", "phase", "story", "layer"
+// or "node".
 const char* HeadOfNames(GroupBy by);
 
 // Every row in the report's order; kernels that launch nothing have none.

@@ -109,7 +109,12 @@ class TextRenderer {
       head.emplace_back(name);
       left.push_back(to_left);
     };
-    if (detail) column(options_.by == GroupBy::kNode ? "operator" : "kernel", true);
+    if (detail) {
+      column(options_.by == GroupBy::kNode    ? "operator"
+             : options_.by == GroupBy::kStory ? "operators"
+                                              : "kernel",
+             true);
+    }
     if (!detail) column("nodes");
     column("MACs");
     column("FLOPs");

@@ -85,6 +85,17 @@ class Terminal(unittest.TestCase):
             self.assertRegex(shown, r"\[=+ *\] \d+ of 150000 points, \d+ s left")
             self.assertTrue(shown.endswith("\r\x1b[K"), shown[-40:])  # nothing stays
 
+    def test_help_stands_under_headings(self):
+        top, report = run("--help").stdout.decode(), run("report", "--help").stdout.decode()
+        for heading in ("A model:", "What was measured:", "Many devices:", "What dlcost knows:"):
+            self.assertIn("\n" + heading + "\n", top)
+        places = [report.index("\n" + heading + ":\n") for heading in ("Model and its sizes", "Training", "Device", "How it runs and counts")]
+        self.assertEqual(places, sorted(places))
+        self.assertLess(places[2], report.index("  --gpu,--device"))
+        for command in ("html", "sweep"):
+            text = run(command, "--help").stdout.decode()
+            self.assertLess(text.index("\nDevice:\n"), text.index("  --gpu,--device"))
+
     def test_tables_fit_and_say_what_they_left_out(self):
         for columns in (60, 80, 120, 200):
             for by in ("op", "node", "kernel", "scope"):
@@ -201,6 +212,21 @@ class Rows(unittest.TestCase):
             self.assertTrue(lines[6].startswith("... "), lines)  # and is none of the two that were asked for
             self.assertIn("\n\x1b[31mTanx", screen(120, *command)[0])
             self.assertNotIn("\x1b[31m", screen(120, *command, NO_COLOR="1")[0])
+
+    def test_stories_name_what_kernels_do(self):
+        rows = list(csv.DictReader(run(*ON_BERT, "--by", "story", "--format", "csv").stdout.decode().splitlines()))
+        report = json.loads(run(*ON_BERT, "--format", "json").stdout)
+        self.assertEqual(sum(int(row["flops"]) for row in rows), report["totals"]["flops"])
+        self.assertEqual(sum(int(row["kernels"]) for row in rows), len([k for k in report["kernels"] if k["launches"] > 0]))
+        by_name = {row["story"]: row for row in rows}
+        self.assertEqual(by_name["attention"]["kernels"], "12")
+        self.assertIn("MatMul x2", by_name["attention"]["operators"])
+        self.assertEqual(by_name["mat_mul + add + gelu"]["operators"], "MatMul, Add, Gelu")
+        times = [float(row["expected_s"]) for row in rows]
+        self.assertEqual(times, sorted(times, reverse=True))
+        text = run(*ON_BERT, "--by", "story", "--top", "2").stdout.decode()
+        self.assertRegex(text, r"\nmat_mul \+ add x2  x 24 +MatMul, Add x2 ")
+        self.assertRegex(text, r"\n\.\.\. \d+ more ")
 
     def test_repeated_layers_are_one(self):
         rows = list(csv.DictReader(run(*ON_BERT, "--by", "layer", "--format", "csv").stdout.decode().splitlines()))
