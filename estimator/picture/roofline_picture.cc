@@ -56,36 +56,34 @@ class RooflineDrawing {
         fmt::format("{}FLOP, {}", Readable(totals.flops.AsDouble()), ReadableBytes(totals.bytes()));
     if (totals.expected) text += ", expected " + ReadableTime(*totals.expected);
     return text + ", bound " + ReadableTime(totals.bound) +
-           "; area is time, a number how many kernels are one dot";
+           "; area is time, ×N are N kernels" +
+           (left_out_ == 0 ? ""
+                           : fmt::format("; not here: {} far away, {} of the time", left_out_,
+                                         Percent(left_out_time_ / total_)));
   }
 
   // Kernels with arithmetic, in one dot where they would hide each other.
   void FindDots() {
     std::vector<const KernelRow*> kernels;
-    double x0 = HUGE_VAL, x1 = -HUGE_VAL, y0 = HUGE_VAL, y1 = -HUGE_VAL;
     for (const KernelRow& kernel : report_.kernels) {
       total_ += TimeOf(kernel);
       times_[kernel.LimitedBy()] += TimeOf(kernel);
-      if (kernel.least == Flops() || kernel.sums.bytes() == Bytes() || TimeOf(kernel) <= 0)
-        continue;
-      kernels.push_back(&kernel);
-      x0 = std::min(x0, LogX(kernel)), x1 = std::max(x1, LogX(kernel));
-      y0 = std::min(y0, LogY(kernel)), y1 = std::max(y1, LogY(kernel));
+      const bool computes = kernel.least != Flops() && kernel.sums.bytes() != Bytes();
+      if (computes && TimeOf(kernel) > 0) kernels.push_back(&kernel);
     }
     if (!report_.device || kernels.empty() || report_.device->roofs.empty()) {
       throw Error("a roofline needs a device (--gpu) and a model with arithmetic");
     }
-    for (const auto& roof : report_.device->roofs) {
-      y1 = std::max(y1, std::log10(roof.peak.value()));
-      if (roof.ridge) {
-        x0 = std::min(x0, std::log10(roof.ridge->value()));
-        x1 = std::max(x1, std::log10(roof.ridge->value()));
-      }
-    }
-    x_ = Decades::Around(x0, x1 + 0.1);
-    y_ = Decades::Around(y0, y1 + 0.1);
     std::stable_sort(kernels.begin(), kernels.end(), [](const KernelRow* a, const KernelRow* b) {
       return TimeOf(*a) > TimeOf(*b);
+    });
+    FindRange(kernels);
+    std::erase_if(kernels, [&](const KernelRow* kernel) {
+      const double x = x_.Share(LogX(*kernel)), y = y_.Share(LogY(*kernel));
+      const bool outside = x < 0 || x > 1 || y < 0 || y > 1;
+      left_out_ += outside ? 1 : 0;
+      left_out_time_ += outside ? TimeOf(*kernel) : 0;
+      return outside;
     });
     constexpr double kNear = 14;  // pixels
     for (const KernelRow* kernel : kernels) {
@@ -107,6 +105,29 @@ class RooflineDrawing {
     const double room = (frame_.right - frame_.left) * (frame_.bottom - frame_.top);
     const double widest = std::clamp(std::sqrt(room / 20 / M_PI / areas), kLeast, kLargest);
     for (Dot& dot : dots_) dot.radius = kBare + widest * std::sqrt(dot.time / dots_.front().time);
+  }
+
+  // The decades of all kernels but the shortest, which together take a thousandth of the time: they
+  // are not worth decades of their own. `kernels`: the longest first.
+  void FindRange(const std::vector<const KernelRow*>& kernels) {
+    constexpr double kShort = 1e-3;
+    double seen = 0, x0 = HUGE_VAL, x1 = -HUGE_VAL, y0 = HUGE_VAL, y1 = -HUGE_VAL;
+    double all = 0;
+    for (const KernelRow* kernel : kernels) all += TimeOf(*kernel);
+    for (const KernelRow* kernel : kernels) {
+      if (seen >= (1 - kShort) * all) break;
+      seen += TimeOf(*kernel);
+      x0 = std::min(x0, LogX(*kernel)), x1 = std::max(x1, LogX(*kernel));
+      y0 = std::min(y0, LogY(*kernel)), y1 = std::max(y1, LogY(*kernel));
+    }
+    for (const auto& roof : report_.device->roofs) {
+      y1 = std::max(y1, std::log10(roof.peak.value()));
+      if (!roof.ridge) continue;
+      x0 = std::min(x0, std::log10(roof.ridge->value()));
+      x1 = std::max(x1, std::log10(roof.ridge->value()));
+    }
+    x_ = Decades::Around(x0, x1 + 0.1);
+    y_ = Decades::Around(y0, y1 + 0.1);
   }
 
   static double LogX(const KernelRow& kernel) {
@@ -230,6 +251,8 @@ class RooflineDrawing {
   std::optional<Box> slope_;
   std::map<std::string, double> times_;  // by what limits
   double total_ = 0;
+  std::size_t left_out_ = 0;
+  double left_out_time_ = 0;
 };
 
 }  // namespace

@@ -431,6 +431,11 @@ class Pictures(unittest.TestCase):
         kernels = len([k for k in report["kernels"] if k["launches"] > 0 and k["flops"] > 0])
         self.assertEqual(len(dots) + sum(int(more) for title in dots for more in re.findall(r"with (\d+) more", title)), kernels)
 
+    def test_the_shortest_kernels_take_no_decades(self):
+        _, texts = self.picture("plot", "roofline", *ON_BERT)
+        self.assertNotIn("100 M", texts)
+        self.assertTrue(any("not here: 1 far away, 0.1% of the time" in text for text in texts), texts)
+
     def test_memory_icicle_and_curves(self):
         _, texts = self.picture("plot", "memory", os.path.join(NETWORKS, "resnet50.onnx"))
         self.assertTrue(any(text.startswith("peak 7.225 MB at /layer1/") for text in texts), texts)
