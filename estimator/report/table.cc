@@ -113,7 +113,7 @@ std::string Table::Fit(std::size_t max_width, const std::string& remedy) const {
 Table::Layout Table::Widths(std::size_t max_width) const {
   // Of a text that is cut; the first column tells rows apart.
   constexpr std::size_t kLeastText = 16, kMostFirst = 32;
-  const std::size_t first_least = std::clamp(max_width / 5, kLeastText, kMostFirst);
+  std::size_t first_least = std::clamp(max_width / 4, kLeastText, kMostFirst);
   std::vector<std::size_t> widths;
   for (const std::string& cell : head_) widths.push_back(DisplayWidth(cell));
   for (const auto& row : rows_) {
@@ -130,8 +130,15 @@ Table::Layout Table::Widths(std::size_t max_width) const {
     const std::size_t least = std::min(widths[column], column == 0 ? first_least : kLeastText);
     widths[column] = std::max(least, widths[column] - std::min(widths[column], excess()));
   };
+  // A column without a head belongs to another one, as a picture of it.
+  for (const std::size_t column : droppable_) {
+    if (head_[column].empty() && excess() > 0) widths[column] = 0;
+  }
   const bool below = below_ && excess() > 0;
-  if (below) widths[*below_] = 0;
+  if (below) {
+    widths[*below_] = 0;
+    first_least = std::max(kLeastText, max_width / 2);
+  }
   const std::vector<std::size_t> whole = widths;
   const auto cut_texts = [&] {  // the first column says most
     for (std::size_t c = widths.size(); c-- > 0;) {

@@ -17,7 +17,7 @@ class Table {
   // The columns of these heads may go, the first of them first, where lines are short.
   void MayDrop(const std::vector<std::string>& heads);
   // Where lines are short, the texts of the column of this head stand on lines of their own, below
-  // their rows: for sentences.
+  // their rows: sentences, and names that are longer than a line has room for.
   void MayStandBelow(const std::string& head);
   // Only the first column and those of these names, none of which goes. A column's name is its head
   // in small letters with '-' for blanks: "limited-by"; "all" keeps every column. Throws Error for

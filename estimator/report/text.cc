@@ -155,6 +155,9 @@ class TextRenderer {
                   : timed_ ? std::vector<std::string>{"", "FLOP/B", "nodes", "MACs", "FLOPs",
                                                       "share", "limited by"}
                            : std::vector<std::string>{"FLOP/B", "FLOPs", "nodes"});
+    if (options_.by == GroupBy::kKernel || options_.by == GroupBy::kStory) {
+      table.MayStandBelow(head[1]);
+    }
     if (!options_.columns.empty()) table.Keep(options_.columns);
     return table.Fit(options_.max_width, "--columns all shows them");
   }

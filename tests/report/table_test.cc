@@ -62,6 +62,23 @@ TEST(Table, PutsSentencesBelowWhereLinesAreShort) {
   EXPECT_THAT(table.Render(100), HasSubstr("1.25  the kernel pads"));
 }
 
+TEST(Table, TellsRowsApartBeforeItShowsMoreNumbers) {
+  Table table({"node", "kernel", "MACs", "bound", ""}, {true, true, false, false, true});
+  table.Add({"/encoder/0/inner", "matmul + add", "301.9 M", "10.11 us", "########"});
+  table.MayDrop({"", "MACs"});
+  table.MayStandBelow("kernel");
+  EXPECT_THAT(table.Render(59), HasSubstr("########"));
+  EXPECT_EQ(table.Render(50),  // without the picture all fits
+            "node              kernel           MACs     bound\n"
+            "-------------------------------------------------\n"
+            "/encoder/0/inner  matmul + add  301.9 M  10.11 us\n");
+  EXPECT_EQ(table.Render(32),
+            "node                 bound\n"
+            "--------------------------\n"
+            "/encoder/0/inner  10.11 us\n"
+            "    matmul + add\n");
+}
+
 TEST(Table, DropsOfEqualHeadsTheFirstFirst) {
   Table table({"node", "ratio", "ratio"});
   table.Add({"abcdefghijklmnop", "1", "2"});

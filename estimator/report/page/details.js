@@ -19,7 +19,8 @@ function drawDetails(report) {
         ? html('p', {}, `Measured ${seconds(kernel.measured)}, expected ${seconds(kernel.expected)}: ${ratio(kernel.measured / kernel.expected)} times as long.`) : '';
     body.replaceChildren(html('h3', {}, kernel.label), against, html('div', {class: 'columns'}, facts,
         steps ? html('div', {}, html('table', {class: 'grid steps'}, html('caption', {}, 'Where the expected time comes from'), html('tbody', {}, stepRows(steps))),
-            steps.advice.map(text => html('p', {class: 'hint'}, text))) : ''));
+            steps.advice.map(text => html('p', {class: 'hint'}, text)))
+            : kernel.expected !== null ? html('p', {class: 'hint'}, `dlcost explain MODEL --node ${kernel.label} tells where its expected time comes from.`) : ''));
   }
   picked.listeners.push(show);
   return html('section', {id: 'details'}, html('h2', {}, 'One kernel'), body);
