@@ -45,7 +45,7 @@ int Run(const Options& options, const Applicability& applies) {
     device_options.gpu = options.device;
     device_options.overrides = options.overrides;
     const Device device = *FindDevice(device_options);
-    content = json ? DeviceJson(device) : DeviceText(device);
+    content = json ? DeviceJson(device) : DeviceText(device, WidthOf(options.output));
   }
   WriteRendered(options.output, options.format, content);
   return 0;

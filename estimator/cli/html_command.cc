@@ -61,9 +61,9 @@ std::vector<std::string> DeviceNames(const Options& options) {
   return names;
 }
 
-// The measured time of each kernel of the report, where the files tell one.
-std::vector<std::optional<Seconds>> MeasuredTimes(const Options& options, const Report& report,
-                                                  const std::optional<Device>& device) {
+// What the files tell of each kernel of the report.
+std::vector<KernelMeasurement> Measured(const Options& options, const Report& report,
+                                        const std::optional<Device>& device) {
   const auto read = [](const std::vector<std::string>& paths) {
     std::vector<Measurement> measurements;
     for (const std::string& path : paths)
@@ -72,14 +72,14 @@ std::vector<std::optional<Seconds>> MeasuredTimes(const Options& options, const 
   };
   const auto comparison = Compare(report, read(options.measured), read(options.traces), device);
   RequireBelief(comparison);
-  std::unordered_map<std::string, Seconds> times;
+  std::unordered_map<std::string, KernelMeasurement> known;
   for (const CompareRow& row : comparison.rows) {
-    if (row.measured.time) times[row.kernel] = *row.measured.time;
+    known[row.kernel] = {row.measured.time, row.measured_flops, row.measured.dram_bytes};
   }
-  std::vector<std::optional<Seconds>> measured;
+  std::vector<KernelMeasurement> measured;
   for (const KernelRow& kernel : report.kernels) {
-    const auto found = times.find(kernel.id);
-    measured.push_back(found == times.end() ? std::nullopt : std::optional(found->second));
+    const auto found = known.find(kernel.id);
+    measured.push_back(found == known.end() ? KernelMeasurement() : found->second);
   }
   return measured;
 }
@@ -136,7 +136,7 @@ int Run(const Options& options) {
   }
   if (!options.measured.empty() || !options.traces.empty()) {
     if (page.size() != 1) throw Error("--measured is for one model on one device");
-    page[0].measured = MeasuredTimes(options, reports.front(), devices.front());
+    page[0].measured = Measured(options, reports.front(), devices.front());
   }
   const std::string title = options.title.empty() ? TitleOf(reports) : options.title;
   WritePage(options.output, RenderHtml(page, title));

@@ -53,7 +53,7 @@ std::string Runs(const Roof& roof) {
   return text;
 }
 
-std::string RoofTable(const Device& device) {
+std::string RoofTable(const Device& device, std::size_t max_width) {
   Table table({"work", "type", "--math", "runs as", "peak", "ridge"}, {true, true, true, true});
   std::vector<std::string> notes;
   for (const Question& q : kQuestions) {
@@ -72,8 +72,9 @@ std::string RoofTable(const Device& device) {
       notes.push_back(roof.note);
     }
   }
-  std::string text =
-      table.Render() + "ridge: FLOP/byte from which on the peak bounds, not the memory\n";
+  table.MayDrop({"--math", "ridge"});
+  std::string text = table.Fit(max_width, "-o FILE or a pipe has them") +
+                     "ridge: FLOP/byte from which on the peak bounds, not the memory\n";
   for (const std::string& note : notes) text += "  - " + note + "\n";
   return text;
 }
@@ -144,14 +145,14 @@ Json DeviceFactsJson(const Device& d) {
   return json;
 }
 
-std::string DeviceText(const Device& device) {
+std::string DeviceText(const Device& device, std::size_t max_width) {
   SourceList sources;
   std::string text = fmt::format("{}  ({})\n{}\n", device.name, device.id, Sentence(device));
   if (!device.aliases.empty()) {
     text += fmt::format("also called: {}\n", fmt::join(device.aliases, ", "));
   }
   if (!device.confidence.empty()) text += fmt::format("confidence: {}\n", device.confidence);
-  text += "\n" + RoofTable(device) + "\n" + FactTable(device.facts, sources);
+  text += "\n" + RoofTable(device, max_width) + "\n" + FactTable(device.facts, sources);
   if (!device.sparsity.empty()) {
     std::vector<std::string_view> formats;
     for (const NumberFormat format : device.sparsity) formats.push_back(Name(format));

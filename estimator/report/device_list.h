@@ -29,7 +29,7 @@ std::string DeviceListJson(const std::vector<Device>& devices);
 
 // Everything about one device: what runs each data type and from which intensity on it is bound by
 // arithmetic, every value with its document, what other documents say, notes.
-std::string DeviceText(const Device& device);
+std::string DeviceText(const Device& device, std::size_t max_width = 0);
 // The same as one object {"schema": "dlcost.device/1", ...}.
 std::string DeviceJson(const Device& device);
 

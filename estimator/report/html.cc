@@ -48,6 +48,17 @@ class PageReport {
     std::vector<std::string> notes = report_.notes;
     for (const std::string& merge : MergeTexts(report_.merges))
       notes.push_back("These would run as one: " + merge);
+    const auto has = [&](auto member) {
+      return std::any_of(page_.measured.begin(), page_.measured.end(),
+                         [&](const KernelMeasurement& one) { return (one.*member).has_value(); });
+    };
+    if (!page_.measured.empty() && !has(&KernelMeasurement::time)) {
+      notes.push_back(
+          has(&KernelMeasurement::flops) || has(&KernelMeasurement::bytes)
+              ? "The profile has counters and no times: the table of kernels shows what "
+                "was executed and moved; --trace FILE adds the times of another run."
+              : "The profile tells neither times nor FLOPs nor bytes of these kernels.");
+    }
     return notes;
   }
 
@@ -79,7 +90,7 @@ class PageReport {
     if (report_.device) json["bound_s"] = totals.bound.value();
     if (totals.expected) json["expected_s"] = totals.expected->value();
     Seconds measured;
-    for (const auto& time : page_.measured) measured += time.value_or(Seconds());
+    for (const KernelMeasurement& one : page_.measured) measured += one.time.value_or(Seconds());
     if (measured.value() > 0) json["measured_s"] = measured.value();
     return json;
   }
@@ -140,9 +151,13 @@ class PageReport {
             {"more", page_.changes.more}};
   }
 
-  Json Measured(std::size_t kernel) const {
-    if (kernel >= page_.measured.size() || !page_.measured[kernel]) return {};
-    return page_.measured[kernel]->value();
+  // Appends time, FLOPs and bytes of the kernel to its row; null where none was measured.
+  void AddMeasured(std::size_t kernel, Json& row) const {
+    if (page_.measured.empty()) return;
+    const KernelMeasurement& one = page_.measured[kernel];
+    row.push_back(one.time ? Json(one.time->value()) : Json());
+    row.push_back(one.flops ? Json(*one.flops) : Json());
+    row.push_back(one.bytes ? Json(*one.bytes) : Json());
   }
 
   // Layers repeat: what kernels have in common is told once, as a kind.
@@ -159,7 +174,7 @@ class PageReport {
       if (fresh) kinds.push_back(std::move(kind));
       Json row = {strings_.Number(label), ScopeIn(label, main != nullptr ? main->scope : ""),
                   found->second};
-      if (!page_.measured.empty()) row.push_back(Measured(k));
+      AddMeasured(k, row);
       rows.push_back(std::move(row));
     }
     return {{"columns",

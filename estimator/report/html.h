@@ -16,12 +16,18 @@ struct PageChanges {
   std::size_t more = 0;                // changes without a sentence here
 };
 
+// What a profile tells of a kernel.
+struct KernelMeasurement {
+  std::optional<Seconds> time;
+  std::optional<double> flops, bytes;  // executed; moved to and from device memory
+};
+
 // A report on a page, with what the charts want beside it.
 struct HtmlReport {
   const Report* report = nullptr;
   const Device* device = nullptr;  // for its roofs and sources; null when the report has none
-  // Measured time of each of the report's kernels, where there is one; empty for none.
-  std::vector<std::optional<Seconds>> measured = {};
+  // Of each of the report's kernels; empty where nothing was measured.
+  std::vector<KernelMeasurement> measured = {};
   PageChanges changes = {};
 };
 

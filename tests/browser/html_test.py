@@ -323,6 +323,15 @@ def look_at_run(browser, path):
     quiet(browser, "measured run")
 
 
+def look_at_counters(browser, path):
+    """Counters without times: what was executed is shown, and that there are no times is said."""
+    browser.open(path)
+    expect("counters and no times" in browser.run("document.getElementById('summary').textContent"), "no times, which is said")
+    heads = browser.run("[...document.querySelectorAll('#kernels th')].map(th => th.textContent.trim())")
+    expect("measured FLOP" in heads and "measured" not in heads, f"columns of what was measured: {heads}")
+    quiet(browser, "counters")
+
+
 def profile(name):
     """Two kernels with FLOPs, bytes and times, and one whose FLOPs were not counted."""
     table = os.path.join(FOLDER, name + ".csv")
@@ -433,6 +442,8 @@ def main():
     llama = page("llama", network("llama3-8b"), "--gpu", "h100", "--dim", "sequence=2048")
     devices = page("devices", resnet, "--gpu", "a100,h100,mi300x")
     models = page("models", resnet, network("mobilenet-v2"), "--gpu", "a100")
+    fixtures = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "profiles", "fixtures")
+    counted = page("counted", network("alexnet"), "--batch", "1", "--gpu", "p4", "--measured", os.path.join(fixtures, "alexnet_p4_nvprof_metrics.csv"))
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "examples", "measured")
     run = page("run", resnet, "--batch", "1", "--fusion", "none", "--gpu", os.path.join(folder, "two-zen5-cores.yaml"),
                "--measured", os.path.join(folder, "resnet50.json.gz"))
@@ -449,6 +460,7 @@ def main():
         look_at_large(browser, large)
         look_at_profile(browser, measured)
         look_at_run(browser, run)
+        look_at_counters(browser, counted)
         look_at_fifty_thousand(browser, page("fifty", network("bert-base", "layers=5600", "width=64", "inner=64", "heads=2", "vocabulary=100"),
                                              "--gpu", "a100", "--dim", "sequence=32"))
         look_for_barriers(browser, [one, several, bare, measured, curves, run])

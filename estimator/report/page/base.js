@@ -144,6 +144,8 @@ function kernelRows(kernel, total) {
     ['traffic', si(kernel.bytes, 'B')], kernel.moved !== kernel.bytes && ['with intermediate results', si(kernel.moved, 'B')], kernel.flops > 0 && ['intensity', ratio(kernel.intensity) + ' FLOP/B'],
     ['bound', seconds(kernel.bound) + (kernel.bound_limiter ? ` (${kernel.bound_limiter})` : '')], ['expected', seconds(kernel.expected)],
     kernel.measured !== null && ['measured', seconds(kernel.measured)],
+    kernel.measuredFlops !== null && ['measured work', si(kernel.measuredFlops, 'FLOP')],
+    kernel.measuredBytes !== null && ['measured traffic', si(kernel.measuredBytes, 'B')],
     ['share of time', percent(timeOf(kernel), total)],
   ];
 }

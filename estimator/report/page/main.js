@@ -20,9 +20,9 @@ function unpack(report) {
   }
   const strings = report.strings;
   const kinds = report.kernel_table.kinds.map(kind => unpackRow(columns, strings, kind));
-  report.kernels = rows.map(([name, scope, kind, measured = null], index) => {
+  report.kernels = rows.map(([name, scope, kind, measured = null, measuredFlops = null, measuredBytes = null], index) => {
     const label = strings[name];
-    return Object.assign(Object.create(kinds[kind]), {index, label, kind, measured, scope: scope < 0 ? label.slice(1, label.lastIndexOf('/')) : strings[scope]});
+    return Object.assign(Object.create(kinds[kind]), {index, label, kind, measured, measuredFlops, measuredBytes, scope: scope < 0 ? label.slice(1, label.lastIndexOf('/')) : strings[scope]});
   });
   report.memory.label = i => strings[report.memory.names[i]];
   report.steps = i => i === null || i === undefined ? null : {

@@ -14,17 +14,18 @@ const kKernelColumns = [
   {name: 'bound', key: 'bound', text: k => seconds(k.bound)},
   {name: 'expected', key: 'expected', text: k => seconds(k.expected)},
   {name: 'measured', key: 'measured', text: k => seconds(k.measured)},
+  {name: 'measured FLOP', key: 'measuredFlops', text: k => si(k.measuredFlops, '')},
+  {name: 'measured bytes', key: 'measuredBytes', text: k => si(k.measuredBytes, 'B')},
   {name: 'certainty', key: 'certainty', text: k => k.certainty},
   {name: 'share', key: 'time', text: (k, total) => percent(timeOf(k), total)},
 ];
 const kTextColumns = new Set(['label', 'ops', 'algorithm', 'limiter', 'certainty']);
 
 function drawTable(report) {
-  const hasMeasured = report.kernels.some(k => k.measured !== null);
   const hasAlgorithm = report.kernels.some(k => k.algorithm);
   const hasExpected = report.kernels.some(k => k.expected !== null);
   const isExact = report.kernels.every(k => k.certainty === 'exact');
-  const columns = kKernelColumns.filter(c => (c.key !== 'certainty' || !isExact) && (c.key !== 'measured' || hasMeasured) && (c.key !== 'expected' || hasExpected) && (c.key !== 'algorithm' || hasAlgorithm));
+  const columns = kKernelColumns.filter(c => (c.key !== 'certainty' || !isExact) && (!c.key.startsWith('measured') || report.kernels.some(k => k[c.key] !== null)) && (c.key !== 'expected' || hasExpected) && (c.key !== 'algorithm' || hasAlgorithm));
   const total = report.kernels.reduce((sum, k) => sum + timeOf(k), 0);
   const rowHeight = 27;
   let order = {key: 'time', down: true};
