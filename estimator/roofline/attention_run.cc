@@ -50,7 +50,9 @@ AttentionProblem ProblemOf(const Part& part, const AttentionNest& whole, const C
     return p;
   }
   if (nest.cached) p.phase = AttentionPhase::kPrefill;
-  if (p.query_length == 1) {
+  // One query over one key that it brings itself is a prompt of one token: prefill runs.
+  const bool prompt = nest.cached && p.key_length == 1;
+  if (p.query_length == 1 && !prompt) {
     p.phase = AttentionPhase::kDecode;
     p.visible = p.key_length;
   }
@@ -145,6 +147,7 @@ PartTime MaterializedTime(const Target& target, const AttentionNest& nest, const
     const GemmTime t = GemmTimer(d, p, conditions).Tiled(*stage.grid);
     time.launch += t.launch_seconds;
     time.units += t.units_seconds;
+    time.hot += t.hot_seconds;
     time.memory += t.memory_seconds;
     time.cache += t.cache_seconds;
     time.parts += t.split_seconds;
@@ -207,6 +210,7 @@ PartRun RunAttention(const Target& target, const Part& part, const AttentionNest
   PartTime& time = run.time.emplace();
   time.launch = t.launch_seconds;
   time.units = t.units_seconds;
+  time.hot = t.hot_seconds;
   time.memory = t.memory_seconds + extra;
   time.cache = t.cache_seconds;
   time.apart = t.prepare_seconds;

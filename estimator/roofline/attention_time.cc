@@ -103,12 +103,14 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   const double average = rows * average_keys * score_clocks / d.clock;
   const double longest = rows * keys * score_clocks / d.clock;
   t.block_seconds = average + overhead;
+  const double cool = BlocksSeconds(t.waves, average, longest, overhead);
   t.units_seconds = UnderPower(
       d, {.tensor = true,
           .energy_width = p.query_bytes,
           .flops = 4 * (p.backward ? kBackwardWork : 1) * queries * p.visible * p.head_size,
           .rate = p.peak * efficiency,
-          .seconds = BlocksSeconds(t.waves, average, longest, overhead)});
+          .seconds = cool});
+  t.hot_seconds = t.units_seconds - cool;
   return t;
 }
 

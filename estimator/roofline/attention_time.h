@@ -31,7 +31,8 @@ struct AttentionProblem {
 struct AttentionTime {
   double blocks = 0, waves = 0;
   double block_seconds = 0;
-  double overlap = 0;  // exponent of the norm of units, memory and cache
+  double overlap = 0;      // exponent of the norm of units, memory and cache
+  double hot_seconds = 0;  // part of the next one: what a clock within the board's power adds
   double units_seconds = 0;
   double memory_bytes = 0;
   double memory_seconds = 0;

@@ -50,6 +50,7 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Conditions& 
                                     .rate = p.peak * w.efficiency,
                                     .seconds = t->waves * t->tile_seconds,
                                     .steady = !conditions.rested && !p.tensor});
+  t->hot_seconds = t->units_seconds - t->waves * t->tile_seconds;
   t->memory_bytes = w.memory_bytes;
   t->memory_seconds = w.memory_bytes / Sustained(d);
 }

@@ -105,6 +105,7 @@ PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& n
   time.launch = t.launch_seconds;
   time.call = (*target.timing)[Constant::kLaunchConv];
   time.units = t.units_seconds;
+  time.hot = t.hot_seconds;
   time.memory = t.memory_seconds;
   time.cache = t.cache_seconds;
   time.apart = t.transform_seconds;

@@ -37,6 +37,7 @@ struct TimeTerm {
 struct PartTime {
   double launch = 0;                        // of all its launches
   double units = 0, memory = 0, cache = 0;  // side by side
+  double hot = 0;                           // part of `units`: what a clock within the power adds
   double steps = 0;                         // waiting of dependent steps for each other
   double apart = 0;                         // before and after: transforms, conversions
   double parts = 0;                         // adding up the parts of a split sum

@@ -164,12 +164,14 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
     t.tile_seconds = AlmostLonger(compute, drain) + overhead;
     t.units_seconds = t.waves * t.tile_seconds + std::min(compute, drain);
   }
+  const double cool = t.units_seconds;
   t.units_seconds = UnderPower(d, {.tensor = p.tensor,
                                    .energy_width = p.energy_width,
                                    .flops = 2 * p.batch * p.m * p.n * p.k,
                                    .rate = p.peak * s.c.efficiency,
                                    .seconds = t.units_seconds,
                                    .steady = !conditions_.rested && !p.tensor});
+  t.hot_seconds = t.units_seconds - cool;
 
   const StridedLoads* strided = p.linear && !p.tensor && !grid.wide ? &d.library->strided : nullptr;
   if (strided != nullptr && strided->sustained <= 0) strided = nullptr;

@@ -33,6 +33,7 @@ struct GemmTime {
   double efficiency = 0;        // of the peak, in the main loop
   double tile_seconds = 0;      // one tile
   double units_seconds = 0;     // all waves
+  double hot_seconds = 0;       // part of it: what a clock within the board's power adds
   double memory_bytes = 0;      // to and from device memory
   double reread_bytes = 0;      // part of it: panels that the cache could not keep
   double memory_seconds = 0;

@@ -112,6 +112,7 @@ PartRun RunProduct(const Target& target, const Part& part, const GemmNest& nest)
   PartTime& time = run.time.emplace();
   time.launch = t.launch_seconds;
   time.units = t.units_seconds;
+  time.hot = t.hot_seconds;
   time.memory = t.memory_seconds;
   time.cache = t.cache_seconds;
   time.parts = t.split_seconds;

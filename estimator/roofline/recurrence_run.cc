@@ -136,6 +136,7 @@ class Layer {
     PartTime time;
     time.launch = directions * (t.inputs.launch_seconds + t.launch);
     time.units = directions * t.inputs.units_seconds;
+    time.hot = directions * t.inputs.hot_seconds;
     time.memory = directions * t.inputs.memory_seconds;
     time.cache = directions * t.inputs.cache_seconds;
     time.steps = directions * problem_.steps * t.step.seconds();

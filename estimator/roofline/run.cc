@@ -57,16 +57,20 @@ struct RunPart {
   }
 };
 
+// Units that the board's power slows by this share of their time wait for power.
+constexpr double kHot = 0.1;
+
 // The largest term of a time.
 std::string LimiterOf(const PartTime& time) {
-  const std::array<std::pair<const char*, double>, 8> terms = {{{"compute", time.units},
-                                                                {"device memory", time.memory},
-                                                                {"cache", time.cache},
-                                                                {"dependent steps", time.steps},
-                                                                {"transforms", time.apart},
-                                                                {"parts of sums", time.parts},
-                                                                {"launch", time.launch},
-                                                                {"power", time.power}}};
+  const std::array<std::pair<const char*, double>, 8> terms = {
+      {{time.hot > kHot * time.units ? "power" : "compute", time.units},
+       {"device memory", time.memory},
+       {"cache", time.cache},
+       {"dependent steps", time.steps},
+       {"transforms", time.apart},
+       {"parts of sums", time.parts},
+       {"launch", time.launch},
+       {"power", time.power}}};
   return std::max_element(terms.begin(), terms.end(),
                           [](const auto& a, const auto& b) { return a.second < b.second; })
       ->first;
@@ -75,6 +79,7 @@ std::string LimiterOf(const PartTime& time) {
 void AddTo(PartTime& sum, const PartTime& part) {
   sum.launch += part.launch;
   sum.units += part.units;
+  sum.hot += part.hot;
   sum.memory += part.memory;
   sum.cache += part.cache;
   sum.steps += part.steps;

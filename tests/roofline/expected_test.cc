@@ -55,6 +55,24 @@ TEST_F(ExpectedTest, ALargeProductRunsCloseToThePeak) {
   EXPECT_FALSE(expected->terms.empty());
 }
 
+// 75 W carry 3.2 of the 5.5 TFLOP/s of a P4, 250 W all of a P100's.
+TEST_F(ExpectedTest, UnitsThatThePowerSlowsWaitForPower) {
+  const auto limiter = [](const char* name) {
+    const Device device = DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"}).Find(name);
+    const GemmNest nest{.batch = 8, .m = 4096, .n = 4096, .k = 1024};
+    Kernel kernel;
+    kernel.nest = nest;
+    kernel.nest_name = "gemm";
+    kernel.math = DType::kFloat32;
+    kernel.work.Add(OpClass::kMac, DType::kFloat32, MacsOf(nest));
+    kernel.needed = kernel.work;
+    kernel.bytes_read = kernel.bytes_written = Bytes(1 << 29);
+    return Runner(&device, {}).Run(kernel).expected->limiter;
+  };
+  EXPECT_EQ(limiter("p4"), "power");
+  EXPECT_EQ(limiter("p100-pcie-16gb"), "compute");
+}
+
 TEST_F(ExpectedTest, ATinyKernelIsItsLaunch) {
   const auto graph = Run(Gemm(8, 8, 8));
   const auto eager = Run(Gemm(8, 8, 8), {.eager = true});
