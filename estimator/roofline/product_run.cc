@@ -76,9 +76,11 @@ GemmOptions ChooseProduct(const Target& target, DType type, const GemmNest& nest
   const Library& library = target.library;
   GemmOptions options{.pipe = unit.pipe(), .type = type};
   const OccupancyRule& rule = nest.batch > Count(1) ? library.batched : library.linear;
-  if (unit.tensor && timer != nullptr) {
+  const bool timed = unit.tensor || (rule.tiles.empty() && library.linear_by_time);
+  if (timed && timer != nullptr) {
     const TimedTile best = FastestTile(
-        nest, library.gemm_tensor, unit.bytes, nest.batch == Count(1),
+        nest, unit.tensor ? library.gemm_tensor : library.gemm_vector, unit.bytes,
+        nest.batch == Count(1),
         [&](const TileGrid& grid, double least) { return timer->Tiled(grid, least).seconds; });
     options.tile = best.tile;
     options.split_k = best.split_k;

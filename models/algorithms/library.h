@@ -106,6 +106,8 @@ struct Library {
   std::span<const TileShape> gemm_vector, gemm_tensor;
   // Which of them runs: weights with rows of activations, and strided-batched products.
   OccupancyRule linear, batched;
+  // Of the tiles of vector kernels for weights the fastest one counts, where there is no rule.
+  bool linear_by_time = false;
   StridedLoads strided;  // of vector kernels for weights
   // Blocks of vector kernels start one row of tiles after the other; else in an order close to
   // squares.
