@@ -434,9 +434,9 @@ class Pictures(unittest.TestCase):
         self.assertEqual(len(dots) + sum(int(more) for title in dots for more in re.findall(r"with (\d+) more", title)), kernels)
 
     def test_the_shortest_kernels_take_no_decades(self):
-        _, texts = self.picture("plot", "roofline", *ON_BERT)
+        _, texts = self.picture("plot", "roofline", *ON_BERT, "--batch", "2")
         self.assertNotIn("100 M", texts)
-        self.assertTrue(any("not here: 1 far away, 0.1% of the time" in text for text in texts), texts)
+        self.assertTrue(any("not here: 1 far away" in text for text in texts), texts)
 
     def test_memory_icicle_and_curves(self):
         _, texts = self.picture("plot", "memory", os.path.join(NETWORKS, "resnet50.onnx"))
