@@ -64,16 +64,8 @@ TEST(Muon, OfGpt2) {
 }
 
 TEST(Muon, KeepsCopiesOfHalfWeights) {
-  const InferredModel step = StepOf(SmallModel()
-                                        .Input("x", {4, 8})
-                                        .Weight("a", {8, 16})
-                                        .Weight("b", {16, 2})
-                                        .Node("MatMul", {"x", "a"}, {"h"})
-                                        .Node("Relu", {"h"}, {"r"})
-                                        .Node("MatMul", {"r", "b"}, {"y"})
-                                        .Output("y")
-                                        .Infer(),
-                                    {.optimizer = "muon", .precision = "bf16"});
+  const InferredModel step =
+      StepOf(TwoLayers().Infer(), {.optimizer = "muon", .precision = "bf16"});
   EXPECT_EQ(step.step->master_bytes, Bytes(4 * (8 * 16 + 16 * 2)));
   EXPECT_EQ(step.step->state_bytes, Bytes(4 * (8 * 16 + 2 * 16 * 2)));
   EXPECT_EQ(MacsOfUpdate(step), Macs(NewtonSchulz(8, 16)));
