@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 
-from networks import question
+from networks import NotJudged, question
 
 NETWORKS = ("resnet50", "bert-base", "bert-large")
 DEVICES = re.compile(r"a100|v100|t4$")
@@ -37,16 +37,22 @@ TRAINED = {"resnet50": ("--train", "momentum"), "bert-base": ("--train", "adamw"
 
 
 def curves(table):
-    """{(network, framework, device, type, length, options without the batch): {batch: seconds}}"""
+    """{(network, framework, device, type, length, its settings, options without the batch): {batch: seconds}}"""
     runs = {}
     with open(table, encoding="utf-8") as file:
-        for network, name, device, dtype, options, seconds in filter(None, map(question, csv.DictReader(file))):
-            if network not in NETWORKS or not DEVICES.match(device):
+        for row in csv.DictReader(file):
+            try:
+                asked = question(row)
+            except NotJudged:
                 continue
+            if asked.network not in NETWORKS or not DEVICES.match(asked.device) or len(asked.passes) > 1:
+                continue
+            settings, options, _ = asked.passes[0]
             at = options.index("--batch")
             batch, rest = int(options[at + 1]), options[:at] + options[at + 2 :]
             length = next((o.split("=")[1] for o in rest if o.startswith("sequence=")), "")
-            runs.setdefault((network, name, device, dtype, length, rest), {}).setdefault(batch, []).append(seconds)
+            key = (asked.network, asked.framework, asked.device, asked.dtype, length, settings, rest)
+            runs.setdefault(key, {}).setdefault(batch, []).append(asked.measured)
     return {
         key: {batch: statistics.median(times) for batch, times in sorted(batches.items())}
         for key, batches in sorted(runs.items())
@@ -87,13 +93,13 @@ def main():
         return
     measured = curves(arguments.table)
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for network in NETWORKS:
-            done = [arguments.dlcost, "network", network, "-o", f"{folder}/{network}.onnx"]
+        for settings in sorted({key[5] for key in measured} | {(network,) for network in NETWORKS}):
+            done = [arguments.dlcost, "network", *settings, "-o", f"{folder}/{' '.join(settings)}.onnx"]
             subprocess.run(done, check=True, capture_output=True)
 
         def evaluate(item):
             key, batches = item
-            path, options = f"{folder}/{key[0]}.onnx", key[5]
+            path, options = f"{folder}/{' '.join(key[5])}.onnx", key[6]
             same = sweep(arguments.dlcost, path, ",".join(map(str, batches)), options)
             all_sizes = sweep(arguments.dlcost, path, f"1:{max(batches)}:x2", options)
             return {p["sizes"]["batch"]: p["items_per_s"] for p in same["points"]}, list(falls(all_sizes))
@@ -115,7 +121,7 @@ def main():
         near += abs(math.log2(here / there)) <= 1
         ratios = [ours[batch] / rates[batch] for batch in batches]
         errors += [ratio - 1 for ratio in ratios]
-        network, name, device, dtype, length, options = key
+        network, name, device, dtype, length, _, options = key
         print(f"{network:11} {name:18} {device:15} {dtype:4} {length:>6}  {min(batches):3} to {max(batches):4}"
               f"  {there:9}  {here:6}  {statistics.median(ratios):20.2f}")  # fmt: skip
         fallen += [f"{network} {' '.join(options)}: {line}" for line in down]
