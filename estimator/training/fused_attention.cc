@@ -10,12 +10,14 @@
 #include "estimator/training/recompute.h"
 #include "models/operators/fused_attention.h"
 #include "models/operators/op_context.h"
+#include "models/operators/transpose.h"
 
 namespace dlcost {
 namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 constexpr int kMostSteps = 16;  // between a product and the softmax, and above an operand
+constexpr int kMostLooks = 64;  // for the side of a sum that leads to scores, over all its sides
 // What is written into a mask stands for minus infinity from here on down.
 constexpr double kHidden = -1000;
 
@@ -152,10 +154,10 @@ class AttentionFuser {
     match.y = node(last).outputs[0];
     match.y_axes = heads ? Axes{0, 1, 2, 3} : Axes{0, 2, 3};
     const std::size_t behind = OnlyReader(match.y);
-    if (Is(behind, "Transpose")) {
-      const Axes order = ContextOf(behind).Ints("perm");
+    if (Is(behind, "Transpose") && ShapeOf(match.y) != nullptr) {
       Axes axes;
-      for (const std::int64_t a : order) axes.push_back(match.y_axes[static_cast<std::size_t>(a)]);
+      for (const std::int64_t a : PermutationOf(ContextOf(behind)))
+        axes.push_back(match.y_axes[static_cast<std::size_t>(a)]);
       match.y_axes = std::move(axes);
       match.y = node(behind).outputs[0];
       match.nodes.push_back(behind);
@@ -216,16 +218,17 @@ class AttentionFuser {
     return std::nullopt;
   }
 
-  // Whether the scores come through input `side` of a node: the one that leads to a product.
-  bool LeadsToScores(TensorId value) const {
-    for (int step = 0; step < kMostSteps; ++step) {
+  // Whether a value comes from a product. `looks`: how many nodes may still be looked at, of sums
+  // of sums both sides.
+  bool LeadsToScores(TensorId value, int& looks) const {
+    while (looks-- > 0) {
       const std::size_t n = Maker(value);
       if (n == kNone || tensor(value).foldable) return false;
       if (Is(n, "MatMul")) return true;
       const bool number = (Is(n, "Mul") || Is(n, "Div")) && Number(In(n, 0)).has_value();
       if (Is(n, "Where")) {
         value = Number(In(n, 1)) ? In(n, 2) : In(n, 1);
-      } else if (Is(n, "Add") && !LeadsToScores(In(n, 0))) {
+      } else if (Is(n, "Add") && !LeadsToScores(In(n, 0), looks)) {
         value = In(n, 1);
       } else if (Is(n, "Cast") || Is(n, "Mul") || Is(n, "Div") || Is(n, "Add")) {
         value = In(n, number ? 1 : 0);
@@ -238,7 +241,8 @@ class AttentionFuser {
 
   std::optional<TensorId> Added(std::size_t n, Match& match) {
     for (const std::size_t side : {0U, 1U}) {
-      if (!LeadsToScores(In(n, side))) continue;
+      int looks = kMostLooks;
+      if (!LeadsToScores(In(n, side), looks)) continue;
       if (!AddMask(In(n, 1 - side), "add", match)) return std::nullopt;
       return In(n, side);
     }
@@ -340,8 +344,8 @@ class AttentionFuser {
     for (int step = 0; step < kMostSteps; ++step) {
       const std::size_t n = Maker(operand.id);
       if (n == kNone) break;
-      if (Is(n, "Transpose")) {
-        const Axes order = ContextOf(n).Ints("perm");
+      if (Is(n, "Transpose") && ShapeOf(In(n, 0)) != nullptr) {
+        const Axes order = PermutationOf(ContextOf(n));
         if (order.size() != operand.axes.size()) break;
         Axes axes(order.size());
         for (std::size_t a = 0; a < order.size(); ++a) {

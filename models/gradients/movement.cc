@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "models/gradients/gradient.h"
+#include "models/operators/transpose.h"
 
 namespace dlcost {
 namespace {
@@ -12,14 +13,10 @@ void ReshapeGradient(GradientContext& g) { g.Set(0, g.w().Reshape(g.dY(), g.XSha
 void ExpandGradient(GradientContext& g) { g.Set(0, g.dY()); }
 
 void TransposeGradient(GradientContext& g) {
-  const std::size_t rank = g.XShape().rank();
-  std::vector<std::int64_t> reversed(rank);
-  std::iota(reversed.rbegin(), reversed.rend(), 0);
-  const std::vector<std::int64_t> permutation = g.forward().Ints("perm", reversed);
-  if (permutation.size() != rank) throw Unresolved("not a permutation of the axes");
-  std::vector<std::int64_t> inverse(rank);
-  for (std::size_t i = 0; i < rank; ++i) {
-    inverse[NormalizeAxis(permutation[i], rank)] = static_cast<std::int64_t>(i);
+  const std::vector<std::int64_t> permutation = PermutationOf(g.forward());
+  std::vector<std::int64_t> inverse(permutation.size());
+  for (std::size_t i = 0; i < permutation.size(); ++i) {
+    inverse[static_cast<std::size_t>(permutation[i])] = static_cast<std::int64_t>(i);
   }
   g.Set(0, g.w().Transpose(g.dY(), inverse));
 }

@@ -1,12 +1,13 @@
+#include "models/operators/transpose.h"
+
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
 #include "models/operators/families.h"
 #include "models/operators/value_ops.h"
 
 namespace dlcost {
-namespace {
 
-std::vector<std::int64_t> Permutation(const OpContext& ctx) {
+std::vector<std::int64_t> PermutationOf(const OpContext& ctx) {
   const std::size_t rank = ctx.InputShape(0).rank();
   std::vector<std::int64_t> reversed;
   for (std::size_t axis = rank; axis-- > 0;) reversed.push_back(static_cast<std::int64_t>(axis));
@@ -25,17 +26,19 @@ std::vector<std::int64_t> Permutation(const OpContext& ctx) {
   return perm;
 }
 
+namespace {
+
 void InferTranspose(OpContext& ctx) {
   ctx.SetOutputType(0, ctx.InputType(0));
   const Shape& x = ctx.InputShape(0);
   Shape y;
-  for (const std::int64_t axis : Permutation(ctx)) y.Append(x[static_cast<std::size_t>(axis)]);
+  for (const std::int64_t axis : PermutationOf(ctx)) y.Append(x[static_cast<std::size_t>(axis)]);
   ctx.SetOutput(0, ctx.InputType(0), std::move(y));
 }
 
 void TransposeValues(OpContext& ctx) {
   if (ctx.InputValue(0) == nullptr) return;
-  const std::vector<std::int64_t> perm = Permutation(ctx);
+  const std::vector<std::int64_t> perm = PermutationOf(ctx);
   const std::vector<std::int64_t> strides = RowMajorStrides(ctx.InputShape(0));
   Indices indices;
   ForEachElement(ctx.OutputShape(0), [&](const std::vector<std::int64_t>& at) {
@@ -53,7 +56,7 @@ OpCost CostTranspose(const OpContext& ctx) {
   const Shape& x = ctx.InputShape(0);
   std::int64_t last = -1;
   bool in_order = true;
-  for (const std::int64_t axis : Permutation(ctx)) {
+  for (const std::int64_t axis : PermutationOf(ctx)) {
     if (x[static_cast<std::size_t>(axis)] == 1) continue;
     in_order = in_order && axis > last;
     last = axis;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/operators/transpose.h"
 #include "models/sharding/sharding.h"
 
 namespace dlcost {
@@ -24,12 +25,9 @@ void KeepAllBut(ShardingContext& c, const std::vector<std::size_t>& axes) {
 }
 
 void Transpose(ShardingContext& c) {
-  const std::size_t rank = c.Rank(0);
-  std::vector<std::int64_t> reversed(rank);
-  std::iota(reversed.rbegin(), reversed.rend(), 0);
-  const std::vector<std::int64_t> permutation = c.op().Ints("perm", reversed);
-  for (std::size_t a = 0; a < rank && a < permutation.size(); ++a) {
-    c.Out(0, a, c.In(0, NormalizeAxis(permutation[a], rank)));
+  const std::vector<std::int64_t> permutation = PermutationOf(c.op());
+  for (std::size_t a = 0; a < permutation.size(); ++a) {
+    c.Out(0, a, c.In(0, static_cast<std::size_t>(permutation[a])));
   }
 }
 

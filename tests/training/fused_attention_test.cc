@@ -61,6 +61,38 @@ TEST(FusedAttention, KeepsARowSumInsteadOfScores) {
   EXPECT_EQ(step.step->saved_bytes, Bytes(4 * (192 + 36 + 3 * 192 + 192 + 48)));
 }
 
+// Sums of sums have as many ways up as a power of two, and deep ones no end.
+TEST(FusedAttention, LooksForScoresNoLongerThanItIsWorth) {
+  for (const bool both : {true, false}) {
+    SmallModel model;
+    model.Input("x", {2, 4, 8, 8}).Weight("w", {8, 8}).Node("Relu", {"x"}, {"s0"});
+    const int sums = both ? 60 : 100'000;
+    for (int i = 0; i < sums; ++i) {
+      const std::string sum = "s" + std::to_string(i);
+      model.Node("Add", {sum, both ? sum : "s0"}, {"s" + std::to_string(i + 1)});
+    }
+    model.Node("Softmax", {"s" + std::to_string(sums)}, {"p"}).Node("MatMul", {"p", "w"}, {"y"});
+    EXPECT_EQ(Find(StepOf(model.Output("y").Infer(), Fused()), "FusedAttention"), nullptr);
+  }
+}
+
+// A Transpose that tells no order turns all axes around.
+TEST(FusedAttention, LeavesItsResultAsATransposeWithoutAnOrderDoes) {
+  SmallModel model;
+  model.Input("x", {2, 3, 6, 4}).Weight("w", {4, 4}).Node("MatMul", {"x", "w"}, {"q"});
+  auto* order = model.AddNode("Transpose", {"q"}, {"k"}).add_attribute();
+  order->set_name("perm");
+  order->set_type(onnx::AttributeProto::INTS);
+  for (const int axis : {0, 1, 3, 2}) order->add_ints(axis);
+  model.Node("MatMul", {"q", "k"}, {"s"}).Node("Softmax", {"s"}, {"p"});
+  model.Node("MatMul", {"p", "q"}, {"z"}).Node("Transpose", {"z"}, {"y"});
+  const InferredModel step = StepOf(model.Output("y").Infer(), Fused());
+  ASSERT_NE(Find(step, "FusedAttention"), nullptr);
+  const auto y = step.model->graph.outputs.front();
+  EXPECT_EQ(*step.model->graph.tensors[static_cast<std::size_t>(y)].type.shape,
+            Shape({4, 6, 3, 2}));
+}
+
 TEST(FusedAttention, StaysInProductsUnderATrainedMask) {
   const InferredModel step = StepOf(Spelled(true).Infer(), Fused());
   EXPECT_EQ(Find(step, "FusedAttention"), nullptr);
