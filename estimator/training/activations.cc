@@ -2,30 +2,18 @@
 
 #include <algorithm>
 
+#include "estimator/training/uses.h"
+
 namespace dlcost {
 namespace {
 
-constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
-class Joiner {
+class Joiner : Uses {
  public:
-  explicit Joiner(Graph& graph)
-      : graph_(graph),
-        producer_(graph.tensors.size(), kNone),
-        readers_(graph.tensors.size(), 0),
-        gone_(graph.nodes.size(), false) {
-    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      for (const TensorId id : graph_.nodes[n].outputs) {
-        if (id != kNoTensor) producer_[Index(id)] = n;
-      }
-      ForEachRead(graph_.nodes[n], [&](TensorId id) { ++readers_[Index(id)]; });
-    }
-    for (const TensorId id : graph_.outputs) ++readers_[Index(id)];
-  }
+  explicit Joiner(Graph& graph) : Uses(graph), graph_(graph), gone_(graph.nodes.size(), false) {}
 
   void Run() {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (!Is(n, "Mul")) continue;
+      if (gone_[n] || !Is(n, "Mul")) continue;
       if (!JoinGelu(n)) JoinSilu(n);
     }
     std::size_t n = 0;
@@ -33,22 +21,14 @@ class Joiner {
   }
 
  private:
-  static std::size_t Index(TensorId id) { return static_cast<std::size_t>(id); }
-  bool Is(std::size_t n, std::string_view op) const {
-    return n != kNone && !gone_[n] && graph_.nodes[n].domain.empty() && graph_.nodes[n].op == op;
-  }
-  TensorId In(std::size_t n, std::size_t i) const {
-    return i < graph_.nodes[n].inputs.size() ? graph_.nodes[n].inputs[i] : kNoTensor;
-  }
   bool IsNumber(TensorId id) const {
     if (id == kNoTensor) return false;
-    const Tensor& tensor = graph_.tensors[Index(id)];
-    return tensor.constant && tensor.type.shape && tensor.type.shape->Elements() == Count(1);
+    return tensor(id).constant && ShapeOf(id) != nullptr && ShapeOf(id)->Elements() == Count(1);
   }
   // The node that makes a value which only one node reads.
   std::size_t Inner(TensorId id, std::string_view op) const {
-    if (id == kNoTensor || readers_[Index(id)] != 1 || !Is(producer_[Index(id)], op)) return kNone;
-    return producer_[Index(id)];
+    const std::size_t n = Maker(id);
+    return n != kNone && !gone_[n] && Is(n, op) && OnlyReader(id) != kNone ? n : kNone;
   }
   // The other operand of a node that has one number; kNoTensor for others.
   TensorId BesideNumber(std::size_t n) const {
@@ -119,7 +99,6 @@ class Joiner {
   }
 
   Graph& graph_;
-  std::vector<std::size_t> producer_, readers_;
   std::vector<bool> gone_;
 };
 
