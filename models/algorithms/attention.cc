@@ -97,6 +97,14 @@ std::array<BackwardProduct, 5> BackwardProducts(const AttentionNest& nest) {
           product("dQ", q, qk, kv), product("dK", kv, qk, q)};
 }
 
+Term GradientOfScores(const AttentionNest& nest, DType type) {
+  const Count positions = nest.batch * nest.q_heads * nest.q_len * nest.kv_len;
+  return {.what = "probabilities, and the gradient of the scores",
+          .kind = TermKind::kPointwise,
+          .type = Bits(type) < 32 ? DType::kFloat32 : type,
+          .instructions = Instructions{.fma = 1, .add = 1, .mul = 2, .special = 1} * positions};
+}
+
 Count VisibleScores(const AttentionNest& nest) {
   if (HasWindow(nest)) {
     return ValidScores(nest.q_len.value(), nest.kv_len.value(), Offset(nest).value(), nest.left,

@@ -29,6 +29,10 @@ struct BackwardProduct {
 };
 std::array<BackwardProduct, 5> BackwardProducts(const AttentionNest& nest);
 
+// What is done with every score on the way back, for operands of `type`: P = exp(S scale - lse), dS
+// = P (dP - delta) scale. In float32 at least.
+Term GradientOfScores(const AttentionNest& nest, DType type);
+
 // The same as two products with a softmax between them; scores and probabilities are written and
 // read, masked or not.
 Execution MaterializedAttention(const AttentionNest& nest, const AttentionOptions& options,

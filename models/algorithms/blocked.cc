@@ -214,11 +214,7 @@ Execution BlockedBackward(const AttentionNest& nest, const MicroKernel& kernel,
     execution.stages.push_back(std::move(stage));
     if (i != 1) continue;
     Stage scores{.name = "gradient of the scores"};
-    scores.terms.push_back(
-        {.what = "probabilities, and the gradient of the scores",
-         .kind = TermKind::kPointwise,
-         .type = Bits(kernel.type) < 32 ? DType::kFloat32 : kernel.type,
-         .instructions = Instructions{.fma = 1, .add = 1, .mul = 2, .special = 1} * positions});
+    scores.terms.push_back(GradientOfScores(nest, kernel.type));
     scores.extra_read = scores.extra_written = size + size;
     execution.stages.push_back(std::move(scores));
   }

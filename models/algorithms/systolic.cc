@@ -103,13 +103,8 @@ Execution SystolicBackward(const AttentionNest& nest, DType type, const Systolic
     stage.launches = first ? 1 : 0;
     execution.stages.push_back(std::move(stage));
   }
-  const Count positions = nest.batch * nest.q_heads * nest.q_len * nest.kv_len;
   Stage scores{.name = "gradient of the scores", .launches = 0};
-  scores.terms.push_back(
-      {.what = "probabilities, and the gradient of the scores",
-       .kind = TermKind::kPointwise,
-       .type = Bits(type) < 32 ? DType::kFloat32 : type,
-       .instructions = Instructions{.fma = 1, .add = 1, .mul = 2, .special = 1} * positions});
+  scores.terms.push_back(GradientOfScores(nest, type));
   execution.stages.push_back(std::move(scores));
   return execution;
 }

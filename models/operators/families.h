@@ -21,6 +21,8 @@ std::span<const OpDef> AttentionOps();
 std::span<const OpDef> LinearAttentionOps();
 std::span<const OpDef> QuantizationOps();
 std::span<const OpDef> TrainingOps();
+std::span<const OpDef> MuonOps();
+std::span<const OpDef> GradientKernelOps();
 std::span<const OpDef> CollectiveOps();
 // Tensors.
 std::span<const OpDef> ElementwiseUnaryOps();

@@ -47,6 +47,8 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       LinearAttentionOps(),
       QuantizationOps(),
       TrainingOps(),
+      MuonOps(),
+      GradientKernelOps(),
       CollectiveOps(),
       RecurrentGradientOps(),
       FusedAttentionOps(),

@@ -126,87 +126,6 @@ OpCost CostLamb(const OpContext& ctx) {
   return cost;
 }
 
-// Muon in two nodes around products: MuonMomentum takes gradients and momenta to updates in
-// bfloat16, divided by their norms, and new momenta: a mix into the momentum and one of both (2
-// mul, 4 add), the norm (1 mul, 1 add; per tensor 1 sqrt, 1 div), division and conversion (1 mul, 1
-// convert). Inputs: gradients, momenta; outputs: updates, momenta. MuonUpdate: weights decay (1
-// mul) and move by rate and shape's factor times the orthogonal update (1 mul, 1 add). Inputs:
-// rate, weights, updates.
-void InferMuonMomentum(OpContext& ctx) {
-  const int tensors = ctx.NumInputs() / 2;
-  for (int i = 0; i < tensors && tensors + i < ctx.NumInputs(); ++i) {
-    ctx.SetOutput(i, DType::kBfloat16, ctx.InputShape(i));
-    ctx.SetOutput(tensors + i, ctx.InputType(tensors + i), ctx.InputShape(tensors + i));
-  }
-}
-
-Count ElementsOfInputs(const OpContext& ctx, int first, int last) {
-  Count elements;
-  for (int i = first; i < last; ++i) elements += ctx.InputShape(i).Elements();
-  return elements;
-}
-
-OpCost CostMuonMomentum(const OpContext& ctx) {
-  if (ctx.NumInputs() == 0 || ctx.NumInputs() % 2 != 0) {
-    throw Error("{} inputs are not gradients and as many momenta", ctx.NumInputs());
-  }
-  const int tensors = ctx.NumInputs() / 2;
-  OpCost cost = StreamAll(ctx);
-  for (Access& access : cost.accesses) {
-    if (!access.is_output || access.operand < tensors) continue;
-    access.kind = AccessKind::kInPlace;
-    access.memory_of = access.operand;
-  }
-  const DType type = ctx.InputType(tensors);
-  const Count elements = ElementsOfInputs(ctx, 0, tensors);
-  cost.work.Add(OpClass::kMul, type, elements * 4);
-  cost.work.Add(OpClass::kAdd, type, elements * 5);
-  cost.work.Add(OpClass::kConvert, type, elements);
-  cost.work.Add(OpClass::kSqrt, type, tensors);
-  cost.work.Add(OpClass::kDiv, type, tensors);
-  cost.nest = ElementwiseNest{elements};
-  return cost;
-}
-
-void InferMuonUpdate(OpContext& ctx) {
-  const int tensors = (ctx.NumInputs() - 1) / 2;
-  for (int i = 0; i < tensors; ++i) ctx.SetOutput(i, ctx.InputType(1 + i), ctx.InputShape(1 + i));
-}
-
-OpCost CostMuonUpdate(const OpContext& ctx) {
-  if (ctx.NumInputs() < 3 || ctx.NumInputs() % 2 == 0) {
-    throw Error("{} inputs are not a rate, weights and as many updates", ctx.NumInputs());
-  }
-  OpCost cost = StreamAll(ctx);
-  for (Access& access : cost.accesses) {
-    if (!access.is_output) continue;
-    access.kind = AccessKind::kInPlace;
-    access.memory_of = 1 + access.operand;
-  }
-  const Count elements = ElementsOfInputs(ctx, 1, 1 + (ctx.NumInputs() - 1) / 2);
-  cost.work.Add(OpClass::kMul, ctx.InputType(1), elements * 2);
-  cost.work.Add(OpClass::kAdd, ctx.InputType(1), elements);
-  cost.nest = ElementwiseNest{elements};
-  return cost;
-}
-
-constexpr OpCase kMuonMomentumCases[] = {
-    {.what = "two tensors; 1 sqrt and 1 div each",
-     .inputs = "f32[2,3] f32[4,1] f32[2,3] f32[4,1]",
-     .outputs = "bf16[2,3] bf16[4,1] f32[2,3] f32[4,1]",
-     .flops = 10 * 9 + 2 * 2,
-     .bytes_read = 80,
-     .bytes_written = 20 + 40},
-};
-constexpr OpCase kMuonUpdateCases[] = {
-    {.what = "a matrix",
-     .inputs = "f32[] f32[2,3] bf16[2,3]",
-     .outputs = "f32[2,3]",
-     .flops = 6 * 3,
-     .bytes_read = 4 + 24 + 12,
-     .bytes_written = 24},
-};
-
 // Adafactor without momentum (Shazeer and Stern, "Adafactor: adaptive learning rates with sublinear
 // memory cost", arXiv 1804.04235, algorithms 4 and 5): squares and their sums over rows and columns
 // (1 mul, 3 add), both into the states (taken per element: 2 mul, 2 add), the update from both
@@ -218,93 +137,6 @@ OpCost CostAdafactor(const OpContext& ctx) {
   cost.work.Add(OpClass::kSqrt, type, std::get<ElementwiseNest>(cost.nest).elements);
   cost.work.Add(OpClass::kSqrt, type, TensorsOf(ctx, 2) * 2);
   cost.work.Add(OpClass::kDiv, type, TensorsOf(ctx, 2));
-  return cost;
-}
-
-// Kernels over all tensors of a type, dlcost's own: what a framework does to gradients between the
-// backward pass and the update. `to` names the type of the results, by default that of the
-// operands.
-DType TypeOfResults(const OpContext& ctx, int first) {
-  const std::int64_t to = ctx.Int("to", static_cast<std::int64_t>(ctx.InputType(first)));
-  if (to <= 0 || to >= kDTypeCount) throw Error("attribute 'to' is {}", to);
-  return DTypeFromOnnx(static_cast<int>(to));
-}
-
-void InferTensors(OpContext& ctx, int first) {
-  const int tensors = ctx.NumInputs() - first;
-  if (tensors < 1) throw Error("no tensor is given");
-  for (int i = 0; i < std::min(tensors, ctx.NumOutputs()); ++i) {
-    ctx.SetOutput(i, TypeOfResults(ctx, first), ctx.InputShape(first + i));
-  }
-  if (ctx.NumOutputs() > tensors) ctx.SetOutput(tensors, DType::kFloat32, Shape());
-}
-
-// Where types are the same, tensors change where they are.
-OpCost CostTensors(const OpContext& ctx, int first) {
-  OpCost cost = StreamAll(ctx);
-  const bool in_place = TypeOfResults(ctx, first) == ctx.InputType(first);
-  for (Access& access : cost.accesses) {
-    if (!in_place || !access.is_output || access.operand >= ctx.NumInputs() - first) continue;
-    access.kind = AccessKind::kInPlace;
-    access.memory_of = first + access.operand;
-  }
-  Count elements;
-  for (int i = first; i < ctx.NumInputs(); ++i) elements += ctx.InputShape(i).Elements();
-  cost.nest = ElementwiseNest{elements};
-  return cost;
-}
-
-Count ElementsOf(const OpCost& cost) { return std::get<ElementwiseNest>(cost.nest).elements; }
-
-// Gradients of a loss that was multiplied by input 0: each divided by it, and whether any is no
-// finite number (the last output).
-void InferUnscale(OpContext& ctx) { InferTensors(ctx, 1); }
-OpCost CostUnscale(const OpContext& ctx) {
-  OpCost cost = CostTensors(ctx, 1);
-  cost.work.Add(OpClass::kMul, DType::kFloat32, ElementsOf(cost));
-  cost.work.Add(OpClass::kCompare, ctx.InputType(1), ElementsOf(cost));
-  return cost;
-}
-
-void InferCopyTensors(OpContext& ctx) { InferTensors(ctx, 0); }
-OpCost CostCopyTensors(const OpContext& ctx) {
-  OpCost cost = CostTensors(ctx, 0);
-  cost.work.Add(OpClass::kConvert, ctx.InputType(0), ElementsOf(cost));
-  return cost;
-}
-
-// All scaled down so that the norm of all together is at most a given one (input 0): once over them
-// for the norm, once more to scale.
-void InferClipByNorm(OpContext& ctx) { InferTensors(ctx, 1); }
-OpCost CostClipByNorm(const OpContext& ctx) {
-  OpCost cost = CostTensors(ctx, 1);
-  for (Access& access : cost.accesses) {
-    if (!access.is_output && access.operand > 0) access.bytes += access.bytes;
-  }
-  const DType type = ctx.InputType(1);
-  cost.work.Add(OpClass::kMul, type, ElementsOf(cost) * 2);
-  cost.work.Add(OpClass::kAdd, type, ElementsOf(cost));
-  cost.work.Add(OpClass::kSqrt, type, 1);
-  cost.work.Add(OpClass::kDiv, type, 1);
-  cost.work.Add(OpClass::kCompare, type, 1);
-  return cost;
-}
-
-// A sum over passes and one pass's gradient: the new sum.
-void InferAccumulate(OpContext& ctx) {
-  if (ctx.InputShape(0) != ctx.InputShape(1)) {
-    throw Error("a gradient of the shape {} does not add to a sum of {}",
-                ToString(ctx.InputShape(1)), ToString(ctx.InputShape(0)));
-  }
-  ctx.SetOutput(0, ctx.InputType(0), ctx.InputShape(0));
-}
-OpCost CostAccumulate(const OpContext& ctx) {
-  OpCost cost = StreamAll(ctx);
-  cost.accesses.back().kind = AccessKind::kInPlace;
-  cost.accesses.back().memory_of = 0;
-  const Count elements = ctx.InputShape(0).Elements();
-  cost.work.Add(OpClass::kAdd, ctx.InputType(0), elements);
-  cost.nest = ElementwiseNest{elements};
   return cost;
 }
 
@@ -406,50 +238,6 @@ constexpr OpCase kLambCases[] = {
      .bytes_written = 72},
 };
 
-constexpr OpCase kUnscaleCases[] = {
-    {.what = "two tensors and whether any is infinite",
-     .inputs = "f32[] f32[2,3] f32[4]",
-     .outputs = "f32[2,3] f32[4] f32[]",
-     .flops = 10 * 2,
-     .bytes_read = 4 + 40,
-     .bytes_written = 40 + 4},
-    {.what = "into float32",
-     .attributes = "to=1",
-     .inputs = "f32[] f16[2,3]",
-     .outputs = "f32[2,3] f32[]",
-     .flops = 6 * 2,
-     .bytes_read = 4 + 12,
-     .bytes_written = 24 + 4},
-};
-
-constexpr OpCase kCopyTensorsCases[] = {
-    {.what = "two tensors in another type",
-     .attributes = "to=10",
-     .inputs = "f32[2,3] f32[4]",
-     .outputs = "f16[2,3] f16[4]",
-     .bytes_read = 40,
-     .bytes_written = 20},
-};
-
-// 10 elements; 1 sqrt, 1 div, 1 compare once.
-constexpr OpCase kClipByNormCases[] = {
-    {.what = "two tensors",
-     .inputs = "f32[] f32[2,3] f32[4]",
-     .outputs = "f32[2,3] f32[4]",
-     .flops = 10 * 3 + 3,
-     .bytes_read = 4 + 2 * 40,
-     .bytes_written = 40},
-};
-
-constexpr OpCase kAccumulateCases[] = {
-    {.what = "a gradient in half into a sum in float32",
-     .inputs = "f32[2,3] f16[2,3]",
-     .outputs = "f32[2,3]",
-     .flops = 6,
-     .bytes_read = 24 + 12,
-     .bytes_written = 24},
-};
-
 // A matrix has states per row and per column; a vector one per element, in place of the latter.
 constexpr OpCase kAdafactorCases[] = {
     {.what = "a matrix and a vector",
@@ -490,21 +278,8 @@ constexpr OpDef kOps[] = {
          FusionRole::kElementwise, kLionCases, "dlcost.training"),
     Make("Lamb", "10 mul, 7 add, 1 sqrt, 1 div per element", InferAdam, CostLamb,
          FusionRole::kElementwise, kLambCases, "dlcost.training"),
-    Make("Unscale", "1 mul, 1 compare per element", InferUnscale, CostUnscale, FusionRole::kOpaque,
-         kUnscaleCases, "dlcost.training"),
-    Make("ClipByNorm", "2 mul, 1 add per element; 1 sqrt, 1 div, 1 compare", InferClipByNorm,
-         CostClipByNorm, FusionRole::kOpaque, kClipByNormCases, "dlcost.training"),
-    Make("Accumulate", "1 add per element", InferAccumulate, CostAccumulate, FusionRole::kOpaque,
-         kAccumulateCases, "dlcost.training"),
     Make("Adafactor", "8 mul, 7 add, 1 sqrt per element; 2 sqrt, 1 div per tensor", InferAdam,
          CostAdafactor, FusionRole::kElementwise, kAdafactorCases, "dlcost.training"),
-    Make("MuonMomentum", "4 mul, 5 add, 1 convert per element; 1 sqrt, 1 div per tensor",
-         InferMuonMomentum, CostMuonMomentum, FusionRole::kOpaque, kMuonMomentumCases,
-         "dlcost.training"),
-    Make("MuonUpdate", "2 mul, 1 add per element", InferMuonUpdate, CostMuonUpdate,
-         FusionRole::kOpaque, kMuonUpdateCases, "dlcost.training"),
-    Make("CopyTensors", "1 convert per element", InferCopyTensors, CostCopyTensors,
-         FusionRole::kOpaque, kCopyTensorsCases, "dlcost.training"),
 };
 
 }  // namespace
