@@ -7,8 +7,8 @@
 namespace dlcost {
 namespace {
 
-// Nine files of ten that people try are of other programs than the model at hand.
-constexpr double kPrior = -2;
+// Three files of four that people try are of other programs than the model at hand.
+constexpr double kPrior = -1.6;
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include "estimator/compare/as_run.h"
 #include "estimator/compare/clues.h"
+#include "estimator/compare/evidence.h"
 #include "estimator/compare/op_family.h"
 #include "estimator/core/integer.h"
 
@@ -21,7 +22,8 @@ class AmountClues {
         report_(source.report),
         joined_(source.joined),
         device_(source.device),
-        slots_(source.slots) {}
+        slots_(source.slots),
+        matrix_(MayUseMatrixPipe(source.report, source.device)) {}
 
   void Run() {
     Flops();
@@ -52,12 +54,8 @@ class AmountClues {
   }
 
   // On the matrix pipe, perhaps, where no counter of FLOPs sees them: its name does not tell.
-  static bool HasMatrixPipe(const Device& device) {
-    return std::any_of(device.rates.begin(), device.rates.end(),
-                       [](const Rate& rate) { return rate.unit == UnitKind::kTensor; });
-  }
   bool MayHide(const Measured& measured) const {
-    if (!device_ || !HasMatrixPipe(*device_)) return false;
+    if (!matrix_) return false;
     return std::any_of(measured.parts.begin(), measured.parts.end(), [](const MeasuredPart& part) {
       return part.main && part.told.family == kUnknown;
     });
@@ -77,10 +75,11 @@ class AmountClues {
   }
 
   void Flops() {
-    double rows = 0, near = 0;
-    const auto judge = [&](double distance) {
+    double rows = 0, near = 0, operators = 0;
+    const auto judge = [&](double distance, std::size_t of_operators) {
       const double off = std::abs(distance);
       rows += 1;
+      operators += static_cast<double>(of_operators);
       near += Along(off, {{kNear, 1}, {0.3, 0}});
     };
     const bool unknown = std::any_of(joined_.unmatched.begin(), joined_.unmatched.end(),
@@ -90,7 +89,7 @@ class AmountClues {
       if (distance && *distance < -kNear && MayHide(joined_.kernels[slot.kernel])) continue;
       // Some of its products may be among those whose names tell nothing.
       if (distance && slot.several && unknown && *distance < 0) continue;
-      if (distance) judge(*distance);
+      if (distance) judge(*distance, 1);
     }
     for (const Joined::Shared& group : joined_.shared) {
       if (group.beside || joined_.runs_by_work || group.measured.tensor) continue;
@@ -118,7 +117,7 @@ class AmountClues {
       for (const double work : {executed, algorithmic, least, most})
         off = std::min(off, work > 0 ? std::abs(std::log2(flops / work)) : off);
       if (off > kNear && flops < executed && MayHide(group.measured)) continue;
-      judge(off);
+      judge(off, group.kernels.size());
     }
     counted_ = rows > 0;
     if (rows == 0) return;
@@ -126,20 +125,25 @@ class AmountClues {
     // not see are weak too.
     const double share = near / rows;
     const double bits = Along(share, {{0, -10}, {0.5, -4}, {0.7, 0}, {0.85, 4}, {1, 8}});
-    const double weight = bits < 0 ? 0.5 + rows / 6 : std::min(0.1 + rows / 6, 2 * Counted(rows));
+    const double weight =
+        bits < 0 ? 0.5 + rows / 6 : std::min(0.1 + rows / 6, 2 * Counted(operators));
     Add(bits * std::min(1.0, weight),
         fmt::format("the counted FLOPs of {:.3g} of {:.0f} products are what the model's execute",
                     near, rows));
   }
 
-  // Share of the products with an operator of their own of which FLOPs were counted, in `rows`
-  // rows.
-  double Counted(double rows) const {
+  // Share of the products that were found of which FLOPs were counted, those of so many operators.
+  double Counted(double operators) const {
     double products = 0;
     for (const Slot& slot : slots_) {
       products += IsProduct(slot.family) && joined_.kernels[slot.kernel].any() ? 1 : 0;
     }
-    return rows / std::max(rows, products);
+    for (const Joined::Shared& group : joined_.shared) {
+      const bool work = std::any_of(group.measured.parts.begin(), group.measured.parts.end(),
+                                    [](const MeasuredPart& part) { return part.main; });
+      products += !group.beside && work ? static_cast<double>(group.kernels.size()) : 0;
+    }
+    return operators / std::max(operators, products);
   }
 
   // Counted FLOPs of products that the model has no work for: those of kernels without an operator,
@@ -193,6 +197,7 @@ class AmountClues {
   void Times() {
     std::vector<std::pair<double, double>> points;  // log2 of expected and measured
     std::vector<std::pair<double, double>> on_tensor;
+    std::vector<double> off;  // log2 of measured over expected, of every operator in `points`
     double rows = 0, below = 0;
     bool tensor = false;
     for (const Slot& slot : slots_) {
@@ -218,8 +223,9 @@ class AmountClues {
         const Sums& sums = report_.kernels[k].sums;
         expected += (sums.expected ? *sums.expected : sums.bound).value();
       }
-      if (expected > 0 && group.measured.time->value() > 0)
-        points.emplace_back(std::log2(expected), std::log2(group.measured.time->value()));
+      if (expected <= 0 || !(group.measured.time->value() > 0)) continue;
+      points.emplace_back(std::log2(expected), std::log2(group.measured.time->value()));
+      off.resize(off.size() + group.kernels.size() - 1, points.back().second - points.back().first);
     }
     if (rows > 0 && below / rows > 0.3) {
       Add(-12 * below / rows, fmt::format("{:.0f} of {:.0f} operators take less than half of what "
@@ -227,9 +233,8 @@ class AmountClues {
                                           below, rows));
     }
     Pattern(points, on_tensor);
-    if (points.empty()) return;
-    std::vector<double> off;
-    for (const auto& [expected, measured] : points) off.push_back(measured - expected);
+    for (const auto& [expected, seconds] : points) off.push_back(seconds - expected);
+    if (off.empty()) return;
     std::sort(off.begin(), off.end());
     const double pace = off[off.size() / 2];
     // Nothing is much faster than a good kernel, but on another unit.
@@ -280,6 +285,7 @@ class AmountClues {
   const Joined& joined_;
   const std::optional<Device>& device_;
   const std::vector<Slot>& slots_;
+  const bool matrix_;
   bool counted_ = false;  // FLOPs of its products
 };
 

@@ -17,11 +17,18 @@ using enum KernelFamily;
 constexpr int kNamed = 200;
 
 int FlopScore(const Slot& slot, const Item& item) {
-  if (item.tensor || slot.several) return 0;
+  if (item.tensor) return 0;
+  if (slot.several) {
+    // What one of its products does, at least.
+    const bool little = item.flops && slot.flops && *item.flops < *slot.flops / (8 * slot.most);
+    return item.family == kUnknown && little && !item.may_be_tensor ? kImpossible : 0;
+  }
   const std::optional<double> distance = FlopDistance(slot, item.flops);
   if (!distance) return 0;
-  // A kernel whose name tells nothing may run on the matrix pipe, which is in no FLOP counter.
-  if (item.family == kUnknown && *distance < -3) return 0;
+  if (item.family == kUnknown && *distance < -3) {
+    // Perhaps on the matrix pipe, which is in no FLOP counter.
+    return item.may_be_tensor || !IsProduct(slot.family) ? 0 : kImpossible;
+  }
   const double off = std::abs(*distance);
   return off > 2 ? -30 : RoundToInteger<int>(40 * (1 - off));
 }
@@ -38,24 +45,43 @@ int TimeScore(const Slot& slot, const Item& item, std::optional<double> pace) {
   return RoundToInteger<int>(6 * (1 - std::min(off, 3.0)));
 }
 
-// Pooling by maximum is not pooling by average.
-bool SameKindOfPool(const Slot& slot, const Item& item) {
+}  // namespace
+
+bool MayUseMatrixPipe(const Report& report, const std::optional<Device>& device) {
+  if (!device) return true;
+  const auto& work = report.totals.work.entries();
+  const bool narrow = std::any_of(work.begin(), work.end(), [](const Work::Entry& entry) {
+    return entry.dtype != DType::kFloat32 && Bits(entry.dtype) <= 16;
+  });
+  return std::any_of(device->rates.begin(), device->rates.end(), [&](const Rate& rate) {
+    const bool single = rate.input == NumberFormat::kTf32 || rate.input == NumberFormat::kFp32;
+    return rate.unit == UnitKind::kTensor && (narrow || single);
+  });
+}
+
+bool SameKindOfPool(const Slot& slot, std::string_view kernel) {
   constexpr std::array<std::string_view, 4> kMax = {"MaxPool", "GlobalMaxPool", "MaxRoiPool",
                                                     "MaxUnpool"};
-  const std::string name = Lower(item.name);
-  const bool average = Contains(name, "average") || Contains(name, "avg");
+  const std::string name = Lower(std::string(kernel));
+  const bool average = Contains(name, "aver") || Contains(name, "avg");
   const bool max = Contains(name, "max");
   if (std::find(kMax.begin(), kMax.end(), slot.op) != kMax.end()) return !average;
   return !max || average;
 }
 
-}  // namespace
-
 int MainScore(const Slot& slot, const Item& item, std::optional<double> pace) {
-  const int fit = FlopScore(slot, item) + TimeScore(slot, item, pace);
+  if (item.learnt && *item.learnt != (IsProduct(slot.family) ? kGemm : slot.family)) {
+    return kImpossible;
+  }
+  const int flops = FlopScore(slot, item);
+  if (flops == kImpossible) return kImpossible;
+  if (item.family == kUnknown && TooFastFor(slot, item.seconds, item.may_be_tensor)) {
+    return kImpossible;
+  }
+  const int fit = flops + TimeScore(slot, item, pace);
   if (item.depthwise && !slot.depthwise) return kImpossible;
   if (item.family == slot.family) {
-    if (item.family == kPooling && !SameKindOfPool(slot, item)) return kImpossible;
+    if (item.family == kPooling && !SameKindOfPool(slot, item.name)) return kImpossible;
     return (IsProduct(item.family) ? 100 : 80) + fit;
   }
   // A recurrent cell adds and multiplies gates: no product.

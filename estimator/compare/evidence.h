@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "estimator/compare/slots.h"
 #include "estimator/profiles/kernel_name.h"
@@ -15,9 +16,20 @@ struct Item {
   bool tensor = false;  // its FLOPs are not in the counters of the vector pipe
   std::optional<double> flops;
   std::optional<double> seconds;
-  bool depthwise = false;  // its name says so
-  int named = -1;          // the slot that an annotation around it names; -1: none
+  bool depthwise = false;      // its name says so
+  int named = -1;              // the slot that an annotation around it names; -1: none
+  bool may_be_tensor = false;  // its name does not tell
+  // Where its name tells nothing: the family of the slots that most launches of that name fit best,
+  // products as kGemm; kUnknown where that is none.
+  std::optional<KernelFamily> learnt = {};
 };
+
+// Whether products of the model may run on a matrix pipe of the device, for all that is known.
+bool MayUseMatrixPipe(const Report& report, const std::optional<Device>& device);
+
+// Whether a pooling kernel of this name may run the slot: pooling by maximum is not pooling by
+// average.
+bool SameKindOfPool(const Slot& slot, std::string_view kernel);
 
 // What speaks for and against an item belonging to a slot, in one scale: tenths of what a certain
 // match of a convolution with a convolution is worth.

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "estimator/compare/as_run.h"
+#include "estimator/compare/evidence.h"
 #include "estimator/compare/op_family.h"
 #include "estimator/core/integer.h"
 
@@ -139,7 +140,7 @@ class SlotFinder {
     FindPerhaps();
     Narrow();
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      if (out_.slots[r].empty() && !out_.perhaps[r]) out_.slots[r] = LeftFor(out_.told[r]);
+      if (out_.slots[r].empty() && !out_.perhaps[r]) out_.slots[r] = LeftFor(r);
     }
     const std::vector<std::size_t> left = LeftProducts();
     for (std::size_t r = 0; r < rows_.size(); ++r) {
@@ -150,6 +151,9 @@ class SlotFinder {
   }
 
  private:
+  std::size_t IndexOf(const Slot& slot) const {
+    return static_cast<std::size_t>(&slot - slots_.data());
+  }
   double Launches(std::size_t r) const { return static_cast<double>(rows_[r].launches) / runs_; }
 
   // Products that the model has and that no row's name tells of: at least one for an operator, at
@@ -165,7 +169,7 @@ class SlotFinder {
     for (const Slot& slot : slots_) {
       missing.least += slot.products > 0 ? 1 : 0;
       missing.most += slot.products > 0 ? slot.most : 0;
-      if (slot.products > 0 && !covered_[static_cast<std::size_t>(&slot - slots_.data())]) {
+      if (slot.products > 0 && !covered_[IndexOf(slot)]) {
         missing.flops += slot.flops.value_or(0);
         missing.algorithmic += slot.algorithmic.value_or(0);
       }
@@ -187,10 +191,10 @@ class SlotFinder {
     out_.perhaps.assign(rows_.size(), false);
     const Missing missing = FindMissing();
     if (missing.most < 0.5) return;
-    bool counted = false, tensor = false;
+    bool counted = false, tensor = MayUseMatrixPipe(report_, device_);
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       counted |= tally_.VectorFlops(rows_[r]).has_value();
-      tensor |= out_.told[r].tensor || out_.told[r].family == kUnknown;
+      tensor |= out_.told[r].tensor;
     }
     std::vector<PerhapsRow> rows;
     for (std::size_t r = 0; r < rows_.size(); ++r) {
@@ -202,6 +206,11 @@ class SlotFinder {
       // On the matrix pipe no counter sees them, though that need not be.
       if (counted && !tensor && flops < 0.3 * missing.smallest) continue;
       const double seconds = rows_[r].duration ? rows_[r].duration->value() : 0;
+      const bool possible = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+        return IsProduct(slot.family) && !covered_[IndexOf(slot)] &&
+               !(seconds > 0 && TooFastFor(slot, seconds, tensor));
+      });
+      if (!possible) continue;
       rows.push_back(
           {r, RoundToInteger<std::size_t>(launches), flops * launches, seconds * launches});
     }
@@ -324,7 +333,7 @@ class SlotFinder {
   void FindCovered() {
     std::map<std::vector<std::size_t>, double> launches;
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      if (IsProduct(out_.told[r].family)) launches[LeftFor(out_.told[r])] += Launches(r);
+      if (IsProduct(out_.told[r].family)) launches[LeftFor(r)] += Launches(r);
     }
     for (const auto& entry : launches) {
       const std::vector<std::size_t>& set = entry.first;
@@ -380,10 +389,14 @@ class SlotFinder {
     }
   }
 
-  // The same, but for operators that the row's algorithm cannot run.
-  std::vector<std::size_t> LeftFor(const KernelName& told) const {
+  // The same, but for operators that the row's kernel cannot run.
+  std::vector<std::size_t> LeftFor(std::size_t r) const {
+    const KernelName& told = out_.told[r];
     std::vector<std::size_t> left = Left(told.family);
-    std::erase_if(left, [&](std::size_t s) { return !Runs(told, slots_[s]); });
+    std::erase_if(left, [&](std::size_t s) {
+      return !Runs(told, slots_[s]) ||
+             (told.family == kPooling && !SameKindOfPool(slots_[s], rows_[r].name));
+    });
     return left;
   }
 

@@ -49,7 +49,7 @@ class Joiner {
     } else if (folded > 0 || sums) {
       JoinSums(sums);
     } else {
-      JoinOrdered(report_, slots_, names_, rows_, wanted_, tally_, joined_);
+      JoinOrdered(report_, slots_, names_, rows_, device_, wanted_, tally_, joined_);
     }
     if (tally_.foreign_types()) {
       joined_.notes.push_back(
@@ -93,8 +93,16 @@ class Joiner {
     std::set<std::string> ops;
     for (const NodeRow& node : report_.nodes) ops.insert(node.op);
     for (const MeasuredKernel& kernel : rows_) {
-      if (kernel.op.empty() || kernel.op == kernel.op_type || IsForeign(kernel)) continue;
+      if (IsForeign(kernel)) continue;
       const auto match = names_.Of(kernel);
+      if (!match) {
+        // A range that is named like a node is one of another model.
+        for (const std::string& range : kernel.scope) {
+          if (!SpellsNode(range)) continue;
+          joined_.names.missing += seen.emplace(range, true).second;
+        }
+      }
+      if (kernel.op.empty() || kernel.op == kernel.op_type) continue;
       if (!seen.emplace(kernel.op, true).second) continue;
       if (!match) {
         // Fused operators, of types that the model has none of, are the runtime's own.
@@ -108,6 +116,18 @@ class Joiner {
       const bool other = FindOperator("", kernel.op_type) && kernel.op_type != op;
       joined_.names.other_type += own && other;
     }
+  }
+
+  // Whether a name is written as exporters name nodes: "/encoder/0/MatMul_1".
+  static bool SpellsNode(std::string_view name) {
+    const std::size_t slash = name.rfind('/');
+    if (slash == std::string_view::npos) return false;
+    std::string_view type = name.substr(slash + 1);
+    if (const std::size_t end = type.find_last_not_of("0123456789");
+        end != std::string_view::npos && type[end] == '_') {
+      type = type.substr(0, end);
+    }
+    return FindOperator("", type) != nullptr;
   }
 
   // How often the model ran in a file whose rows name nodes: what all their launches have in

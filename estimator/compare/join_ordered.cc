@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "estimator/compare/align.h"
 #include "estimator/compare/fold.h"
@@ -20,13 +21,14 @@ double Median(std::vector<double> values) {
 class OrderedJoiner {
  public:
   OrderedJoiner(const Report& report, const std::vector<Slot>& slots, const NodeNames& names,
-                const std::vector<MeasuredKernel>& rows, std::optional<std::int64_t> runs,
-                Tally& tally, Joined& joined)
+                const std::vector<MeasuredKernel>& rows, const std::optional<Device>& device,
+                std::optional<std::int64_t> runs, Tally& tally, Joined& joined)
       : report_(report),
         slots_(slots),
         names_(names),
         rows_(rows),
         wanted_(runs),
+        matrix_(MayUseMatrixPipe(report, device)),
         tally_(tally),
         joined_(joined) {
     for (std::size_t s = 0; s < slots_.size(); ++s) slot_of_.emplace(slots_[s].kernel, s);
@@ -60,11 +62,13 @@ class OrderedJoiner {
   }
 
  private:
-  // The times and counts of a predicted kernel over runs that were joined one by one.
+  // The times and counts of a predicted kernel over runs that were joined one by one and gave it
+  // the same kernels.
   static void TakeMedians(Measured& to, const std::vector<std::vector<Measured>>& runs,
                           std::size_t k) {
     std::vector<double> times, hosts, flops;
     for (const std::vector<Measured>& run : runs) {
+      if (run[k].names != to.names) continue;
       if (run[k].time) times.push_back(run[k].time->value());
       if (run[k].host) hosts.push_back(run[k].host->value());
       if (run[k].vector_flops) flops.push_back(*run[k].vector_flops);
@@ -79,7 +83,14 @@ class OrderedJoiner {
     std::vector<Item> items;
     std::vector<std::vector<std::size_t>> members;
     MakeItems(kernels, items, members);
-    const std::vector<Assignment> assignments = Align(slots_, items);
+    Settle(items);
+    std::vector<Assignment> assignments = Align(slots_, items);
+    // What is learnt of the clearest names gives others their places.
+    for (const double share : {0.75, 0.0}) {
+      if (!keep_rest || !Learn(items, assignments, share)) break;
+      Settle(items);
+      assignments = Align(slots_, items);
+    }
     for (std::size_t i = 0; i < items.size(); ++i) {
       const Assignment& to = assignments[i];
       for (const std::size_t m : members[i]) {
@@ -96,6 +107,49 @@ class OrderedJoiner {
         tally_.Add(measured, kernel, 1, to.main);
         if (to.main) Explain(measured, slot, items[i], kernel);
       }
+    }
+  }
+
+  // A kernel does one thing: what most launches of a name that tells nothing are, all of them are.
+  // Of attention and recurrent cells, which own several, they may be any part. Learns of names of
+  // which at least this share of the launches are the same; whether there is anything to learn.
+  bool Learn(const std::vector<Item>& items, const std::vector<Assignment>& assignments,
+             double share) {
+    std::map<std::string, std::map<KernelFamily, int>> launches;
+    std::set<std::string> parts;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const Item& item = items[i];
+      if (item.family != KernelFamily::kUnknown || item.named >= 0) continue;
+      KernelFamily family = KernelFamily::kUnknown;
+      if (assignments[i].slot >= 0) {
+        const Slot& slot = slots_[static_cast<std::size_t>(assignments[i].slot)];
+        family = IsProduct(slot.family) ? KernelFamily::kGemm : slot.family;
+        if (slot.several) parts.insert(item.name);
+      }
+      launches[item.name][family] += 1;
+    }
+    bool mixed = false;
+    for (const auto& [name, of] : launches) {
+      if (parts.contains(name)) continue;
+      // Of as many launches of both, rather something than nothing.
+      const auto rank = [](const auto& each) {
+        return std::pair(each.second, each.first != KernelFamily::kUnknown);
+      };
+      const auto most = std::max_element(
+          of.begin(), of.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+      int all = 0;
+      for (const auto& [family, count] : of) all += count;
+      mixed |= of.size() > 1;
+      if (most->second >= share * all) learnt_.emplace(name, most->first);
+    }
+    return mixed;
+  }
+
+  void Settle(std::vector<Item>& items) const {
+    for (Item& item : items) {
+      const auto learnt = learnt_.find(item.name);
+      if (learnt != learnt_.end() && item.family == KernelFamily::kUnknown && item.named < 0)
+        item.learnt = learnt->second;
     }
   }
 
@@ -133,6 +187,9 @@ class OrderedJoiner {
       items.push_back(std::move(item));
       members.push_back({k});
     }
+    const bool matrix = matrix_ || std::any_of(items.begin(), items.end(),
+                                               [](const Item& item) { return item.tensor; });
+    for (Item& item : items) item.may_be_tensor = matrix && item.family == KernelFamily::kUnknown;
   }
 
   // How sure the alignment is of a main item.
@@ -182,17 +239,19 @@ class OrderedJoiner {
   const NodeNames& names_;
   const std::vector<MeasuredKernel>& rows_;
   const std::optional<std::int64_t> wanted_;
+  const bool matrix_;
   Tally& tally_;
   Joined& joined_;
   std::map<std::size_t, std::size_t> slot_of_;  // of a predicted kernel
+  std::map<std::string, KernelFamily> learnt_;  // Item::learnt of names
 };
 
 }  // namespace
 
 void JoinOrdered(const Report& report, const std::vector<Slot>& slots, const NodeNames& names,
-                 const std::vector<MeasuredKernel>& rows, std::optional<std::int64_t> runs,
-                 Tally& tally, Joined& joined) {
-  OrderedJoiner(report, slots, names, rows, runs, tally, joined).Run();
+                 const std::vector<MeasuredKernel>& rows, const std::optional<Device>& device,
+                 std::optional<std::int64_t> runs, Tally& tally, Joined& joined) {
+  OrderedJoiner(report, slots, names, rows, device, runs, tally, joined).Run();
 }
 
 }  // namespace dlcost

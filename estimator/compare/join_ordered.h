@@ -11,7 +11,7 @@ namespace dlcost {
 // them, single kernels where not. `runs`: how often the model ran; found out without. Throws Error
 // where the launches do not repeat so often.
 void JoinOrdered(const Report& report, const std::vector<Slot>& slots, const NodeNames& names,
-                 const std::vector<MeasuredKernel>& rows, std::optional<std::int64_t> runs,
-                 Tally& tally, Joined& joined);
+                 const std::vector<MeasuredKernel>& rows, const std::optional<Device>& device,
+                 std::optional<std::int64_t> runs, Tally& tally, Joined& joined);
 
 }  // namespace dlcost

@@ -90,6 +90,7 @@ std::vector<Slot> SlotsOf(const Report& report) {
     }
     if (report.device) {
       slot.seconds = (kernel.sums.expected ? *kernel.sums.expected : kernel.sums.bound).value();
+      slot.least = kernel.sums.bound.value();
     }
     for (const std::size_t producer : from[k]) {
       if (slot_of[producer] < slots.size()) slot.after.push_back(slot_of[producer]);
@@ -117,6 +118,14 @@ ExpectedProducts ProductsOf(const std::vector<Slot>& slots) {
     expected.markers += IsMarker(slot.family) || attention ? 1 : 0;
   }
   return expected;
+}
+
+bool TooFastFor(const Slot& slot, std::optional<double> seconds, bool may_be_tensor) {
+  // Matrix pipes multiply up to 16 times as fast: H100, dense, 16 bits against fp32.
+  constexpr double kMatrix = 16;
+  if (!seconds || !slot.least || !IsProduct(slot.family)) return false;
+  const double least = *slot.least / (2 * std::max(1.0, slot.most));
+  return *seconds < (may_be_tensor ? least / kMatrix : least);
 }
 
 std::optional<double> FlopDistance(const Slot& slot, std::optional<double> measured) {

@@ -17,6 +17,7 @@ struct Slot {
   bool follows = false;           // has a bias or fused neighbours, which other kernels may compute
   std::optional<double> flops;    // predicted, executed as the library would choose
   std::optional<double> seconds;  // expected time, or the bound where nothing is expected
+  std::optional<double> least;    // seconds below which the device cannot come
   std::size_t kernel = 0;         // index into Report::kernels
   // What the mathematics needs, where that is another number: the other thing that a counter may
   // come close to. Winograd executes half of it.
@@ -41,6 +42,11 @@ ExpectedProducts ProductsOf(const std::vector<Slot>& slots);
 
 // The kernels of a plan that launch something.
 std::vector<Slot> SlotsOf(const Report& report);
+
+// Whether something whose name tells nothing took too little time for one of the slot's products:
+// less than half of what the device needs at least. `may_be_tensor`: it may have run on the matrix
+// pipe, where that bound need not hold.
+bool TooFastFor(const Slot& slot, std::optional<double> seconds, bool may_be_tensor);
 
 // log2 of measured over the closest number of FLOPs that the slot may execute; nothing where
 // nothing is predicted or nothing was measured.

@@ -168,6 +168,35 @@ TEST(Compare, SummariesWithoutOrderJoinByFamily) {
   EXPECT_EQ(c.unmatched_kernels.size(), 1u);
 }
 
+TEST(Compare, PoolingByMaximumIsNotPoolingByAverage) {
+  const Predicted predicted = Predict("alexnet.onnx", 1, "p4");
+  const Comparison c =
+      CompareFiles(predicted, {ReadText("name,launches,time_us\nmaxwell_scudnn_128x64_relu,5,50\n"
+                                        "pooling_fw_4d_kernel<maxpooling_func>,3,5\n"
+                                        "pooling_fw_4d_kernel<averpooling_func>,1,2\n")});
+  ASSERT_EQ(c.unmatched_kernels.size(), 1u);
+  EXPECT_THAT(c.unmatched_kernels[0].name, HasSubstr("averpooling"));
+}
+
+TEST(Compare, RangesThatAreNamedLikeNodesOfAnotherModelSpeakAgainstIt) {
+  const Predicted predicted = Predict("alexnet.onnx", 1, "p4");
+  std::string text = R"({"traceEvents":[)";
+  for (int n = 0; n < 20; ++n) {
+    const std::string id = std::to_string(n), at = std::to_string(100 * n);
+    text += R"({"ph":"X","cat":"user_annotation","name":"/encoder/)" + id +
+            R"(/MatMul_1","pid":1,"tid":1,"ts":)" + at + R"(,"dur":50},)" +
+            R"({"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":)" +
+            at + R"(.5,"dur":1,"args":{"correlation":)" + id + R"(}},)" +
+            R"({"ph":"X","cat":"kernel","name":"sgemm","pid":0,"tid":7,"ts":)" + at +
+            R"(.9,"dur":9,"args":{"correlation":)" + id + R"(,"stream":7,"device":0}},)";
+  }
+  text.back() = ']';
+  const Measurement measured = ReadText(text + "}");
+  const Joined joined = Join(predicted.report, measured, predicted.device);
+  EXPECT_EQ(joined.names.missing, 20);
+  EXPECT_EQ(joined.names.found, 0);
+}
+
 TEST(Compare, EveryFormatSaysTheSame) {
   const Predicted predicted = Predict("alexnet.onnx", 1, "p4");
   const Comparison c = CompareFiles(predicted, {ReadFixture("alexnet_p4_nvprof_metrics.csv")});

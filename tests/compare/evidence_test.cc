@@ -124,6 +124,27 @@ TEST(Align, IndependentProductsInAnotherOrder) {
   EXPECT_NE(Align(slots, items).at(1).slot, 2);
 }
 
+TEST(Align, AKernelWhoseNameTellsNothingMayBeTooFastOrDoTooLittle) {
+  std::vector<Slot> slots = {ProductSlot("Conv", kConvolution, 1e9)};
+  slots[0].seconds = 2e-4;
+  slots[0].least = 1e-4;
+  const auto slot_of = [&](const Item& item) { return Align(slots, {item}).at(0).slot; };
+  EXPECT_EQ(slot_of({.name = "?", .seconds = 2e-4}), 0);
+  EXPECT_EQ(slot_of({.name = "?", .seconds = 1e-5}), -1);
+  EXPECT_EQ(slot_of({.name = "?", .seconds = 1e-5, .may_be_tensor = true}), 0);
+  EXPECT_EQ(slot_of({.name = "?", .flops = 1e9, .seconds = 2e-4}), 0);
+  EXPECT_EQ(slot_of({.name = "?", .flops = 1e5, .seconds = 2e-4}), -1);
+  EXPECT_EQ(slot_of({.name = "?", .flops = 1e5, .seconds = 2e-4, .may_be_tensor = true}), 0);
+}
+
+TEST(Align, WhatOtherLaunchesOfANameAreThisOneIs) {
+  const std::vector<Slot> slots = {ProductSlot("Conv", kConvolution, 1e9)};
+  EXPECT_EQ(Align(slots, {{.name = "?"}}).at(0).slot, 0);
+  EXPECT_EQ(Align(slots, {{.name = "?", .learnt = kGemm}}).at(0).slot, 0);  // a product
+  EXPECT_EQ(Align(slots, {{.name = "?", .learnt = kPooling}}).at(0).slot, -1);
+  EXPECT_EQ(Align(slots, {{.name = "?", .learnt = kUnknown}}).at(0).slot, -1);
+}
+
 TEST(Align, ARecurrentCellIsNoProduct) {
   const std::vector<Slot> slots = {ProductSlot("MatMul", kGemm, 1e9)};
   EXPECT_EQ(Align(slots, {Item{.name = "elemWiseRNNcell", .family = kRecurrent}}).at(0).slot, -1);
