@@ -4,7 +4,7 @@
 #include <map>
 #include <unordered_set>
 
-#include "estimator/training/attention_match.h"
+#include "estimator/training/find_attention.h"
 #include "models/operators/fused_attention.h"
 
 namespace dlcost {
@@ -13,8 +13,8 @@ namespace {
 // Writes each match as one node, in the place of its last.
 class AttentionWriter {
  public:
-  AttentionWriter(NodeWriter& writer, std::vector<AttentionMatch> matches) : w_(writer) {
-    for (AttentionMatch& match : matches) {
+  AttentionWriter(NodeWriter& writer, std::vector<FoundAttention> matches) : w_(writer) {
+    for (FoundAttention& match : matches) {
       gone_.insert(match.nodes.begin(), match.nodes.end());
       matches_.emplace(*std::max_element(match.nodes.begin(), match.nodes.end()), std::move(match));
     }
@@ -48,7 +48,7 @@ class AttentionWriter {
     return operand.heads_apart ? w_.Reshape(operand.id, *operand.heads_apart) : operand.id;
   }
 
-  void Write(const Node& last, const AttentionMatch& match) {
+  void Write(const Node& last, const FoundAttention& match) {
     w_.Place(last.name, last.scope, Phase::kForward);
     const bool packed = match.kv_heads > 0;
     Node fused;
@@ -126,7 +126,7 @@ class AttentionWriter {
   std::vector<Node>& nodes() { return w_.graph().nodes; }
 
   NodeWriter& w_;
-  std::map<std::size_t, AttentionMatch> matches_;  // by the node in whose place the kernel is
+  std::map<std::size_t, FoundAttention> matches_;  // by the node in whose place the kernel is
   std::unordered_set<std::size_t> gone_;
 };
 
@@ -136,7 +136,7 @@ void FuseAttention(NodeWriter& writer, const std::vector<TensorId>& parameters,
                    const AttentionFusion& options) {
   if (!options.fuses) return;
   writer.Take();
-  std::vector<AttentionMatch> matches = FindAttention(writer.graph(), parameters, options);
+  std::vector<FoundAttention> matches = FindAttention(writer.graph(), parameters, options);
   if (!matches.empty()) AttentionWriter(writer, std::move(matches)).Rewrite();
 }
 

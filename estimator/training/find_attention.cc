@@ -1,4 +1,4 @@
-#include "estimator/training/attention_match.h"
+#include "estimator/training/find_attention.h"
 
 #include <algorithm>
 #include <cmath>
@@ -34,8 +34,8 @@ class AttentionFinder : Uses {
   }
 
   // The attention whose softmax, or whose one node, is node n.
-  std::optional<AttentionMatch> At(std::size_t n) {
-    std::optional<AttentionMatch> match;
+  std::optional<FoundAttention> At(std::size_t n) {
+    std::optional<FoundAttention> match;
     if (Is(n, "Softmax")) {
       if (options_.joins) match = Spelled(n);
     } else if (Is(n, "Attention")) {
@@ -71,12 +71,12 @@ class AttentionFinder : Uses {
 
   // --- attention as exporters write it ---
 
-  std::optional<AttentionMatch> Spelled(std::size_t softmax) {
+  std::optional<FoundAttention> Spelled(std::size_t softmax) {
     const Shape* scores = ShapeOf(node(softmax).outputs[0]);
     if (scores == nullptr || (scores->rank() != 3 && scores->rank() != 4)) return std::nullopt;
     const std::int64_t axis = ContextOf(softmax).Int("axis", node(softmax).opset < 13 ? 1 : -1);
     if (axis != -1 && axis != scores->Rank() - 1) return std::nullopt;
-    AttentionMatch match;
+    FoundAttention match;
     match.nodes.push_back(softmax);
     const std::size_t first = FindScores(In(softmax, 0), match);
     const std::size_t last = FindValues(softmax, match);
@@ -109,7 +109,7 @@ class AttentionFinder : Uses {
 
   // From what the softmax reads back to the product that makes the scores: masks, then the cap,
   // then the scale. kNone where something else is on the way.
-  std::size_t FindScores(TensorId value, AttentionMatch& match) {
+  std::size_t FindScores(TensorId value, FoundAttention& match) {
     bool scaled = false;
     for (int step = 0; step < kMostSteps; ++step) {
       const std::size_t n = Maker(value);
@@ -168,7 +168,7 @@ class AttentionFinder : Uses {
     return false;
   }
 
-  std::optional<TensorId> Added(std::size_t n, AttentionMatch& match) {
+  std::optional<TensorId> Added(std::size_t n, FoundAttention& match) {
     for (const std::size_t side : {0U, 1U}) {
       int looks = kMostLooks;
       if (!LeadsToScores(In(n, side), looks)) continue;
@@ -178,7 +178,7 @@ class AttentionFinder : Uses {
     return std::nullopt;
   }
 
-  std::optional<TensorId> Chosen(std::size_t n, AttentionMatch& match) {
+  std::optional<TensorId> Chosen(std::size_t n, FoundAttention& match) {
     for (const std::size_t side : {1U, 2U}) {
       const std::optional<double> other = Number(In(n, 3 - side));
       if (!other || *other > kHidden) continue;
@@ -188,7 +188,7 @@ class AttentionFinder : Uses {
     return std::nullopt;
   }
 
-  bool AddMask(TensorId mask, const char* kind, AttentionMatch& match) {
+  bool AddMask(TensorId mask, const char* kind, FoundAttention& match) {
     const Shape* shape = ShapeOf(mask);
     if (shape == nullptr || shape->rank() > 4 || trained_[Index(mask)]) return false;
     // Masks are found from the softmax back.
@@ -213,7 +213,7 @@ class AttentionFinder : Uses {
 
   // From the softmax to the product with the values, through dropout, casts and guards against rows
   // without keys.
-  std::size_t FindValues(std::size_t softmax, AttentionMatch& match) {
+  std::size_t FindValues(std::size_t softmax, FoundAttention& match) {
     TensorId value = node(softmax).outputs[0];
     for (int step = 0; step < kMostSteps; ++step) {
       std::size_t n = OnlyReader(value);
@@ -234,7 +234,7 @@ class AttentionFinder : Uses {
   }
 
   // Where(IsNaN(p), 0, p).
-  std::size_t Guard(TensorId value, AttentionMatch& match) const {
+  std::size_t Guard(TensorId value, FoundAttention& match) const {
     const std::vector<std::size_t>& readers = Readers(value);
     if (readers.size() != 2) return kNone;
     for (const std::size_t side : {0U, 1U}) {
@@ -249,7 +249,7 @@ class AttentionFinder : Uses {
     return kNone;
   }
 
-  bool Drop(std::size_t n, AttentionMatch& match) {
+  bool Drop(std::size_t n, FoundAttention& match) {
     const Node& dropout = node(n);
     if (match.dropout != 0) return false;
     if (dropout.outputs.size() > 1 && dropout.outputs[1] != kNoTensor &&
@@ -268,12 +268,12 @@ class AttentionFinder : Uses {
 
   // --- attention in one node ---
 
-  std::optional<AttentionMatch> Single(std::size_t n) {
+  std::optional<FoundAttention> Single(std::size_t n) {
     const Node& attention = node(n);
     for (const std::size_t i : {4U, 5U, 6U}) {
       if (In(n, i) != kNoTensor) return std::nullopt;
     }
-    AttentionMatch match;
+    FoundAttention match;
     const OpContext context = ContextOf(n);
     const std::int64_t q_heads = context.Int("q_num_heads", 0);
     const std::int64_t kv_heads = context.Int("kv_num_heads", 0);
@@ -292,11 +292,11 @@ class AttentionFinder : Uses {
     return match;
   }
 
-  std::optional<AttentionMatch> MultiHead(std::size_t n) {
+  std::optional<FoundAttention> MultiHead(std::size_t n) {
     for (const std::size_t i : {3U, 4U, 6U, 7U}) {
       if (In(n, i) != kNoTensor) return std::nullopt;
     }
-    AttentionMatch match;
+    FoundAttention match;
     const OpContext context = ContextOf(n);
     const std::int64_t heads = context.Int("num_heads", 0);
     if (!TakeOperands(n, heads, heads, match) || !OnlyFirstOutput(node(n))) return std::nullopt;
@@ -315,7 +315,7 @@ class AttentionFinder : Uses {
   // [batch, heads, length, width], or [batch, length, heads * width], as [batch, length, heads,
   // width].
   bool TakeOperands(std::size_t n, std::int64_t q_heads, std::int64_t kv_heads,
-                    AttentionMatch& match) {
+                    FoundAttention& match) {
     match.spelled = false;
     match.nodes.push_back(n);
     AttentionOperand* operands[] = {&match.q, &match.k, &match.v};
@@ -337,7 +337,7 @@ class AttentionFinder : Uses {
     return match.v.scale == 1;
   }
 
-  bool Finish(std::size_t n, AttentionMatch& match) {
+  bool Finish(std::size_t n, FoundAttention& match) {
     const Shape* shape = ShapeOf(node(n).outputs[0]);
     if (shape == nullptr || !Fuses(In(n, 0))) return false;
     match.y = node(n).outputs[0];
@@ -355,7 +355,7 @@ class AttentionFinder : Uses {
     return !(positions && (*q)[2] != (*k)[2]) && Fit(match);
   }
 
-  bool Fit(const AttentionMatch& match) const {
+  bool Fit(const FoundAttention& match) const {
     const auto q = ExtentsOf(*this, match.q), k = ExtentsOf(*this, match.k),
                v = ExtentsOf(*this, match.v);
     return q && k && v && (*q)[0] == (*k)[0] && (*q)[0] == (*v)[0] && (*q)[3] == (*k)[3] &&
@@ -368,9 +368,9 @@ class AttentionFinder : Uses {
 
 }  // namespace
 
-std::vector<AttentionMatch> FindAttention(Graph& graph, const std::vector<TensorId>& parameters,
+std::vector<FoundAttention> FindAttention(Graph& graph, const std::vector<TensorId>& parameters,
                                           const AttentionFusion& options) {
-  std::vector<AttentionMatch> found;
+  std::vector<FoundAttention> found;
   AttentionFinder finder(graph, parameters, options);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (auto match = finder.At(n)) found.push_back(std::move(*match));

@@ -11,7 +11,7 @@
 namespace dlcost {
 
 // Nodes that are one attention, by their indices.
-struct AttentionMatch {
+struct FoundAttention {
   AttentionOperand q, k, v;
   std::int64_t kv_heads = 0;  // of q, k and v packed in q; 0: each is one of its own
   std::vector<TensorId> masks;
@@ -27,7 +27,7 @@ struct AttentionMatch {
 };
 
 // Every attention of a graph that `options` would run as one kernel, in the order of its softmax.
-std::vector<AttentionMatch> FindAttention(Graph& graph, const std::vector<TensorId>& parameters,
+std::vector<FoundAttention> FindAttention(Graph& graph, const std::vector<TensorId>& parameters,
                                           const AttentionFusion& options);
 
 }  // namespace dlcost
