@@ -20,6 +20,23 @@ std::vector<std::string_view> PythonList(std::string_view text) {
   return items;
 }
 
+// "features/features.3/features.3.0" to "features/3/0": PyTorch's tracing exporter calls a module
+// of a list or a sequence by the list's name and its own, below a component that has said the
+// former.
+std::string WithoutRepeatedNames(std::string_view path) {
+  std::string scope, above;
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    const std::string_view name = path.substr(at, end - at);
+    const bool repeats = !above.empty() && name.starts_with(above) && name != above;
+    if (at != 0) scope += '/';
+    scope += repeats ? name.substr(above.size()) : name;
+    above = name.empty() ? "" : std::string(name) + ".";
+    at = end + 1;
+  }
+  return scope;
+}
+
 }  // namespace
 
 std::string ScopeOf(std::string_view node_name, std::string_view name_scopes) {
@@ -34,7 +51,7 @@ std::string ScopeOf(std::string_view node_name, std::string_view name_scopes) {
   const std::size_t last = node_name.rfind('/');
   if (last == std::string_view::npos) return "";
   const std::size_t first = node_name.front() == '/' ? 1 : 0;
-  return last <= first ? "" : std::string(node_name.substr(first, last - first));
+  return last <= first ? "" : WithoutRepeatedNames(node_name.substr(first, last - first));
 }
 
 }  // namespace dlcost
