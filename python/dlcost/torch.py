@@ -4,8 +4,11 @@ The module is traced on the meta device by one of PyTorch's exporters: nothing i
 even has to exist. Rows of the report are named after the user's modules.
 """
 
+import collections.abc
 import contextlib
 import copy
+import functools
+import inspect
 import io
 import warnings
 
@@ -23,14 +26,14 @@ def report(module, example_inputs, gpu=None, *, changes=(), opset=None, input_na
            dynamic_shapes=None, exporter=None, **keywords):
     """What a torch.nn.Module costs: dlcost.report of its export.
 
-    example_inputs: a tensor or a tuple of what forward() takes; their values do not matter, and they may be on the meta
-    device. gpu, changes and all other keywords are those of dlcost.report. Axes that `dynamic_axes` names, as
+    example_inputs: a tensor, a tuple of what forward() takes, or a dictionary of its keywords, as tokenizers make them (a
+    dictionary at the end of a tuple is one, too); their values do not matter, and they may be on the meta device. gpu, changes and all other keywords are those of dlcost.report. Axes that `dynamic_axes` names, as
     torch.onnx.export takes them ({"ids": {1: "sequence"}}), stay open: bind them with dims={"sequence": 512}; so do
     those of `dynamic_shapes`, as torch.export takes them ({"ids": {1: torch.export.Dim("sequence")}}).
 
     exporter: "torchscript", which traces, or "export", which is torch.export (PyTorch 2.5 and later; what
     torch.onnx.export does by itself since 2.9). By default torchscript, and export with `dynamic_shapes` and for what
-    cannot be traced.
+    cannot be traced without values.
     """
     bindings, options = _split(keywords)
     model = load_module(module, example_inputs, opset=opset, input_names=input_names, dynamic_axes=dynamic_axes,
@@ -53,7 +56,7 @@ def export(module, example_inputs, *, opset=None, input_names=(), dynamic_axes=N
         raise Error(f"{type(module).__name__} is no torch.nn.Module")
     if exporter not in (None, "torchscript", "export"):
         raise Error(f"exporter '{exporter}' is not one of torchscript, export")
-    inputs = example_inputs if isinstance(example_inputs, tuple) else (example_inputs,)
+    inputs = _arguments(example_inputs)
     traces, exports = hasattr(torch.onnx.utils, "_export"), hasattr(torch.onnx, "ONNXProgram")
     only_traced = exporter == "torchscript" or dynamic_axes is not None or not exports
     if exporter == "export" or dynamic_shapes is not None or not traces:
@@ -65,31 +68,28 @@ def export(module, example_inputs, *, opset=None, input_names=(), dynamic_axes=N
         if not exports:
             raise Error(f"PyTorch {torch.__version__} has no torch.export to ONNX; exporter='torchscript' is the other")
         return _by_torch_export(torch, module, inputs, opset, input_names, dynamic_shapes)
-    try:
-        return _by_tracing(torch, module, inputs, opset, input_names, dynamic_axes)
-    except Exception:
-        if only_traced:
-            raise
-        return _by_torch_export(torch, module, inputs, opset, input_names, None)
-
-
-def _by_tracing(torch, module, inputs, opset, input_names, dynamic_axes):
+    # Without values first; with values, which are computed on the CPU, only where nothing else is left.
     asked = {"opset_version": opset, "input_names": list(input_names) or None, "dynamic_axes": dynamic_axes}
     try:
         return _export(torch, module, inputs, "meta", asked)
-    except Exception:  # an operator without a meta kernel, or values that the export asks for: computed, with zeros
+    except Exception:  # an operator without a meta kernel, or values that the export asks for
+        if not only_traced:
+            with contextlib.suppress(Exception):
+                return _by_torch_export(torch, module, inputs, opset, input_names, None)
         return _export(torch, module, inputs, "cpu", asked)
 
 
 def _export(torch, module, inputs, device, asked):
     light = _without_values(torch, module, device)
     light.train(module.training)
+    positional, keywords = _moved(torch, inputs, device)
+    given = _take_tensors_alone(torch, light, positional, keywords)
     out = io.BytesIO()
     with warnings.catch_warnings(), torch.no_grad(), _weights_kept_apart(torch), _convolutions_recorded(torch, device), \
-            contextlib.redirect_stdout(io.StringIO()):  # it prints the graph where it fails
+            _without_log(torch):
         warnings.simplefilter("ignore")
         # Not torch.onnx.export: that infers shapes, for which it wants values; dlcost infers them itself.
-        torch.onnx.utils._export(light, _moved(torch, inputs, device), out, export_params=False, do_constant_folding=False,
+        torch.onnx.utils._export(light, given, out, export_params=False, do_constant_folding=False,
                                  training=torch.onnx.TrainingMode.PRESERVE, onnx_shape_inference=device != "meta", **asked)
     return out.getvalue() + _weights(light)
 
@@ -100,16 +100,97 @@ def _by_torch_export(torch, module, inputs, opset, input_names, dynamic_shapes):
     for device in ("meta", "cpu"):  # on the CPU what asks for values finds zeros, whose weights take no memory
         light = _without_values(torch, module, device)
         light.train(module.training)
+        positional, keywords = _moved(torch, inputs, device)
+        _return_tensors_alone(torch, light)
         try:
             with warnings.catch_warnings(), torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
                 warnings.simplefilter("ignore")
                 # Optimizing looks at values, which are not there.
-                program = torch.onnx.export(light, _moved(torch, inputs, device), dynamo=True, optimize=False,
+                program = torch.onnx.export(light, positional, kwargs=keywords or None, dynamo=True, optimize=False,
                                             verbose=False, **asked)
             return serialize(program.model)
         except Exception as error:  # noqa: BLE001  any operator may want values, each in its own way
             failed = failed or error
     raise failed
+
+
+def _arguments(example_inputs):
+    """What forward() is called with: positional arguments, and keywords."""
+    if isinstance(example_inputs, collections.abc.Mapping):
+        return (), dict(example_inputs)
+    inputs = example_inputs if isinstance(example_inputs, tuple) else (example_inputs,)
+    return (inputs[:-1], inputs[-1]) if inputs and isinstance(inputs[-1], dict) else (inputs, {})
+
+
+def _take_tensors_alone(torch, module, positional, keywords):
+    """Makes forward() take the tensors among its arguments, all by position, and know the others: tracing wants no more.
+
+    Returns those tensors.
+    """
+    forward = module.forward
+    names = list(inspect.signature(forward).parameters)
+    places = [i for i, value in enumerate(positional) if _has_tensors(torch, value)]
+    named = [name for name, value in keywords.items() if _has_tensors(torch, value)]
+
+    def forward_of_tensors(*tensors):
+        values, known = list(positional), dict(keywords)
+        for place, tensor in zip(places, tensors):
+            values[place] = tensor
+        known.update(zip(named, tensors[len(places):]))
+        return _tensors_of(torch, forward(*values, **known))
+
+    called = [*(names[i] if i < len(names) else f"input{i}" for i in places), *named]
+    forward_of_tensors.__signature__ = inspect.Signature(
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in called])
+    module.forward = forward_of_tensors
+    return (*(positional[i] for i in places), *(keywords[name] for name in named))
+
+
+def _return_tensors_alone(torch, module):
+    """The same for what forward() returns; its arguments stay, because dynamic shapes are told by them."""
+    forward = module.forward
+    module.forward = functools.wraps(forward)(lambda *given, **named: _tensors_of(torch, forward(*given, **named)))
+
+
+def _tensors_of(torch, result):
+    """What a module returns, as it is where an exporter knows it; without caches and other objects else."""
+    leaves = list(_leaves(result))
+    if all(leaf is None or isinstance(leaf, torch.Tensor) for leaf in leaves):
+        return result
+    tensors = tuple(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
+    return tensors[0] if len(tensors) == 1 else tensors
+
+
+def _has_tensors(torch, value):
+    return any(isinstance(leaf, torch.Tensor) for leaf in _leaves(value))
+
+
+def _leaves(value):
+    if isinstance(value, collections.abc.Mapping):
+        value = list(value.values())
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+@contextlib.contextmanager
+def _without_log(torch):
+    """Where an export fails, the exporter logs the whole graph to the standard output, and turns its log on for that."""
+    core = torch._C
+    log, is_enabled = getattr(core, "_jit_onnx_log", None), getattr(core, "_jit_is_onnx_log_enabled", None)
+    enabled = is_enabled() if is_enabled else None
+    if log:
+        core._jit_onnx_log = lambda *_: None
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        if log:
+            core._jit_onnx_log = log
+        if enabled is not None:
+            core._jit_set_onnx_log_enabled(enabled)
 
 
 @contextlib.contextmanager

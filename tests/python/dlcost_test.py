@@ -1,7 +1,9 @@
 """The Python module against the program: dlcost_test.py PROGRAM, in the source tree, with dlcost importable."""
 
 import concurrent.futures
+import contextlib
 import importlib.util
+import io
 import json
 import os
 import pickle
@@ -354,6 +356,36 @@ class Torch(unittest.TestCase):
         batch = torch.export.Dim("batch")
         opened = dlcost.torch.report(mixer, x, dynamic_shapes=({0: batch},), dims={"batch": 6})
         self.assertEqual(opened.totals.macs, 3 * macs)
+
+    def test_inputs_have_names_and_results_may_be_objects(self):
+        import torch
+
+        class Chat(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.Linear(16, 16))
+
+            def forward(self, ids=None, mask=None, scale=None, keep=True):
+                x = self.layers(ids) * scale
+                return {"hidden": x if mask is None else x * mask, "cache": object() if keep else None}
+
+        chat, x = Chat(), torch.zeros(5, 16)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            for inputs in ({"ids": x, "scale": 2.0, "mask": x}, (x, None, 2.0), (x, {"scale": 2.0}), (x, x, 2.0, False)):
+                report = dlcost.torch.report(chat, inputs)
+                self.assertEqual(report.totals.macs, 2 * 5 * 16 * 16)
+                self.assertEqual({node.scope for node in report.nodes if node.macs}, {"layers/0", "layers/1"})
+        self.assertEqual(printed.getvalue(), "")
+
+    def test_what_cannot_be_traced_without_values_says_nothing(self):
+        # Its output is smaller than what is pooled, by a factor that the exporter wants to know.
+        code = ("import torch, dlcost\n"
+                "pool = torch.nn.Sequential(torch.nn.MaxPool2d(2), torch.nn.AdaptiveAvgPool2d(2), torch.nn.Flatten(),"
+                " torch.nn.Linear(12, 4))\n"
+                "print(dlcost.torch.report(pool, torch.zeros(1, 3, 8, 8)).totals.macs)\n")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout, "48\n")
 
     def test_wrong_input(self):
         import torch
