@@ -7,6 +7,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "arrow_stream.h"
+#include "columns.h"
 #include "dlcost/dlcost.h"
 #include "estimator/cli/command_line.h"
 #include "estimator/open/open_model.h"
@@ -25,6 +27,28 @@ template <typename Result>
 void AddRenderings(nb::class_<Result>& result) {
   result.def("json", &Result::Json, Free()).def("markdown", &Result::Markdown, Free());
 }
+
+// Rows of a result as a table that other libraries take as it is: Arrow's PyCapsule interface.
+class Table {
+ public:
+  Table(const std::string& json, const std::string& path) {
+    try {
+      rows_ = dlcost::python::ColumnsOf(json, path);
+    } catch (const std::exception& error) {
+      throw api::Error(error.what());
+    }
+  }
+  std::int64_t rows() const { return rows_->length(); }
+
+  nb::capsule Stream(const nb::object& /*requested_schema*/) const {
+    return {dlcost::python::NewStream(rows_), "arrow_array_stream", [](void* stream) noexcept {
+              dlcost::python::DeleteStream(static_cast<ArrowArrayStream*>(stream));
+            }};
+  }
+
+ private:
+  std::shared_ptr<const dlcost::python::Column> rows_;
+};
 
 int Main(const std::vector<std::string>& arguments,
          const std::map<std::string, nb::bytes>& models) {
@@ -171,6 +195,11 @@ NB_MODULE(_core, m) {
       .def("json", &api::Sweep::Json, Free())
       .def("csv", &api::Sweep::Csv, Free());
   m.def("sweep", &api::RunSweep, "model"_a, "request"_a, Free());
+
+  nb::class_<Table>(m, "Table")
+      .def(nb::init<const std::string&, const std::string&>(), "json"_a, "path"_a, Free())
+      .def("__len__", &Table::rows)
+      .def("__arrow_c_stream__", &Table::Stream, "requested_schema"_a.none() = nb::none());
 
   // The program. Once in a process: its commands keep what they make to the end.
   // `models`: bytes that stand for names among the arguments.

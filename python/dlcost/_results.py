@@ -39,6 +39,27 @@ class Result(Record):
         return Frozen, (type(self).__name__, self.to_json(), str(self))
 
 
+class Table(Result):
+    """A result that is a table first of all: pyarrow.table(result), polars.DataFrame(result)."""
+
+    __slots__ = ()
+    _rows = ""  # where the rows are in the JSON
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table().__arrow_c_stream__(requested_schema)
+
+    def _table(self, rows=None):
+        return _core.Table(self.to_json(), rows or self._rows)
+
+    def to_arrow(self):
+        """Columns in C++'s memory, which pyarrow takes as they are."""
+        import pyarrow
+        return pyarrow.table(self)
+
+    def to_pandas(self):
+        return getattr(self, self._rows).to_pandas()
+
+
 class Frozen(Record):
     """A result that came from another process: its fields and its text, without what C++ made."""
 
@@ -75,10 +96,15 @@ class WithMarkdown(Result):
         return self.markdown()
 
 
-class Report(WithMarkdown):
-    """What a model costs: schema dlcost.report/1."""
+# The fields that hold the rows of a grouping.
+_GROUPINGS = {"op": "by_op", "scope": "by_scope", "phase": "step.phases", "node": "nodes", "kernel": "kernels"}
+
+
+class Report(WithMarkdown, Table):
+    """What a model costs: schema dlcost.report/1. As a table: its kernels."""
 
     __slots__ = ()
+    _rows = "kernels"
 
     def text(self, by="op", top=0):
         """As in a terminal. `by`: op, scope, phase, node or kernel; `top`: only so many rows."""
@@ -93,18 +119,20 @@ class Report(WithMarkdown):
 
     def rows(self, by="kernel"):
         """The rows of a grouping: op, scope, phase, node or kernel."""
-        fields = {"op": "by_op", "scope": "by_scope", "node": "nodes", "kernel": "kernels"}
+        if by not in _GROUPINGS:
+            raise _core.Error(f"by '{by}' is not one of {', '.join(_GROUPINGS)}")
         if by == "phase":
             return self.step.phases if "step" in self else Rows()
-        if by not in fields:
-            raise _core.Error(f"by '{by}' is not one of op, scope, phase, node, kernel")
-        return getattr(self, fields[by])
+        return getattr(self, _GROUPINGS[by])
 
     def to_pandas(self, by="kernel"):
         return self.rows(by).to_pandas()
 
     def to_arrow(self, by="kernel"):
-        return self.rows(by).to_arrow()
+        if by not in _GROUPINGS or (by == "phase" and "step" not in self):
+            return self.rows(by).to_arrow()
+        import pyarrow
+        return pyarrow.table(self._table(_GROUPINGS[by]))
 
     def __repr__(self):
         device = self.device
@@ -141,10 +169,11 @@ class Verdict(WithMarkdown):
         return self._made.passed
 
 
-class Comparison(WithMarkdown):
+class Comparison(WithMarkdown, Table):
     """Predicted beside measured: schema dlcost.compare/1."""
 
     __slots__ = ()
+    _rows = "rows"
 
     def text(self, top=0):
         return self._made.text(top)
@@ -152,26 +181,15 @@ class Comparison(WithMarkdown):
     def csv(self):
         return self._made.csv()
 
-    def to_pandas(self):
-        return self.rows.to_pandas()
 
-    def to_arrow(self):
-        return self.rows.to_arrow()
-
-
-class Sweep(Result):
+class Sweep(Table):
     """A model over its sizes: schema dlcost.sweep/1."""
 
     __slots__ = ()
+    _rows = "points"
 
     def csv(self):
         return self._made.csv()
-
-    def to_pandas(self):
-        return self.points.to_pandas()
-
-    def to_arrow(self):
-        return self.points.to_arrow()
 
 
 class Device(Result):

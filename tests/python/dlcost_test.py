@@ -193,6 +193,46 @@ class Results(unittest.TestCase):
         if has("pyarrow"):
             self.assertEqual(report.to_arrow().num_rows, len(report.kernels))
 
+    @unittest.skipUnless(has("pyarrow"), "pyarrow is not installed")
+    def test_arrow_takes_the_columns_as_they_are(self):
+        import pyarrow
+        step = dlcost.report(ALEXNET, gpu="a100", train="adamw", batch=4)
+        for by in ("op", "scope", "phase", "node", "kernel"):
+            for report in (dlcost.report(BERT, dims={"sequence": 16}), step):
+                # What pyarrow makes of the rows one value after the other.
+                table = report.to_arrow(by)
+                table.validate(full=True)
+                self.assertEqual(table.to_pylist(), report.rows(by).to_arrow().to_pylist(), by)
+        sweep = dlcost.sweep(ALEXNET, batch=[1, 2], gpu="t4")
+        self.assertTrue(sweep.to_arrow().equals(sweep.points.to_arrow()))
+        table, again = pyarrow.table(step), step._table()
+        self.assertEqual(pyarrow.types.is_int64(table.schema.field("macs").type), True)
+        self.assertEqual(sum(table["macs"].to_pylist()), step.totals.macs)
+        # Nothing is copied: two tables of one are in the same memory, which outlives what made it.
+        first, second = pyarrow.table(again), pyarrow.table(again)
+        del again
+        for name in ("macs", "expected_s", "op"):
+            for one, other in zip(first[name].chunk(0).buffers(), second[name].chunk(0).buffers()):
+                self.assertEqual(one and one.address, other and other.address, name)
+        self.assertEqual(first["macs"].chunk(0).to_numpy(zero_copy_only=True).sum(), step.totals.macs)
+        self.assertRaisesRegex(dlcost.Error, "not one of op, scope, phase", step.to_arrow, "colour")
+
+    def test_columns_of_any_rows(self):
+        from dlcost import _core
+        self.assertEqual(len(_core.Table('{"a": {"b": []}}', "a.b")), 0)
+        for json_text, path, words in (('{"a": 1}', "b", "no rows 'b'"), ('{"a": [1]}', "a", "other than rows"), ("{", "a", "parse"),
+                                       ('{"a": [{"x": 1}, {"x": "y"}]}', "a", "several kinds"), ("[]", "", "no rows")):
+            self.assertRaisesRegex(dlcost.Error, words, _core.Table, json_text, path)
+        if not has("pyarrow"):
+            self.skipTest("pyarrow is not installed")
+        import pyarrow
+        rows = [{"i": 1, "late": None, "in": {"x": 1.5, "deep": {"y": True}}, "list": [{"n": "a", "s": [1, 2]}, {"n": "b", "t": None}]},
+                {"i": 2, "other": "\u00e9", "late": 7, "in": {"x": 2}, "list": []}, {},
+                {"late": 8, "other": "", "list": [{"t": False}], "nothing": None, "i": -1}]
+        table = pyarrow.table(_core.Table(json.dumps({"x": [{"rows": rows}], "rows": rows}), "rows"))
+        table.validate(full=True)
+        self.assertEqual(table.to_pylist(), dlcost.Rows(dlcost.Record(row) for row in rows).to_arrow().to_pylist())
+
     def test_notebooks_show_the_page(self):
         report = dlcost.report(ALEXNET, gpu="a100")
         self.assertIn("<iframe srcdoc=", report._repr_html_())
