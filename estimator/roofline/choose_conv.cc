@@ -103,13 +103,13 @@ ConvChoice ConvChooser::Choose(const std::function<double(const Execution&)>& se
 // the product is then shared out along k, as matrix products are.
 std::optional<Execution> ConvChooser::FastestProduct(
     bool tensor, const std::function<double(const Execution&)>& seconds) const {
-  const auto with = [&](const TileGrid& grid) {
-    ConvOptions options = Options(ProductPipe());
+  ConvOptions options = Options(ProductPipe());
+  Execution candidate = ImplicitGemmConv(nest_, options, target_.library);
+  const auto set = [&](const TileGrid& grid) {
     options.tile = {.m = static_cast<int>(grid.tile_m.value()),
                     .n = static_cast<int>(grid.tile_n.value()),
                     .k = static_cast<int>(grid.tile_k.value())};
     options.split_k = grid.split_k;
-    return ImplicitGemmConv(nest_, options, target_.library);
   };
   const auto tiles = tensor ? target_.library.conv_tensor : target_.library.gemm_vector;
   const TimedTile best = FastestTile(ImplicitGemmOf(nest_), tiles, tensor ? Bits(type_) / 8.0 : 2,
@@ -119,10 +119,13 @@ std::optional<Execution> ConvChooser::FastestProduct(
                                                          Count(target_.device.units.value_or(1));
                                        if (whole ? !tensor : !idle)
                                          return std::numeric_limits<double>::infinity();
-                                       return seconds(with(grid));
+                                       set(grid);
+                                       SetTiles(candidate.stages.back(), nest_, options);
+                                       return seconds(candidate);
                                      });
   if (std::isinf(best.seconds)) return std::nullopt;
-  return with(GridOf(ImplicitGemmOf(nest_), best.tile, best.split_k));
+  set(GridOf(ImplicitGemmOf(nest_), best.tile, best.split_k));
+  return ImplicitGemmConv(nest_, options, target_.library);
 }
 
 Algorithm ConvChooser::Automatic(std::string& runner_up) const {

@@ -142,19 +142,22 @@ Execution DepthwiseConv(const ConvNest& nest, const ConvOptions& options) {
   return execution;
 }
 
+void SetTiles(Stage& product, const ConvNest& nest, const ConvOptions& options) {
+  product.grid = GridOf(ImplicitGemmOf(nest), options.tile, options.split_k);
+  product.extra_read = product.extra_written = Bytes();
+  if (options.split_k > Count(1)) AddSplitTraffic(product, OutputElements(nest), options.type);
+}
+
 Execution ImplicitGemmConv(const ConvNest& nest, const ConvOptions& options,
                            const Library& library) {
-  const TileGrid grid = GridOf(ImplicitGemmOf(nest), options.tile, options.split_k);
-  Stage stage{.name = "implicit product", .grid = grid};
+  Stage stage{.name = "implicit product"};
+  SetTiles(stage, nest, options);
   stage.terms =
-      ProductTerms(grid, {.pipe = options.pipe, .type = options.type, .tile = options.tile},
+      ProductTerms(*stage.grid, {.pipe = options.pipe, .type = options.type, .tile = options.tile},
                    library.conv_epilogue);
   Execution execution{.algorithm = Algorithm::kImplicitGemm,
                       .name = fmt::format("implicit_gemm {}x{}", options.tile.m, options.tile.n)};
-  if (grid.split_k > Count(1)) {
-    execution.name += fmt::format(" split-k {}", grid.split_k);
-    AddSplitTraffic(stage, OutputElements(nest), options.type);
-  }
+  if (options.split_k > Count(1)) execution.name += fmt::format(" split-k {}", options.split_k);
   if (options.convert_layout) {
     execution.stages.push_back(Conversion("input", InputElements(nest), options));
     execution.stages.push_back(Conversion("weight", WeightElements(nest), options));

@@ -42,6 +42,9 @@ Execution DirectConv(const ConvNest& nest, const ConvOptions& options);
 Execution DepthwiseConv(const ConvNest& nest, const ConvOptions& options);
 Execution ImplicitGemmConv(const ConvNest& nest, const ConvOptions& options,
                            const Library& library);
+// Gives the last stage of that execution other tiles: the grid and its traffic, on which times
+// depend. Name and terms stay, so that many tiles can be timed without writing them.
+void SetTiles(Stage& product, const ConvNest& nest, const ConvOptions& options);
 // Writes the gathered input, k columns per position, and multiplies it.
 Execution Im2colConv(const ConvNest& nest, const ConvOptions& options, const Library& library);
 

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import functools
 import importlib.util
 import io
 import json
@@ -263,6 +264,14 @@ class ManyModels(unittest.TestCase):
             with executor:
                 made = dlcost.map(dlcost.report, paths, executor=executor, gpu="t4")
             self.assertEqual([report.to_json() for report in made], expected)
+
+    def test_eight_threads_over_one_model(self):
+        model, lengths = dlcost.load(BERT), [16 * (1 + i % 4) for i in range(32)]
+        count = functools.partial(dlcost.report, model, gpu="h100")
+        expected = {length: count(dims={"sequence": length}).to_json() for length in set(lengths)}
+        with concurrent.futures.ThreadPoolExecutor(8) as executor:
+            made = list(executor.map(lambda length: count(dims={"sequence": length}).to_json(), lengths))
+        self.assertEqual(made, [expected[length] for length in lengths])
 
     @unittest.skipUnless(has("distributed"), "no distributed")
     def test_map_over_dask(self):
