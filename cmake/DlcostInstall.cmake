@@ -55,6 +55,8 @@ set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_CMAKE_PROJECTS "${PROJECT_BINARY_DIR};dlcost;program;/")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+# Of the archive that a release has (scripts/get-program): dlcost-linux-x86_64.tar.gz.
+string(TOLOWER "dlcost-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}" CPACK_PACKAGE_FILE_NAME)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # the libraries that it needs, by the packages that have them

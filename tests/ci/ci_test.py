@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
@@ -155,13 +156,21 @@ class Gate(Repository):
 class Action(Repository):
     """The steps of action.yml, run as GitHub's runner runs them, in a workspace of their own."""
 
-    def expand(self, text, inputs):
+    def expand(self, text, inputs, outputs):
         """`text` with its ${{ }} expressions replaced; anything that the runner would not know is an error."""
+        github = {"action_repository": "owner/dlcost", "action_ref": self.ref}
+
         def value(match):
             context, name = match.group(1).split(".", 1)
-            self.assertEqual(context, "inputs", match.group())
-            return inputs[name]
+            if context == "steps":
+                step, kind, output = name.split(".")
+                self.assertEqual(kind, "outputs")
+                return outputs[step][output]
+            return {"inputs": inputs, "github": github}[context][name]
         return re.sub(r"\$\{\{ *([\w.-]+) *\}\}", value, text)
+
+    ref = "main"  # at which a workflow uses the action
+    server = "file:///nowhere"  # of releases
 
     def run_action(self, **given):
         with open(os.path.join(SOURCE, "action.yml"), encoding="utf-8") as file:
@@ -175,6 +184,7 @@ class Action(Repository):
         self.addCleanup(shutil.rmtree, runner)
         scripts = os.path.join(runner, "action", "scripts")
         os.makedirs(scripts)
+        shutil.copy(os.path.join(SOURCE, "scripts", "get-program"), scripts)
         with open(os.path.join(scripts, "dlcost"), "w", encoding="utf-8") as file:
             file.write(f'#!/bin/sh\nexec "{PROGRAM}" "$@"\n')
         os.chmod(os.path.join(scripts, "dlcost"), 0o755)
@@ -184,25 +194,26 @@ class Action(Repository):
         # Nothing of this process's environment but what every machine has.
         environment = {"PATH": os.environ["PATH"], "HOME": runner, "CI": "true", "GITHUB_ACTIONS": "true",
                        "GITHUB_WORKSPACE": self.folder, "GITHUB_ACTION_PATH": os.path.join(runner, "action"),
-                       "RUNNER_TEMP": runner, **files}
-        code, out, outputs = 0, "", {}
+                       "GITHUB_SERVER_URL": self.server, "RUNNER_TEMP": runner, **files}
+        code, out, outputs, of_steps = 0, "", {}, {}
         for step in action["runs"]["steps"]:
             self.assertEqual(step["shell"], "bash")
             script = os.path.join(runner, "step.sh")
             with open(script, "w", encoding="utf-8") as file:
-                file.write(self.expand(step["run"], inputs))
-            own = {name: self.expand(text, inputs) for name, text in step.get("env", {}).items()}
+                file.write(self.expand(step["run"], inputs, of_steps))
+            own = {name: self.expand(text, inputs, of_steps) for name, text in step.get("env", {}).items()}
+            open(files["GITHUB_OUTPUT"], "w", encoding="utf-8").close()
             result = subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", script], cwd=self.folder,
                                     env={**environment, **own}, capture_output=True, text=True, check=False)
             code, out = result.returncode, out + result.stdout + result.stderr
+            with open(files["GITHUB_OUTPUT"], encoding="utf-8") as file:
+                of_steps[step.get("id")] = dict(line.rstrip("\n").split("=", 1) for line in file)
             if code:
                 break
-        with open(files["GITHUB_OUTPUT"], encoding="utf-8") as file:
-            step_outputs = dict(line.rstrip("\n").split("=", 1) for line in file)
         for name, facts in action["outputs"].items():
             step, output = re.fullmatch(r"\$\{\{ steps\.(\w+)\.outputs\.(\w+) \}\}", facts["value"]).groups()
             self.assertIn(step, [s.get("id") for s in action["runs"]["steps"]])
-            outputs[name] = step_outputs.get(output)
+            outputs[name] = of_steps.get(step, {}).get(output)
         with open(files["GITHUB_STEP_SUMMARY"], encoding="utf-8") as file:
             summary = file.read()
         if outputs["comment"]:
@@ -223,6 +234,28 @@ class Action(Repository):
         self.assertIn("::error file=model.onnx", out)
         self.assertIn("### dlcost: failed", summary)
         self.assertIn("1 change", summary)
+
+    def test_a_release_is_downloaded(self):
+        """From a server that is a folder; the program of the release says who it is."""
+        releases = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, releases)
+        self.server, self.ref = "file://" + releases, "v1.2.3"
+        self.update()
+        code, out, _, passed = self.run_action(model="model.onnx", baseline="baseline.json")
+        self.assertEqual((code, passed), (0, "true"), out)
+        self.assertIn("building dlcost", out)  # there is no such release
+        folder = os.path.join(releases, "owner", "dlcost", "releases", "download", "v1.2.3")
+        program = os.path.join(folder, "dlcost-1.2.3", "usr", "bin", "dlcost")
+        os.makedirs(os.path.dirname(program))
+        with open(program, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\n[ "$1" = --version ] && echo released\nexec "{PROGRAM}" "$@"\n')
+        os.chmod(program, 0o755)
+        with tarfile.open(os.path.join(folder, f"dlcost-linux-{os.uname().machine}.tar.gz"), "w:gz") as archive:
+            archive.add(os.path.join(folder, "dlcost-1.2.3"), "dlcost-1.2.3")
+        code, out, _, passed = self.run_action(model="model.onnx", baseline="baseline.json")
+        self.assertEqual((code, passed), (0, "true"), out)
+        self.assertIn("released", out)
+        self.assertNotIn("building", out)
 
     def test_several_baselines(self):
         with open(os.path.join(self.folder, "two.yaml"), "w", encoding="utf-8") as file:
