@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <set>
 #include <unordered_map>
 
@@ -48,7 +49,8 @@ class Builder {
         runner_(device ? &*device : nullptr, RunOptionsFor(options)),
         forced_(device ? &*device : nullptr, options.run, options.plan) {}
 
-  Report Run() {
+  // `each_kernel` calls what it is given with every kernel, in execution order.
+  Report Run(const std::function<void(const std::function<void(Kernel)>&)>& each_kernel) {
     report_.options = options_;
     AddModel();
     if (HasRows()) report_.nodes.reserve(model_.nodes.size());
@@ -56,7 +58,7 @@ class Builder {
     AttentionCounter attention;
     KernelMemory memory(model_);
     in_attention_.assign(model_.nodes.size(), false);
-    ForEachKernel(model_, options_.plan, [&](Kernel kernel) {
+    each_kernel([&](Kernel kernel) {
       attention.Add(kernel);
       memory.Add(kernel);
       if (kernel.spelled_attention) {
@@ -412,8 +414,19 @@ class Builder {
 
 Report BuildReport(const InferredModel& model, const std::optional<Device>& device,
                    const ReportOptions& options) {
-  Report report = Builder(model, device, options).Run();
+  Report report = Builder(model, device, options).Run([&](const auto& take) {
+    ForEachKernel(model, options.plan, take);
+  });
   if (device) report.merges = FindMerges(report, *device);
+  return report;
+}
+
+Report BuildReport(const InferredModel& model, const Device& device, const ReportOptions& options,
+                   const Plan& plan) {
+  Report report = Builder(model, device, options).Run([&](const auto& take) {
+    for (const Kernel& kernel : plan.kernels) take(kernel);
+  });
+  report.merges = FindMerges(report, device);
   return report;
 }
 

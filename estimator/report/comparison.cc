@@ -23,8 +23,9 @@ bool HasAllMatrixRates(const Device& device, const Report& report) {
 DeviceComparison CompareDevices(const InferredModel& model, const std::vector<Device>& devices,
                                 const ReportOptions& options, bool ranked, std::size_t top) {
   DeviceComparison comparison;
+  const Plan plan = MakePlan(model, options.plan);
   for (const Device& device : devices) {
-    Report report = BuildReport(model, device, options);
+    Report report = BuildReport(model, device, options, plan);
     DeviceRow row;
     row.id = device.id;
     row.name = device.name;

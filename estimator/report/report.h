@@ -276,6 +276,10 @@ struct Report {
 // Plans, bounds and sums. Without a device there are counts and no times.
 Report BuildReport(const InferredModel& model, const std::optional<Device>& device,
                    const ReportOptions& options);
+// The same for one of several devices, with the kernels that MakePlan(model, options.plan) made
+// for all of them.
+Report BuildReport(const InferredModel& model, const Device& device, const ReportOptions& options,
+                   const Plan& plan);
 
 // Sums by name. Names are not copied: they must live as long as this.
 class Groups {
