@@ -1,7 +1,8 @@
 """Writes the types of results for type checkers: schema_types.py SCHEMA_FOLDER OUTPUT.pyi.
 
 One class for every object of the JSON schemas, named by where it stands: `Report`, `ReportTotals`, `ReportKernel`. So the
-list of fields is kept in one place, the schemas, which the tests hold against every JSON that dlcost writes.
+list of fields is kept in one place, the schemas, which the tests hold against every JSON that dlcost writes. Their
+descriptions are what editors show beside a field.
 """
 
 import json
@@ -78,7 +79,7 @@ class Types:
             annotation = self.of(inner, name + title(field))
             if field not in schema.get("required", []) and not annotation.startswith("Optional["):
                 annotation = f"Optional[{annotation}]"
-            lines += ["    @property", f"    def {field}(self) -> {annotation}: ..."]
+            lines += ["    @property", f"    def {field}(self) -> {annotation}:", f"        {inner['description']!r}"]
         return lines or ["    ..."]
 
 

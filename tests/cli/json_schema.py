@@ -46,7 +46,8 @@ def _validator(name):
 
 def names():
     """The schemas that are there: "report", "diff", ..."""
-    return sorted(name.removesuffix(".schema.json") for name in os.listdir(FOLDER))
+    return sorted(name.removesuffix(".schema.json") for name in os.listdir(FOLDER)
+                  if name.endswith(".schema.json"))
 
 
 def violations(text):
