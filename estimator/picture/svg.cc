@@ -4,33 +4,10 @@
 
 #include <iterator>
 
+#include "estimator/core/xml.h"
 #include "estimator/report/table.h"
 
 namespace dlcost {
-namespace {
-
-std::string Escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += ' ';  // XML has no other control characters
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
-}  // namespace
-
 const Palette& PaletteOf(bool dark) {
   static const Palette light = {"#fdfdfc",
                                 "#14140f",
@@ -97,7 +74,7 @@ void Svg::Circle(double x, double y, double radius, const char* colour, const st
   out_ += fmt::format(
       "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" fill=\"{}\" fill-opacity=\"0.85\" "
       "stroke=\"{}\"><title>{}</title></circle>\n",
-      x, y, radius, colour, palette_.surface, Escaped(title));
+      x, y, radius, colour, palette_.surface, EscapeXml(title));
 }
 
 void Svg::Rect(double x, double y, double width, double height, const char* colour,
@@ -105,7 +82,7 @@ void Svg::Rect(double x, double y, double width, double height, const char* colo
   out_ += fmt::format(
       "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\" "
       "stroke=\"{}\"><title>{}</title></rect>\n",
-      x, y, width, height, colour, palette_.surface, Escaped(title));
+      x, y, width, height, colour, palette_.surface, EscapeXml(title));
 }
 
 void Svg::Text(double x, double y, const std::string& text, const TextStyle& style) {
@@ -122,7 +99,7 @@ void Svg::Text(double x, double y, const std::string& text, const TextStyle& sty
       style.turned != 0
           ? fmt::format(" transform=\"rotate({:.1f} {:.1f} {:.1f})\"", style.turned, x, y)
           : "",
-      Escaped(text));
+      EscapeXml(text));
 }
 
 std::string Svg::Finish() && { return std::move(out_) + "</svg>\n"; }

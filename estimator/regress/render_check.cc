@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "estimator/core/error.h"
+#include "estimator/core/xml.h"
 #include "estimator/regress/wording.h"
 #include "estimator/report/wrap.h"
 
@@ -15,30 +16,6 @@ namespace {
 std::int64_t CountOf(const std::vector<CheckItem>& items, bool passed) {
   return std::count_if(items.begin(), items.end(),
                        [&](const CheckItem& item) { return item.passed == passed; });
-}
-
-std::string Xml(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        // XML 1.0 has no control characters but these.
-        if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t') escaped += c;
-    }
-  }
-  return escaped;
 }
 
 // GitHub ends a message at a line break and a property at ':' and ','.
@@ -121,20 +98,20 @@ std::string RenderCheckMarkdown(const std::vector<CheckRun>& runs) {
 std::string RenderCheckJunit(const std::vector<CheckRun>& runs) {
   std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"dlcost\">\n";
   for (const CheckRun& run : runs) {
-    text += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\">\n", Xml(run.title),
-                        run.items.size(), CountOf(run.items, false));
+    text += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\">\n",
+                        EscapeXml(run.title), run.items.size(), CountOf(run.items, false));
     for (const CheckItem& item : run.items) {
-      text +=
-          fmt::format("    <testcase classname=\"{}\" name=\"{}\"", Xml(run.title), Xml(item.name));
+      text += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", EscapeXml(run.title),
+                          EscapeXml(item.name));
       if (item.passed) {
         text += "/>\n";
         continue;
       }
       text += fmt::format(">\n      <failure message=\"{}\">{}</failure>\n    </testcase>\n",
-                          Xml(item.detail), Xml(Lines(item.offenders, "")));
+                          EscapeXml(item.detail), EscapeXml(Lines(item.offenders, "")));
     }
     if (!run.notes.empty()) {
-      text += fmt::format("    <system-out>{}</system-out>\n", Xml(Lines(run.notes, "")));
+      text += fmt::format("    <system-out>{}</system-out>\n", EscapeXml(Lines(run.notes, "")));
     }
     text += "  </testsuite>\n";
   }

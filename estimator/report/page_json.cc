@@ -6,35 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "estimator/core/xml.h"
 #include "estimator/report/page_assets.h"
 
 namespace dlcost {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string EscapeHtml(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
 
 // JSON inside a <script>: a name such as "</script>" must not end it. '<' occurs in strings only.
 std::string ScriptJson(const Json& json) {
@@ -68,7 +46,7 @@ std::string Fill(const std::string& page,
 
 std::string RenderPage(const std::string& title, const Json& data) {
   // In the order of the marks in page.html.
-  return Fill(kPageHtml, {{"@TITLE@", EscapeHtml(title)},
+  return Fill(kPageHtml, {{"@TITLE@", EscapeXml(title)},
                           {"@STYLE@", kPageStyle},
                           {"@DATA@", ScriptJson(data)},
                           {"@SCRIPT@", kPageScript}});

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace dlcost {
+
+// `text` as XML and HTML have it between tags and between quotes. Control characters that XML 1.0
+// does not have (section 2.2: all below U+0020 but tab and line ends) are left out.
+std::string EscapeXml(const std::string& text);
+
+}  // namespace dlcost
