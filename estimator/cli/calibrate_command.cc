@@ -8,6 +8,7 @@
 #include "estimator/calibrate/latency_table.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
+#include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 
 namespace dlcost {

@@ -6,6 +6,7 @@
 #include "estimator/cli/commands.h"
 #include "estimator/cli/job.h"
 #include "estimator/cli/load.h"
+#include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 #include "estimator/regress/render_check.h"
 #include "estimator/regress/report_reader.h"

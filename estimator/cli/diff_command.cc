@@ -3,6 +3,7 @@
 #include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/load.h"
+#include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 #include "estimator/regress/render_diff.h"
 

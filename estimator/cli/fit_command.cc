@@ -7,6 +7,7 @@
 #include "estimator/calibrate/runs.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
+#include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 #include "estimator/profiles/number.h"
 #include "estimator/report/table.h"

@@ -4,6 +4,7 @@
 #include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
+#include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 #include "estimator/infer/infer_once.h"
 #include "estimator/open/open_model.h"

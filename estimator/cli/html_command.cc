@@ -5,6 +5,7 @@
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/load.h"
+#include "estimator/cli/output.h"
 #include "estimator/cli/read_profile.h"
 #include "estimator/compare/compare.h"
 #include "estimator/core/error.h"

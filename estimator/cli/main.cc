@@ -14,6 +14,7 @@
 #include "estimator/cli/command_line.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
+#include "estimator/cli/output.h"
 #include "estimator/cli/shell_command.h"
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"

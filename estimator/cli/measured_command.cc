@@ -5,6 +5,7 @@
 #include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
+#include "estimator/cli/output.h"
 #include "estimator/cli/read_profile.h"
 #include "estimator/core/error.h"
 #include "estimator/profile_report/render.h"

@@ -5,6 +5,7 @@
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
+#include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 #include "estimator/onnx/mapped_file.h"
 #include "models/networks/config_file.h"

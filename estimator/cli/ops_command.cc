@@ -3,6 +3,7 @@
 #include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
+#include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 #include "estimator/report/derivative_list.h"
 #include "estimator/report/operator_list.h"

@@ -1,13 +1,8 @@
 #include "estimator/cli/options.h"
 
 #include <fmt/ranges.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 
 #include "estimator/core/error.h"
@@ -17,7 +12,6 @@
 #include "estimator/infer/retype.h"
 #include "estimator/open/open_model.h"
 #include "estimator/precision/precision.h"
-#include "estimator/report/wrap.h"
 #include "estimator/training/step.h"
 
 namespace dlcost {
@@ -456,54 +450,6 @@ ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& de
 void AddOutputOptions(CLI::App& app, std::string& format, std::string& output) {
   app.add_option("--format", format, "text or json")->type_name("FORMAT")->capture_default_str();
   app.add_option("-o,--output", output, "write to a file")->type_name("FILE");
-}
-
-void WriteOutput(const std::string& path, const std::string& content) {
-  WriteOutput(path, [&](const TextSink& sink) { sink(content); });
-}
-
-void WriteOutput(const std::string& path, const std::function<void(const TextSink&)>& write) {
-  std::FILE* file = path.empty() || path == "-" ? stdout : std::fopen(path.c_str(), "wb");
-  if (file == nullptr) throw Error("cannot write '{}': {}", Printable(path), std::strerror(errno));
-  bool written = true;
-  write([&](std::string_view piece) {
-    written = written && std::fwrite(piece.data(), 1, piece.size(), file) == piece.size();
-  });
-  const bool closed = file == stdout ? std::fflush(file) == 0 : std::fclose(file) == 0;
-  if (!written || !closed) {
-    throw Error("cannot write '{}': {}", Printable(path), std::strerror(errno));
-  }
-}
-
-void WriteRendered(const std::string& path, const std::string& format, const std::string& content) {
-  WriteOutput(path, format == "text" ? WrapLines(content, WidthOf(path)) : content);
-}
-
-void WritePage(const std::string& path, const std::string& page) {
-  if (path.empty() && isatty(STDOUT_FILENO) != 0) {
-    throw Error("a page is not for a terminal: write it with -o page.html, or pipe it");
-  }
-  WriteOutput(path, page);
-}
-
-std::size_t TerminalWidth() {
-  winsize size{};
-  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
-  return size.ws_col;
-}
-
-std::size_t WidthOf(const std::string& path) {
-  return path.empty() || path == "-" ? TerminalWidth() : 0;
-}
-
-bool ShowsBlocks() {
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* locale = std::getenv(name);
-    if (locale == nullptr || *locale == '\0') continue;
-    const std::string_view text = locale;  // the first that is set counts
-    return text.find("UTF-8") != text.npos || text.find("utf8") != text.npos;
-  }
-  return false;
 }
 
 void RequireOneOf(const std::string& option, const std::string& value,

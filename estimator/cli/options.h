@@ -8,7 +8,6 @@
 
 #include "estimator/hardware/database.h"
 #include "estimator/infer/infer.h"
-#include "estimator/report/json_writer.h"
 #include "estimator/report/report.h"
 #include "estimator/runtime/runtime.h"
 #include "estimator/system/system_database.h"
@@ -117,25 +116,6 @@ ServedDevices FindServedDevices(const DeviceOptions& device, const CountOptions&
 
 // --format (text or json) and --output.
 void AddOutputOptions(CLI::App& app, std::string& format, std::string& output);
-
-// Writes to `path`, or to standard output when it is empty or "-". Throws Error when it cannot.
-void WriteOutput(const std::string& path, const std::string& content);
-// The same for what is written piece by piece.
-void WriteOutput(const std::string& path, const std::function<void(const TextSink&)>& write);
-
-// Writes what was rendered in a format: text for people wraps where it goes to a terminal.
-void WriteRendered(const std::string& path, const std::string& format, const std::string& content);
-
-// Writes a page as WriteOutput does; throws Error where it would pour into a terminal.
-void WritePage(const std::string& path, const std::string& page);
-
-// Columns of the terminal; 0 where standard output is none.
-std::size_t TerminalWidth();
-// The same for what goes to `path`: 0 where that is a file.
-std::size_t WidthOf(const std::string& path);
-
-// Whether the locale is one whose terminals show block characters.
-bool ShowsBlocks();
 
 // Throws Error with the nearest spelling unless `value` is one of `allowed`.
 void RequireOneOf(const std::string& option, const std::string& value,

@@ -9,6 +9,7 @@
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/job.h"
+#include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
 #include "estimator/onnx/device_configuration.h"

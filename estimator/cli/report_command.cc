@@ -8,6 +8,7 @@
 #include "estimator/cli/commands.h"
 #include "estimator/cli/fit.h"
 #include "estimator/cli/options.h"
+#include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 #include "estimator/core/shell.h"
 #include "estimator/onnx/annotate.h"

@@ -6,6 +6,7 @@
 #include "estimator/cli/commands.h"
 #include "estimator/cli/input_options.h"
 #include "estimator/cli/job.h"
+#include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
 #include "estimator/hardware/quantity_text.h"

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "estimator/cli/options.h"
+#include "estimator/cli/output.h"
 #include "estimator/hardware/database.h"
 
 namespace dlcost {

@@ -10,6 +10,7 @@
 #include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
+#include "estimator/cli/output.h"
 #include "estimator/cli/progress.h"
 #include "estimator/cli/write_picture.h"
 #include "estimator/core/error.h"

@@ -2,6 +2,7 @@
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
+#include "estimator/cli/output.h"
 #include "estimator/report/system_list.h"
 
 namespace dlcost {

@@ -2,6 +2,7 @@
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
+#include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 #include "estimator/onnx/writer.h"
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "estimator/cli/options.h"
+#include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 #include "estimator/core/shell.h"
 
