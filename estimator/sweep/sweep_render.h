@@ -17,6 +17,9 @@ inline constexpr std::string_view kSweepSchema = "dlcost.sweep/1";
 // Falls of a sweep's curves that are looked into: each takes two reports.
 inline constexpr std::size_t kExplanations = 24;
 
+// Curves, distributions: as many as text tells, the rest is in JSON.
+inline constexpr std::size_t kSweepSections = 20;
+
 struct SweepRenderOptions {
   std::vector<SweepCondition> conditions;
   std::map<std::string, double> price;  // per hour, by device id; "" for every other
@@ -41,6 +44,8 @@ std::string SweepCsvLine(const Sweep& sweep, const SweepRenderOptions& options,
                          const SweepPoint& point);
 std::string SweepText(const Sweep& sweep, const SweepRenderOptions& options,
                       const std::vector<SweepPoint>& points);
+// What `points` tell of observed sizes: times of single runs, and of batches of each way.
+std::string DistributionsText(const Sweep& sweep, const std::vector<SweepPoint>& points);
 void WriteSweepJson(const Sweep& sweep, const SweepRenderOptions& options,
                     const std::vector<SweepPoint>& points, const TextSink& sink);
 // One self-contained page: curves over one size, a heat map over two, the points. Throws Error for
@@ -50,6 +55,8 @@ std::string SweepHtml(const Sweep& sweep, const SweepRenderOptions& options,
 // Curves in characters: throughput over size, both logarithmic, a letter for each curve. "" without
 // times.
 std::string SweepPlot(const Sweep& sweep, const std::vector<SweepCurve>& curves, std::size_t width);
+// The id of a device, "" where there is none.
+std::string DeviceName(const Sweep& sweep, std::size_t device);
 // What tells a setup from the others, its type in any case: "f16", "tensorrt amp-fp16"; "" where it
 // is the only one, in the file's types.
 std::string SetupName(const Sweep& sweep, std::size_t setup);

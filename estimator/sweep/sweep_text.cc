@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "estimator/core/error.h"
@@ -21,14 +20,10 @@ std::string TimeText(const std::optional<Seconds>& time) {
 }
 std::string RateText(const std::optional<double>& rate) { return rate ? Readable(*rate) : "-"; }
 
-std::string DeviceOf(const Sweep& sweep, std::size_t device) {
-  return sweep.devices.empty() ? "" : sweep.devices[device].id;
-}
-
 // "batch=8, sequence=128", with device and type where there are several.
 std::string PointName(const Sweep& sweep, const SweepPoint& point) {
   std::vector<std::string> words;
-  if (sweep.devices.size() > 1) words.push_back(DeviceOf(sweep, point.device));
+  if (sweep.devices.size() > 1) words.push_back(DeviceName(sweep, point.device));
   if (sweep.setups.size() > 1) words.push_back(SetupName(sweep, point.setup));
   for (std::size_t a = 0; a < sweep.axes.size(); ++a) {
     words.push_back(fmt::format("{}={}", Printable(sweep.axes[a].name), point.sizes[a]));
@@ -58,7 +53,7 @@ class TextWriter {
       AddBest();
       if (options_.plot) text_ += "\n" + SweepPlot(sweep_, curves, options_.width);
     }
-    AddDistributions();
+    text_ += DistributionsText(sweep_, points_);
     AddUntimed();
     AddNotes();
     return std::move(text_);
@@ -114,7 +109,7 @@ class TextWriter {
 
   std::vector<std::string> RowOf(const SweepPoint& point) const {
     std::vector<std::string> row;
-    if (sweep_.devices.size() > 1) row.push_back(DeviceOf(sweep_, point.device));
+    if (sweep_.devices.size() > 1) row.push_back(DeviceName(sweep_, point.device));
     if (sweep_.setups.size() > 1) row.push_back(SetupName(sweep_, point.setup));
     for (const std::int64_t size : point.sizes) row.push_back(std::to_string(size));
     if (!point.why_not.empty()) {
@@ -152,7 +147,7 @@ class TextWriter {
     const std::optional<std::size_t> axis = CurveAxis(sweep_);
     if (!axis || sweep_.axes[*axis].sizes.size() < 2) return;
     const std::string& name = sweep_.axes[*axis].name;
-    for (std::size_t c = 0; c < std::min(curves.size(), kSections); ++c) {
+    for (std::size_t c = 0; c < std::min(curves.size(), kSweepSections); ++c) {
       const SweepCurve& curve = curves[c];
       text_ += fmt::format("\ncurve     {}\n", CurveName(sweep_, curve));
       if (curve.best == nullptr) {
@@ -185,8 +180,8 @@ class TextWriter {
       }
       AddFalls(curve, *axis);
     }
-    if (curves.size() > kSections) {
-      text_ += fmt::format("\ncurve     {} more: --format json\n", curves.size() - kSections);
+    if (curves.size() > kSweepSections) {
+      text_ += fmt::format("\ncurve     {} more: --format json\n", curves.size() - kSweepSections);
     }
   }
 
@@ -273,7 +268,7 @@ class TextWriter {
       for (std::size_t setup = 0; setup < sweep_.setups.size() && told.size() < most; ++setup) {
         if (!told.emplace(device, setup).second) continue;
         const std::string name = sweep_.setups.size() > 1 ? SetupName(sweep_, setup) : "";
-        text_ += fmt::format("          {}{}: no point meets that\n", DeviceOf(sweep_, device),
+        text_ += fmt::format("          {}{}: no point meets that\n", DeviceName(sweep_, device),
                              name.empty() ? "" : " " + name);
       }
     }
@@ -289,74 +284,6 @@ class TextWriter {
                          TimeText(point.latency()), RateText(point.items_per_second()), cost);
   }
 
-  void AddDistributions() {
-    const std::vector<SweepDistribution> rows = DistributionsOf(sweep_, points_);
-    for (std::size_t i = 0; i < std::min(rows.size(), kSections); ++i) {
-      const SweepDistribution& row = rows[i];
-      SweepPoint fixed{.sizes = row.fixed, .setup = row.setup, .device = row.device};
-      std::vector<std::string> words;
-      if (timed_) words.push_back(DeviceOf(sweep_, row.device));
-      if (sweep_.setups.size() > 1) words.push_back(SetupName(sweep_, row.setup));
-      for (std::size_t a = 0; a < sweep_.axes.size(); ++a) {
-        if (a != row.axis) words.push_back(fmt::format("{}={}", sweep_.axes[a].name, row.fixed[a]));
-      }
-      text_ +=
-          fmt::format("\nobserved  {} of {:g} sizes{}{}\n", Printable(sweep_.axes[row.axis].name),
-                      row.items, words.empty() ? "" : ": ", fmt::join(words, " "));
-      text_ += fmt::format("          mean {} FLOPs", Readable(row.mean_flops));
-      if (row.timed) {
-        text_ += fmt::format("; mean {}, median {}, 90 % {}, 99 % {}, longest {}",
-                             ReadableTime(row.mean), ReadableTime(row.p50), ReadableTime(row.p90),
-                             ReadableTime(row.p99), ReadableTime(row.longest));
-      }
-      text_ += "\n\n";
-      AddWays(row);
-    }
-    if (rows.size() > kSections) {
-      text_ += fmt::format("\nobserved  {} more: --format json\n", rows.size() - kSections);
-    }
-  }
-
-  // Batches of each way, below their distribution.
-  void AddWays(const SweepDistribution& row) {
-    std::vector<std::string> head = {
-        row.batch > 1 ? fmt::format("batches of {}", row.batch) : std::string("runs of one item"),
-        "padding", "FLOPs"};
-    if (row.timed) head.insert(head.end(), {"total", "items/s"});
-    Table table(head);
-    for (const SweepDistribution::Way& way : row.ways) {
-      std::vector<std::string> cells = {WayText(row, way.batching), Percent(way.padding),
-                                        Readable(way.flops)};
-      if (row.timed) {
-        cells.push_back(ReadableTime(way.total));
-        cells.push_back(way.total.value() > 0 ? Readable(row.items / way.total.value()) : "-");
-      }
-      table.Add(std::move(cells));
-    }
-    const std::string rows = table.Render(0);
-    for (std::size_t begin = 0; begin < rows.size();) {
-      const std::size_t end = rows.find('\n', begin);
-      text_ += "          " + rows.substr(begin, end - begin) + "\n";
-      begin = end + 1;
-    }
-  }
-
-  std::string WayText(const SweepDistribution& row, Batching batching) const {
-    switch (batching) {
-      case Batching::kOneLength:
-        return row.batch > 1 ? "each of one length" : "as long as the item";
-      case Batching::kSorted:
-        return "sorted by length";
-      case Batching::kBucketed:
-        return fmt::format("in buckets to {}", fmt::join(sweep_.axes[row.axis].buckets, ", "));
-      case Batching::kAsTheyCome:
-        return "as they come, in random order";
-      case Batching::kLongest:
-        return "padded to the longest";
-    }
-    return "";
-  }
-
   static bool Untimed(const SweepCurve& curve) {
     return std::all_of(curve.points.begin(), curve.points.end(),
                        [](const SweepPoint* point) { return !point->latency(); });
@@ -366,7 +293,7 @@ class TextWriter {
   void AddUntimed() {
     std::set<std::string> devices;
     for (const SweepPoint& point : points_) {
-      if (point.bound && !point.latency()) devices.insert(DeviceOf(sweep_, point.device));
+      if (point.bound && !point.latency()) devices.insert(DeviceName(sweep_, point.device));
     }
     if (devices.empty()) return;
     text_ += fmt::format(
@@ -399,16 +326,19 @@ class TextWriter {
   const bool timed_;
   bool tokens_ = false, watts_ = false;
   static constexpr std::size_t kFallsShown = 3;  // of a curve
-  static constexpr std::size_t kSections = 20;   // curves, distributions
   std::size_t explanations_ = kExplanations;     // that are left
   std::string text_;
 };
 
 }  // namespace
 
+std::string DeviceName(const Sweep& sweep, std::size_t device) {
+  return sweep.devices.empty() ? "" : sweep.devices[device].id;
+}
+
 std::string CurveName(const Sweep& sweep, const SweepCurve& curve) {
   std::vector<std::string> words;
-  words.push_back(sweep.devices.empty() ? "counts" : DeviceOf(sweep, curve.device));
+  words.push_back(sweep.devices.empty() ? "counts" : DeviceName(sweep, curve.device));
   if (const std::string name = SetupName(sweep, curve.setup); !name.empty()) words.push_back(name);
   const std::optional<std::size_t> along = CurveAxis(sweep);
   for (std::size_t a = 0; a < sweep.axes.size(); ++a) {
@@ -416,39 +346,6 @@ std::string CurveName(const Sweep& sweep, const SweepCurve& curve) {
       words.push_back(fmt::format("{}={}", Printable(sweep.axes[a].name), curve.fixed[a]));
   }
   return fmt::format("{}", fmt::join(words, " "));
-}
-
-std::optional<double> SweepRenderOptions::CostOf(const Sweep& sweep,
-                                                 const SweepPoint& point) const {
-  const std::optional<double> rate = point.items_per_second();
-  if (!rate) return std::nullopt;
-  // Without the values that --set gave it.
-  const std::string& id = sweep.devices[point.device].id;
-  auto at = price.find(id.substr(0, id.find(' ')));
-  if (at == price.end()) at = price.find("");
-  if (at == price.end()) return std::nullopt;
-  return at->second / 3600 / *rate * 1e6;
-}
-
-std::vector<const SweepPoint*> Ranked(const Sweep& sweep, const SweepRenderOptions& options,
-                                      const std::vector<SweepPoint>& points) {
-  std::vector<const SweepPoint*> met;
-  for (const SweepPoint& point : points) {
-    const bool meets = std::all_of(options.conditions.begin(), options.conditions.end(),
-                                   [&](const SweepCondition& c) { return c.Meets(point); });
-    if (point.why_not.empty() && point.fits.value_or(true) && point.latency() && meets) {
-      met.push_back(&point);
-    }
-  }
-  const auto cost = [&](const SweepPoint* point) -> double {
-    if (options.rank == "latency") return point->latency()->value();
-    if (options.rank == "energy") return point->joules_per_item().value_or(HUGE_VAL);
-    if (options.rank == "price") return options.CostOf(sweep, *point).value_or(HUGE_VAL);
-    return -point->items_per_second().value_or(0);
-  };
-  std::stable_sort(met.begin(), met.end(),
-                   [&](const SweepPoint* a, const SweepPoint* b) { return cost(a) < cost(b); });
-  return met;
 }
 
 std::string SweepText(const Sweep& sweep, const SweepRenderOptions& options,
