@@ -29,4 +29,13 @@ void Applicability::Require(bool given, const std::string& option, const std::st
               more.empty() ? "" : " " + more);
 }
 
+std::string Applicability::With(const std::map<std::string, std::string>& others) const {
+  std::string command = "dlcost";
+  for (const std::string& word : words_) {
+    const auto other = others.find(word);
+    command += " " + ShellWord(other == others.end() ? word : other->second);
+  }
+  return command;
+}
+
 }  // namespace dlcost

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ class Applicability {
   // behind it.
   void Require(bool given, const std::string& option, const std::string& where,
                const std::vector<std::string>& without, const std::string& more = "") const;
+
+  // The command line with other words in the place of some, as a person would type it.
+  std::string With(const std::map<std::string, std::string>& others) const;
 
  private:
   std::vector<std::string> words_;

@@ -6,7 +6,9 @@
 #include "estimator/cli/commands.h"
 #include "estimator/cli/job.h"
 #include "estimator/cli/load.h"
+#include "estimator/cli/model_needed.h"
 #include "estimator/cli/output.h"
+#include "estimator/cli/progress.h"
 #include "estimator/core/error.h"
 #include "estimator/regress/render_check.h"
 #include "estimator/regress/report_reader.h"
@@ -124,13 +126,16 @@ class Checker {
     }
     std::vector<std::string> points;
     std::vector<CheckRun> runs;
-    for (const CheckConditions& point : on.Points()) {
+    const std::vector<CheckConditions> all = on.Points();
+    Progress progress(static_cast<std::int64_t>(all.size()), "sizes");
+    for (const CheckConditions& point : all) {
       points.push_back(on.NameOf(point));
       try {
         runs.push_back(Check(i, point));
       } catch (const Error& error) {
         throw Error("at {}: {}", points.back(), error.what());
       }
+      progress.Add();
     }
     return OverRange(on.SizesText(), points, runs);
   }
@@ -149,9 +154,15 @@ class Checker {
       throw Error("no baseline '{}'; write it with --update", Printable(old.model.path));
     }
     if (IsReportFile(old.model.path)) return ReadReport(old.model.path);
-    Report report = LoadReport(old);
+    Report report = LoadReport(Alone(old));
     AddJob(old, report);
     return report;
+  }
+
+  // The model on one device, where the options of the device are about those of the system.
+  Source Alone(Source source) const {
+    if (!options_.system.empty() && source.device.gpu.empty()) source.device = DeviceOptions();
+    return source;
   }
 
   // What the model comes to on many devices, where that is asked for.
@@ -174,7 +185,7 @@ class Checker {
   CheckRun Check(std::size_t i, const CheckConditions& on) const {
     const Source source = Under(options_, on);
     std::optional<Report> baseline = Baseline(source, i);
-    Report report = LoadReport(source, baseline ? &*baseline : nullptr);
+    Report report = LoadReport(Alone(source), baseline ? &*baseline : nullptr);
     AddJob(source, report);
     // One report cannot be the baseline of several devices or sizes.
     if (baseline && file_.on.size() > 1 && !SameConditions(*baseline, report)) baseline.reset();
@@ -200,7 +211,7 @@ class Checker {
       }
       old = ReadReport(path);
     }
-    Report report = LoadReport(source, old ? &*old : nullptr);
+    Report report = LoadReport(Alone(source), old ? &*old : nullptr);
     AddJob(source, report);
     WriteOutput(path, RenderJson(report));
   }
@@ -218,8 +229,12 @@ class Checker {
   CheckRequest request_;
 };
 
-int Run(const Options& options) {
+int Run(const Options& options, const CLI::App& app, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "markdown", "junit", "github", "json"});
+  std::vector<std::string> files = {options.source.model.path};
+  std::copy_if(options.baselines.begin(), options.baselines.end(), std::back_inserter(files),
+               Exists);
+  RequireModelFor(app, files, applies);
   return Checker(options).Run();
 }
 
@@ -236,6 +251,7 @@ void AddCheckCommand(Commands& commands) {
          "--batch", options->batch,
          "sizes of batch dimensions: 8, 1,8,32 or 1:64:x2: every limit holds at each; --dim "
          "NAME= takes the same")
+      ->group(kModelHeading)
       ->type_name("SIZES");
   AddDeviceOptions(*app, options->source.device);
   AddCountOptions(*app, options->source.count);
@@ -269,7 +285,11 @@ void AddCheckCommand(Commands& commands) {
       ->type_name("FORMAT")
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback([&commands, options, app] {
+    commands.run = [&commands, options, app] {
+      return Run(*options, *app, Applicability(commands.words));
+    };
+  });
 }
 
 }  // namespace dlcost

@@ -11,6 +11,7 @@ struct Commands {
   CLI::App& app;
   std::function<int()> run;
   std::vector<std::string> words = {};  // the command line, the subcommand first
+  bool quiet = false;                   // nothing says how far it is
 };
 
 // `dlcost calibrate`: fits the time model's constants to measured latencies.

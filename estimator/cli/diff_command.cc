@@ -3,6 +3,7 @@
 #include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/load.h"
+#include "estimator/cli/model_needed.h"
 #include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 #include "estimator/regress/render_diff.h"
@@ -46,7 +47,7 @@ Source AfterOf(const Options& options) {
   return after;
 }
 
-int Run(const Options& options, const Applicability& applies) {
+int Run(const Options& options, const CLI::App& app, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "markdown", "json"});
   applies.Require(options.format == "json" && options.top != 0, "--top",
                   "with --format json, which has every change", {"--format", "-o", "--output"});
@@ -58,6 +59,11 @@ int Run(const Options& options, const Applicability& applies) {
     throw Error("diff needs a second model or report, or --after-gpu, --after-batch, ...");
   }
   const Source after = AfterOf(options);
+  if (other && options.after_gpu.empty() && IsReportFile(after.model.path)) {
+    throw Error("{}: --after-... changes nothing of a finished report; give the model",
+                Printable(after.model.path));
+  }
+  RequireModelFor(app, {options.before.model.path, after.model.path}, applies);
   // Kept to the end of the process, which comes next, as the report command keeps its own.
   static const std::pair<Report, Report>& both =
       *new std::pair<Report, Report>(LoadReports(options.before, after, !other));
@@ -104,8 +110,10 @@ void AddDiffCommand(Commands& commands) {
       ->type_name("FORMAT")
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
-  app->callback([&commands, options] {
-    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+  app->callback([&commands, options, app] {
+    commands.run = [&commands, options, app] {
+      return Run(*options, *app, Applicability(commands.words));
+    };
   });
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <charconv>
 #include <memory>
 
@@ -5,6 +7,7 @@
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/cli/output.h"
+#include "estimator/cli/progress.h"
 #include "estimator/core/error.h"
 #include "estimator/infer/infer_once.h"
 #include "estimator/open/open_model.h"
@@ -22,8 +25,10 @@ struct Options {
   std::string by = "op";
   std::string format = "text";
   std::string output;
-  std::size_t depth = 2;
+  std::optional<std::size_t> depth;
 };
+
+constexpr std::size_t kModules = 2;  // levels of them, as of a report
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -62,6 +67,12 @@ int Run(Options options, const Applicability& applies) {
   RequireOneOf("--by", options.by, {"op", "scope"});
   applies.Require(options.format != "text" && options.by != Options().by, "--by",
                   "with --format " + options.format, {"--format", "-o", "--output"});
+  RequireNothingSought(options.model);
+  applies.Require(!options.count.algorithms.empty(), "--algo",
+                  "that a formula counts: the sums of the operators", {"--algo"});
+  applies.Require(options.depth && options.format == "text" && options.by != "scope", "--depth",
+                  "without --by scope", {"--depth"},
+                  fmt::format("--by scope --depth {}", options.depth.value_or(0)));
   const ReportOptions report = ReportOptionsOf(options.count, DeviceOptions(), options.model);
   const TiedDims tied = TakeTied(options.model.dims);
   ModelOptions model_options = options.model;
@@ -71,7 +82,9 @@ int Run(Options options, const Applicability& applies) {
   const Model model = OpenModel(options.model.path);
   ModelVariables variables = ModelVariables::Of(model, infer, tied);
   MoveBase(options.around, variables);
+  Progress progress(0, "sizes counted");
   const ModelAt model_at = [&](const Point& point) {
+    progress.Add();
     InferOptions at = infer;
     at.bindings = variables.At(point);
     InferredModel inferred = Infer(*Uninferred(model), at);
@@ -82,7 +95,7 @@ int Run(Options options, const Applicability& applies) {
   const Formula formula = FindFormula(model_at, variables.names(), variables.base(),
                                       {.convention = report.convention,
                                        .plan = report.plan,
-                                       .scope_depth = options.depth,
+                                       .scope_depth = options.depth.value_or(kModules),
                                        .may_move = options.around.empty()});
   const std::string& format = options.format;
   WriteRendered(options.output, format,
@@ -109,9 +122,9 @@ void AddFormulaCommand(Commands& commands) {
   app->add_option("--by", options->by, "parts: op or scope (module)")
       ->type_name("WHAT")
       ->capture_default_str();
-  app->add_option("--depth", options->depth, "components of module paths to keep, 0: all")
-      ->type_name("N")
-      ->capture_default_str();
+  app->add_option("--depth", options->depth,
+                  "levels of modules to tell apart, 0: all; without it 2")
+      ->type_name("N");
   app->add_option("--format", options->format, "text, json, latex, cpp or python")
       ->type_name("FORMAT")
       ->capture_default_str();

@@ -5,7 +5,9 @@
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/load.h"
+#include "estimator/cli/model_needed.h"
 #include "estimator/cli/output.h"
+#include "estimator/cli/progress.h"
 #include "estimator/cli/read_profile.h"
 #include "estimator/compare/compare.h"
 #include "estimator/core/error.h"
@@ -114,13 +116,17 @@ PageChanges ChangesOf(const Report& first, const Report& report) {
   return changes;
 }
 
-int Run(const Options& options) {
+int Run(const Options& options, const CLI::App& app, const Applicability& applies) {
   std::vector<std::string> files = {options.source.model.path};
   files.insert(files.end(), options.more.begin(), options.more.end());
+  RequireModelFor(app, files, applies);
   const std::vector<std::string> gpus = DeviceNames(options);
   std::deque<Report> reports;  // the page points into both
   std::deque<std::optional<Device>> devices;
   std::vector<HtmlReport> page;
+  std::optional<Progress> progress;
+  const std::size_t all = files.size() * gpus.size();
+  if (all > 1) progress.emplace(static_cast<std::int64_t>(all), "reports");
   for (const std::string& file : files) {
     for (const std::string& gpu : gpus) {
       Source source = options.source;
@@ -133,6 +139,7 @@ int Run(const Options& options) {
                                     : FindDevice(source.device));
       page.push_back({&reports.back(), devices.back() ? &*devices.back() : nullptr});
       if (reports.size() > 1) page.back().changes = ChangesOf(reports.front(), reports.back());
+      if (progress) progress->Add();
     }
   }
   if (!options.measured.empty() || !options.traces.empty()) {
@@ -169,7 +176,11 @@ void AddHtmlCommand(Commands& commands) {
   }
   app->add_option("--title", options->title, "title of the page")->type_name("TEXT");
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback([&commands, options, app] {
+    commands.run = [&commands, options, app] {
+      return Run(*options, *app, Applicability(commands.words));
+    };
+  });
 }
 
 }  // namespace dlcost

@@ -15,6 +15,7 @@
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/cli/output.h"
+#include "estimator/cli/progress.h"
 #include "estimator/cli/shell_command.h"
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
@@ -84,9 +85,19 @@ constexpr Command kCommands[] = {
     {kFiles, "man", AddManCommand},
 };
 
+// Whether it reads what may be large.
+bool TakesLong(const Command& command) {
+  return command.heading != std::string_view(kKnown) && command.name != "completion" &&
+         command.name != "man";
+}
+
 void Add(const Command& command, Commands& commands) {
   command.add(commands);
-  commands.app.get_subcommand(std::string(command.name))->group(command.heading);
+  CLI::App* app = commands.app.get_subcommand(std::string(command.name));
+  app->group(command.heading);
+  if (TakesLong(command)) {
+    app->add_flag("--quiet", commands.quiet, "do not show how far it is, or for how long it runs");
+  }
 }
 
 bool IsCommand(std::string_view word) {
@@ -186,6 +197,7 @@ int Run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return ExplainParseError(app, error);
   }
+  const ProgressLine line(words[0], commands.quiet);
   return commands.run();
 }
 

@@ -225,10 +225,13 @@ ModelDerivation DerivationOf(const ModelOptions& options) {
   };
 }
 
+void RequireNothingSought(const ModelOptions& options) {
+  if (!options.fit && !options.batch_max) return;
+  throw Error("{} is for dlcost MODEL and explain alone", options.fit ? "--fit" : "--batch max");
+}
+
 InferredModel InferModel(Model model, const ModelOptions& options, const Bindings& bindings) {
-  if (options.fit || options.batch_max) {
-    throw Error("{} is for dlcost MODEL and explain alone", options.fit ? "--fit" : "--batch max");
-  }
+  RequireNothingSought(options);
   const InferOptions infer = InferOptionsOf(options, bindings);
   const std::optional<DType> dtype = WhatIfType(options);
   const ModelDerivation derive = DerivationOf(options);
@@ -281,12 +284,21 @@ DeviceDatabase OpenDatabase() { return DeviceDatabase::FromEnvironment(); }
 
 SystemDatabase OpenSystems() { return SystemDatabase(OpenDatabase().directories()); }
 
+void RequireDeviceFor(const DeviceOptions& options) {
+  if (!options.gpu.empty()) return;
+  if (!options.overrides.empty()) throw Error("--set changes a device: add --gpu a100");
+  if (options.cache != DeviceOptions().cache) {
+    throw Error("--cache says where a device's inputs are: add --gpu a100");
+  }
+  if (!options.launch.empty()) {
+    throw Error("--launch says how kernels start on a device: add --gpu a100");
+  }
+  if (!options.math.empty()) throw Error("--math says what a device rounds: add --gpu a100");
+}
+
 std::optional<Device> FindDevice(const DeviceOptions& options) {
   if (options.gpu.empty()) {
-    if (!options.overrides.empty()) throw Error("--set changes a device: add --gpu a100");
-    if (options.cache != DeviceOptions().cache) {
-      throw Error("--cache says where a device's inputs are: add --gpu a100");
-    }
+    RequireDeviceFor(options);
     return std::nullopt;
   }
   if (NamesSeveralDevices(options)) {

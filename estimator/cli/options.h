@@ -51,6 +51,8 @@ struct ModelOptions {
 // `positional` is the name of the positional argument for the file.
 void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional = "model");
 Bindings BindingsOf(const ModelOptions& options);
+// Throws Error where something is to be looked for (fit.h): most commands take what is given.
+void RequireNothingSought(const ModelOptions& options);
 // What inference needs to know, dimensions included; --dtype is not part of it.
 InferOptions InferOptionsOf(const ModelOptions& options, const Bindings& bindings);
 // Stores and computes in --dtype where it is given.
@@ -86,6 +88,8 @@ void AddDeviceOptions(CLI::App& app, DeviceOptions& options, Devices devices = D
 DeviceDatabase OpenDatabase();
 // The systems beside the devices.
 SystemDatabase OpenSystems();
+// Throws Error where other options of the device are given than which one.
+void RequireDeviceFor(const DeviceOptions& options);
 // The one device of --gpu, none for "". Throws Error where it names several.
 std::optional<Device> FindDevice(const DeviceOptions& options);
 // "a100,h100" or "all" name several; one otherwise.

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "estimator/cli/progress.h"
 #include "estimator/core/error.h"
 #include "estimator/report/wrap.h"
 
@@ -19,12 +20,14 @@ void WriteOutput(const std::string& path, const std::string& content) {
 }
 
 void WriteOutput(const std::string& path, const std::function<void(const TextSink&)>& write) {
+  if (WidthOf(path) != 0) EndProgress();
   std::FILE* file = path.empty() || path == "-" ? stdout : std::fopen(path.c_str(), "wb");
   if (file == nullptr) throw Error("cannot write '{}': {}", Printable(path), std::strerror(errno));
   bool written = true;
   write([&](std::string_view piece) {
     written = written && std::fwrite(piece.data(), 1, piece.size(), file) == piece.size();
   });
+  EndProgress();
   const bool closed = file == stdout ? std::fflush(file) == 0 : std::fclose(file) == 0;
   if (!written || !closed) {
     throw Error("cannot write '{}': {}", Printable(path), std::strerror(errno));

@@ -10,6 +10,7 @@
 #include "estimator/cli/commands.h"
 #include "estimator/cli/job.h"
 #include "estimator/cli/output.h"
+#include "estimator/cli/progress.h"
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
 #include "estimator/onnx/device_configuration.h"
@@ -89,10 +90,12 @@ int Run(const Options& options) {
   DeviceConfiguration annotations;
   const bool trains = !options.job.model.train.empty();
   std::map<std::tuple<std::int64_t, int, bool>, StepProfile> profiles;
+  Progress steps(0, "steps of a device looked at");
   const auto profile_of = [&](const HybridPlan& plan) -> const StepProfile& {
     const auto key = std::tuple(plan.micro_batch, plan.tensor, plan.sequence);
     const auto known = profiles.find(key);
     if (known != profiles.end()) return known->second;
+    steps.Add();
     const TensorParallel split = {plan.tensor, plan.sequence, annotated ? &annotations : nullptr,
                                   trains};
     return profiles.emplace(key, job.Profile(plan.micro_batch, std::nullopt, split)).first->second;

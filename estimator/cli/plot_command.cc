@@ -2,6 +2,7 @@
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/load.h"
+#include "estimator/cli/model_needed.h"
 #include "estimator/cli/write_picture.h"
 #include "estimator/core/error.h"
 #include "estimator/picture/pictures.h"
@@ -24,7 +25,7 @@ constexpr const char* kExamples =
     "  dlcost plot icicle bert.onnx --dim sequence=128 --gpu h100 -o time.png --dark\n"
     "  dlcost plot memory model.onnx --batch 8 -o memory.svg\n";
 
-int Run(Options options) {
+int Run(Options options, const CLI::App& app, const Applicability& applies) {
   if (options.picture == "curve") {
     throw Error(
         "curves are of a sweep: dlcost sweep {} --gpu a100 --batch 1:64:x2 --format svg -o "
@@ -36,6 +37,10 @@ int Run(Options options) {
       !IsReportFile(options.source.model.path)) {
     throw Error("a roofline needs a device: add --gpu a100");
   }
+  RequireModelFor(app, {options.source.model.path}, applies);
+  applies.Require(
+      options.picture == "memory" && options.source.count.convention != CountOptions().convention,
+      "--convention", "in a picture of memory", {"--convention"});
   options.source.detail = ReportDetail::kRows;
   const Report report = LoadReport(options.source);
   WritePicture(options.output, options.picture == "roofline" ? RooflinePicture(report, options.look)
@@ -61,7 +66,11 @@ void AddPlotCommand(Commands& commands) {
   app->add_option("--title", options->look.title, "title of the picture")->type_name("TEXT");
   app->add_option("-o,--output", options->output, "write to a file: .svg, or .png by rsvg-convert")
       ->type_name("FILE");
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback([&commands, options, app] {
+    commands.run = [&commands, options, app] {
+      return Run(*options, *app, Applicability(commands.words));
+    };
+  });
 }
 
 }  // namespace dlcost

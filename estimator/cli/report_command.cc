@@ -9,6 +9,7 @@
 #include "estimator/cli/fit.h"
 #include "estimator/cli/options.h"
 #include "estimator/cli/output.h"
+#include "estimator/cli/progress.h"
 #include "estimator/core/error.h"
 #include "estimator/core/shell.h"
 #include "estimator/onnx/annotate.h"
@@ -209,9 +210,11 @@ int RunPages(const Options& options, const ReportOptions& report_options) {
   if (!left_out.empty()) model.notes.push_back(left_out);
   std::deque<Report> reports;  // the page points into it
   std::vector<HtmlReport> pages;
+  Progress progress(static_cast<std::int64_t>(devices.size()), "devices");
   for (const Device& device : devices) {
     reports.push_back(BuildReport(model, device, report_options));
     pages.push_back({&reports.back(), &device});
+    progress.Add();
   }
   WritePage(options.output, RenderHtml(pages, "dlcost: " + Printable(options.model.path)));
   return ExitCode(options, reports.front().unknown, reports.front().certainty);
@@ -225,8 +228,9 @@ int RunComparison(const Options& options, const ReportOptions& report_options) {
   InferredModel model = InferModel(options.model);
   if (!left_out.empty()) model.notes.push_back(left_out);
   const bool ranked = options.device.gpu == "all";
+  Progress progress(static_cast<std::int64_t>(devices.size()), "devices");
   const DeviceComparison comparison =
-      CompareDevices(model, devices, report_options, ranked, options.top);
+      CompareDevices(model, devices, report_options, ranked, options.top, [&] { progress.Add(); });
   WriteRendered(options.output, options.format,
                 options.format == "json"  ? ComparisonJson(comparison)
                 : options.format == "csv" ? ComparisonCsv(comparison)

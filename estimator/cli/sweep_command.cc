@@ -37,7 +37,6 @@ struct Options {
   std::string format = "text";
   std::string output;
   std::size_t top = 60;
-  bool quiet = false;
   bool plot = false, yes = false, bounds = false;
 };
 
@@ -270,10 +269,8 @@ std::string CurvesAsPicture(const Sweep& sweep, const std::vector<SweepPoint>& p
 
 int Run(Options options, const Applicability& applies) {
   RequireNoColumns(options.format);
-  if (options.model.fit) throw Error("--fit is for dlcost MODEL and explain alone");
-  if (options.device.gpu.empty() && !options.device.overrides.empty()) {
-    throw Error("--set changes a device: add --gpu");
-  }
+  RequireNothingSought(options.model);
+  RequireDeviceFor(options.device);
   RequireOneOf("--format", options.format, {"text", "csv", "json", "html", "svg"});
   if (options.format != "text") {
     const std::string where = "with --format " + options.format;
@@ -331,8 +328,7 @@ int Run(Options options, const Applicability& applies) {
   if (options.format == "csv") {
     WriteOutput(options.output, [&](const TextSink& sink) {
       bool first = true;
-      const bool to_terminal = WidthOf(options.output) != 0;
-      Progress progress(sweep.Points(), to_terminal || options.quiet);
+      Progress progress(sweep.Points(), "points");
       RunSweep(sweep, [&](const SweepPoint& point) {
         progress.Add();
         if (first) sink(SweepCsvHead(sweep));
@@ -343,12 +339,11 @@ int Run(Options options, const Applicability& applies) {
     return 0;
   }
   std::vector<SweepPoint> points;
-  Progress progress(sweep.Points(), options.quiet);
+  Progress progress(sweep.Points(), "points");
   RunSweep(sweep, [&](const SweepPoint& point) {
     points.push_back(point);
     progress.Add();
   });
-  progress.Clear();
   if (options.format == "json") {
     WriteOutput(options.output,
                 [&](const TextSink& sink) { WriteSweepJson(sweep, render, points, sink); });
@@ -408,7 +403,6 @@ void AddSweepCommand(Commands& commands) {
       ->type_name("FORMAT")
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
-  app->add_flag("--quiet", options->quiet, "do not show how far it is");
   app->add_flag("--yes", options->yes, "count millions of points");
   app->callback([&commands, options] {
     commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };

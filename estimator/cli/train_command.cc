@@ -24,6 +24,12 @@ constexpr const char* kExamples =
 
 int Run(const Options& options) {
   if (options.output.empty()) throw Error("where to? dlcost train model.onnx -o step.onnx");
+  if (!options.model.dtype.empty()) {
+    throw Error(
+        "--dtype changes nothing that is written; types as frameworks mix them: "
+        "--precision fp16");
+  }
+  RequireNothingSought(options.model);
   ModelOptions model = options.model;
   RequireOneOf("--attention", options.attention, {"flash", "flash-16bit", "materialized"});
   model.plan.fusion = Fusion::kDefault;

@@ -21,7 +21,8 @@ bool HasAllMatrixRates(const Device& device, const Report& report) {
 }  // namespace
 
 DeviceComparison CompareDevices(const InferredModel& model, const std::vector<Device>& devices,
-                                const ReportOptions& options, bool ranked, std::size_t top) {
+                                const ReportOptions& options, bool ranked, std::size_t top,
+                                const std::function<void()>& done) {
   DeviceComparison comparison;
   const Plan plan = MakePlan(model, options.plan);
   for (const Device& device : devices) {
@@ -55,6 +56,7 @@ DeviceComparison CompareDevices(const InferredModel& model, const std::vector<De
       comparison.notes = model.notes;
     }
     comparison.devices.push_back(std::move(row));
+    if (done) done();
   }
   if (ranked) {
     std::stable_sort(comparison.devices.begin(), comparison.devices.end(),

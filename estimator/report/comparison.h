@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,9 +44,10 @@ struct DeviceComparison {
 };
 
 // Puts devices side by side, in the given order or, `ranked`, fastest first (those without a time
-// last). `top` keeps the first ones, 0: all.
+// last). `top` keeps the first ones, 0: all. `done` is called behind each device.
 DeviceComparison CompareDevices(const InferredModel& model, const std::vector<Device>& devices,
-                                const ReportOptions& options, bool ranked, std::size_t top = 0);
+                                const ReportOptions& options, bool ranked, std::size_t top = 0,
+                                const std::function<void()>& done = nullptr);
 
 // At most `max_width` columns wide, 0: any number.
 std::string ComparisonText(const DeviceComparison& comparison, std::size_t max_width = 0);

@@ -34,8 +34,8 @@ def run(*arguments, **options):
     return subprocess.run([PROGRAM, *arguments], capture_output=True, timeout=120, check=False, **options)
 
 
-def screen(columns, *arguments, **environment):
-    """What a terminal of so many columns shows, and the exit code."""
+def raw_screen(columns, *arguments, **environment):
+    """What a terminal of so many columns gets, and the exit code."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     variables = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
@@ -55,6 +55,12 @@ def screen(columns, *arguments, **environment):
     return shown.decode().replace("\r\n", "\n"), process.returncode
 
 
+def screen(columns, *arguments, **environment):
+    """What it shows in the end: lines of progress are gone."""
+    shown, code = raw_screen(columns, *arguments, **environment)
+    return re.sub(r"(\r[^\r\n]*)+\r\x1b\[K", "", shown), code
+
+
 def width(line):
     plain = re.sub(r"\x1b\[[0-9;]*m", "", line)
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in plain)
@@ -69,11 +75,11 @@ def table(text):
 
 class Terminal(unittest.TestCase):
     def test_long_sweeps_show_how_far_they_are(self):
-        def swept(last):
+        def swept(last, *more):
             with tempfile.TemporaryDirectory() as folder:
                 began = time.monotonic()
-                shown, code = screen(100, "sweep", BERT, "--batch", f"1:{last}", "--dim", "sequence=13:512", "--gpu", "a100",
-                                     "--format", "csv", "-o", os.path.join(folder, "points.csv"))
+                shown, code = raw_screen(100, "sweep", BERT, "--batch", f"1:{last}", "--dim", "sequence=13:512", "--gpu", "a100",
+                                         "--format", "csv", "-o", os.path.join(folder, "points.csv"), *more)
                 self.assertEqual(code, 0)
                 return shown, time.monotonic() - began
 
@@ -84,6 +90,33 @@ class Terminal(unittest.TestCase):
         if took > 2:  # on many cores it is done before the bar comes
             self.assertRegex(shown, r"\[=+ *\] \d+ of 150000 points, \d+ s left")
             self.assertTrue(shown.endswith("\r\x1b[K"), shown[-40:])  # nothing stays
+        self.assertEqual(swept(300, "--quiet")[0], "")
+
+    def test_whatever_is_long_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            length = ("--dim", "sequence=32")
+            deep, page = os.path.join(folder, "deep.onnx"), os.path.join(folder, "page.html")
+            self.assertEqual(run("network", "bert-base", "layers=1000", "width=64", "inner=64", "heads=2", "vocabulary=100", "-o", deep).returncode, 0)
+            for command, says in ((("html", deep, *length, "--gpu", "a100", "-o", page), r"\rhtml: \d+ s\x1b"),
+                                  ((deep, *length, "--gpu", "all", "--top", "3"), r"\[=* *\] \d+ of \d+ devices"),
+                                  (("check", deep, *length, "--gpu", "t4", "--batch", "1:12", "--max", "macs=1P"), r"\[=* *\] \d+ of 12 sizes")):
+                began = time.monotonic()
+                shown, code = raw_screen(60, *command)
+                self.assertEqual(code, 0, (command, shown))
+                if time.monotonic() - began > 2:
+                    self.assertRegex(shown, says)
+                    for drawn in re.findall(r"\r([^\r\x1b]+)\x1b", shown):
+                        self.assertLess(len(drawn), 60)
+                    self.assertNotIn("\x1b[K", re.sub(r"(\r[^\r\n]*)+\r\x1b\[K", "", shown))
+                    self.assertNotRegex(raw_screen(60, *command, "--quiet")[0], says)
+                    # Not while a pager reads.
+                    master, slave = pty.openpty()
+                    with subprocess.Popen([PROGRAM, *command], stdout=subprocess.PIPE, stderr=slave) as process:
+                        process.communicate(timeout=120)
+                    os.set_blocking(master, False)
+                    self.assertRaises(BlockingIOError, os.read, master, 100)
+                    os.close(slave)
+                    os.close(master)
 
     def test_help_stands_under_headings(self):
         top, report = run("--help").stdout.decode(), run("report", "--help").stdout.decode()
@@ -304,10 +337,32 @@ class Options(unittest.TestCase):
             works = run(*shlex.split(error.strip().split("; try: dlcost ")[1]))
             self.assertEqual(works.returncode, 0, (error, works.stderr))
         self.assertIn(b"--format html -o page.html", run("measured", profile, "--title", "x").stderr)
-        for options in (("--set", "memory.bandwidth=1TB/s"), ("--cache", "warm")):
-            for command in (("report", ALEXNET), ("html", ALEXNET), ("check", ALEXNET, "--max", "macs=1T"), ("measured", profile)):
-                if (options[0], command[0]) != ("--cache", "measured"):  # which has no such option
+        for options in (("--set", "memory.bandwidth=1TB/s"), ("--cache", "warm"), ("--launch", "eager"), ("--math", "tf32")):
+            for command in (("report", ALEXNET), ("html", ALEXNET), ("check", ALEXNET, "--max", "macs=1T"), ("measured", profile),
+                            ("sweep", ALEXNET, "--batch", "1,2"), ("diff", ALEXNET, resnet), ("plot", "memory", ALEXNET)):
+                if options[0] == "--set" or command[0] != "measured":  # which has no other
                     self.assertIn(b"add --gpu", run(*command, *options).stderr, (command, options))
+
+    def test_a_finished_report_is_as_it_is(self):
+        resnet = os.path.join(NETWORKS, "resnet50.onnx")
+        with tempfile.TemporaryDirectory() as folder:
+            report, other, page = (os.path.join(folder, name) for name in ("report.json", "other.json", "page.html"))
+            for model, path in ((ALEXNET, report), (resnet, other)):
+                self.assertEqual(run(model, "--batch", "2", "--gpu", "p4", "--format", "json", "-o", path).returncode, 0)
+            for words in (("html", report, "--cache", "warm", "-o", page), ("html", report, other, "--math", "tf32", "-o", page),
+                          ("diff", report, other, "--launch", "eager"), ("plot", "memory", report, "--batch", "4"),
+                          ("check", report, "--max", "macs=1T", "--dtype", "f16"), ("check", report, "--baseline", other, "--runtime", "tensorrt", "--max", "macs=1T"),
+                          ("html", report, "--train", "sgd", "-o", page), ("diff", report, report, "--convention", "mac")):
+                result = run(*words)
+                error = result.stderr.decode()
+                self.assertEqual((result.returncode, result.stdout, error.count("\n")), (2, b"", 1), (words, error))
+                self.assertRegex(error, "changes nothing of (a finished report|finished reports); try: ")
+                works = run(*shlex.split(error.strip().split("; try: dlcost ")[1]))
+                self.assertEqual((works.returncode, works.stderr), (0, b""), error)
+            self.assertIn(b"--after-... changes nothing of a finished report", run("diff", report, "--after-batch", "4").stderr)
+            # One of the two is a model, which they are about.
+            self.assertEqual(run("diff", report, resnet, "--cache", "warm").returncode, 0)
+            self.assertEqual(run("check", resnet, "--baseline", report, "--math", "tf32", "--max", "macs=1T").returncode, 0)
 
     def test_one_device_where_one_is_taken(self):
         for command in (("explain", ALEXNET), ("diff", ALEXNET, ALEXNET), ("check", ALEXNET, "--max", "macs=1T")):
