@@ -51,6 +51,9 @@ const ratio = value => value === null ? '–' : value < 10 ? value.toPrecision(3
 // A table that scrolls where it is too large, by keyboard, too.
 const scrollBox = (label, table) => html('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label}, table);
 
+// Paper has the first rows of what a screen scrolls: says how many there are.
+const onPaper = (all, most, tag) => all > most ? html(tag, {class: 'paper hint'}, `${integer(all - most)} more are on the screen.`) : '';
+
 // What bounds a kernel has a colour, the same in every chart.
 const kLimiterColors = {
   compute: 'var(--c0)', tensor: 'var(--c0)', vector: 'var(--c4)', memory: 'var(--c1)', cache: 'var(--c2)',

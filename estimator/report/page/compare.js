@@ -64,5 +64,5 @@ function drawChanges(first, report) {
   if (!report.changes) return '';
   const {headline, sentences, more} = report.changes;
   return html('div', {class: 'changes'}, html('h3', {}, `What changed: ${first.title} → ${report.title}`), html('p', {}, headline + (sentences.length ? ':' : '.')),
-      html('ul', {}, sentences.map(sentence => html('li', {}, sentence)), more ? html('li', {}, `and ${integer(more)} more: dlcost diff tells all`) : ''));
+      html('ul', {}, sentences.map(sentence => html('li', {}, sentence)), more ? html('li', {}, `and ${integer(more)} more: dlcost diff tells all`) : '', onPaper(sentences.length, 3, 'li')));
 }

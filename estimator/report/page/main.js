@@ -85,7 +85,7 @@ function start() {
     const dark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
     root.dataset.theme = dark ? 'light' : 'dark';
   }}, 'light / dark');
-  document.body.append(html('main', {}, html('header', {}, html('h1', {}, data.title), theme),
+  document.body.append(html('main', {class: reports.length > 1 ? 'several' : null}, html('header', {}, html('h1', {}, data.title), theme),
       reports.length > 1 && !reports[0].profile ? drawComparison(reports) : '',
       reports.length > 1 ? html('div', {class: 'tabs'}, tabs) : '', place, html('footer', {}, reports[0].sweep ? 'Written by dlcost. Times are those expected of good kernels.'
           : reports[0].profile ? 'Written by dlcost from what a profiler measured.'

@@ -21,6 +21,7 @@ function drawProfileTable(table) {
   const rows = table.rows.map(row => html('tr', {}, row.map((text, i) => html('td', {class: align(i)}, text))));
   return html('section', {id: table.key}, html('h2', {}, table.title),
       scrollBox(table.title, html('table', {class: 'grid sums'}, html('thead', {}, head), html('tbody', {}, rows))),
+      onPaper(rows.length, 6, 'p'),
       table.left_out ? html('p', {class: 'hint'}, `${integer(table.left_out)} more rows are not shown.`) : '');
 }
 
