@@ -4,8 +4,8 @@
 #include "estimator/core/spelling.h"
 #include "estimator/infer/infer.h"
 #include "estimator/onnx/writer.h"
+#include "estimator/regress/page.h"
 #include "estimator/regress/report_reader.h"
-#include "estimator/report/html.h"
 #include "estimator/report/render.h"
 #include "estimator/training/step.h"
 
@@ -167,8 +167,10 @@ std::string Report::Markdown() const {
 }
 std::string Report::Html() const {
   return Guarded([&] {
-    return RenderHtml({{&state_->report, state_->device ? &*state_->device : nullptr}},
-                      "dlcost: " + Printable(state_->report.model.path));
+    const dlcost::Device* device = state_->device ? &*state_->device : nullptr;
+    if (!state_->for_page) return PageOf({{&state_->report, device}});
+    const dlcost::Report report = state_->for_page();
+    return PageOf({{&report, device}});
   });
 }
 
@@ -178,12 +180,16 @@ Report Count(const Model& model, const std::optional<Device>& device, const Bind
     auto state = std::make_shared<Report::State>();
     std::span<const dlcost::Device> devices;
     if (device) devices = {&state->device.emplace(device->state().device), 1};
-    const ReportOptions report_options = ReportOptionsOf(options, devices);
+    ReportOptions report_options = ReportOptionsOf(options, devices);
     ModelOptions model_options = ModelOptionsOf(model.path(), bindings, options);
     model_options.plan = report_options.plan;
-    const InferredModel inferred =
-        InferModel(model.state().model, model_options, BindingsOf(bindings));
-    state->report = BuildReport(inferred, state->device, report_options);
+    const auto count = [model, model_options, bound = BindingsOf(bindings),
+                        on = state->device](const ReportOptions& as) {
+      return BuildReport(InferModel(model.state().model, model_options, bound), on, as);
+    };
+    state->report = count(report_options);
+    report_options.detail = ReportDetail::kSteps;
+    state->for_page = [count, report_options] { return count(report_options); };
     return Report(std::move(state));
   });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -31,6 +32,9 @@ struct Device::State {
 struct Report::State {
   dlcost::Report report;
   std::optional<dlcost::Device> device;
+  // The same with what only a page shows, which takes more memory than all the rest: counted anew
+  // where one is asked for. Null where the model is not known.
+  std::function<dlcost::Report()> for_page;
 };
 
 // Runs what may throw, as the public interface throws it.

@@ -16,6 +16,7 @@
 #include "estimator/report/run_options.h"
 #include "estimator/report/runtime_text.h"
 #include "estimator/report/term_text.h"
+#include "estimator/report/wrap.h"
 #include "estimator/roofline/forced.h"
 #include "estimator/roofline/run.h"
 
@@ -47,6 +48,7 @@ class Explainer {
  public:
   Explainer(const Options& options, const Device& device, const InferredModel& model)
       : report_(ReportOptionsOf(options.count, options.device, options.model)),
+        width_(WidthOf(options.output)),
         device_(device),
         runner_(&device_, Explained(report_)),
         model_(model),
@@ -114,10 +116,9 @@ class Explainer {
     }
     for (const TimeTerm& term : expected.terms) {
       const std::string indent(2 * static_cast<std::size_t>(term.level), ' ');
-      std::string line = fmt::format("  {:<{}}  {:>{}}  {}", indent + term.what, what,
-                                     TermText(term), value, term.reason);
-      line.erase(line.find_last_not_of(' ') + 1);
-      out += line + "\n";
+      std::string line =
+          fmt::format("  {:<{}}  {:>{}}", indent + term.what, what, TermText(term), value);
+      out += WithReason(std::move(line), term) + "\n";
     }
     out += fmt::format("\n  four of five measurements lie between {} and {}\n",
                        ReadableTime(Seconds(expected.time.low)),
@@ -142,6 +143,18 @@ class Explainer {
     }
     for (const std::string& advice : expected.advice) out += "  - " + advice + "\n";
     return out;
+  }
+
+  // The reason stands beside the term where there is room for it, else below.
+  std::string WithReason(std::string line, const TimeTerm& term) const {
+    if (term.reason.empty()) return line;
+    constexpr std::size_t kLeast = 24, kGap = 2;  // columns that are worth a text beside it
+    const std::size_t beside = line.size() + kGap;
+    if (width_ == 0 || beside + term.reason.size() <= width_ || width_ >= beside + kLeast) {
+      return Wrap(line + std::string(kGap, ' ') + term.reason, width_, beside);
+    }
+    const std::size_t below = 6 + 2 * static_cast<std::size_t>(term.level);
+    return line + "\n" + Wrap(std::string(below, ' ') + term.reason, width_, below);
   }
 
   // docs/schema/explain.schema.json
@@ -197,6 +210,7 @@ class Explainer {
   }
 
   ReportOptions report_;
+  const std::size_t width_;  // of the terminal; 0: any
   const Device& device_;
   Runner runner_;
   const InferredModel& model_;

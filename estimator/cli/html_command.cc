@@ -11,9 +11,7 @@
 #include "estimator/cli/read_profile.h"
 #include "estimator/compare/compare.h"
 #include "estimator/core/error.h"
-#include "estimator/regress/render_diff.h"
-#include "estimator/regress/wording.h"
-#include "estimator/report/html.h"
+#include "estimator/regress/page.h"
 
 namespace dlcost {
 namespace {
@@ -87,35 +85,6 @@ std::vector<KernelMeasurement> Measured(const Options& options, const Report& re
   return measured;
 }
 
-// "dlcost: resnet50.onnx on a100-sxm4-80gb and h100-sxm5", "dlcost: old.onnx and new.onnx on t4".
-std::string TitleOf(const std::deque<Report>& reports) {
-  std::vector<std::string> models, devices;
-  const auto add = [](std::vector<std::string>& names, const std::string& name) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  };
-  for (const Report& report : reports) {
-    add(models, FileTitle(report));
-    if (report.device) add(devices, report.device->id);
-  }
-  const std::string on = devices.empty() ? "" : " on " + ListNames(devices);
-  return "dlcost: " + ListNames(models) + on;
-}
-
-// What is other in `report` than in `first`.
-PageChanges ChangesOf(const Report& first, const Report& report) {
-  constexpr std::size_t kMost = 20;
-  const ReportDiff diff = DiffReports(first, report);
-  PageChanges changes{.headline = Headline(diff), .sentences = diff.Notes(), .more = 0};
-  for (const Change& change : diff.changes) {
-    if (changes.sentences.size() >= kMost) {
-      ++changes.more;
-    } else {
-      changes.sentences.push_back(change.where + ": " + Sentence(change, first));
-    }
-  }
-  return changes;
-}
-
 int Run(const Options& options, const CLI::App& app, const Applicability& applies) {
   std::vector<std::string> files = {options.source.model.path};
   files.insert(files.end(), options.more.begin(), options.more.end());
@@ -138,7 +107,6 @@ int Run(const Options& options, const CLI::App& app, const Applicability& applie
       devices.push_back(gpu.empty() ? KnownDevice(reports.back(), source.device)
                                     : FindDevice(source.device));
       page.push_back({&reports.back(), devices.back() ? &*devices.back() : nullptr});
-      if (reports.size() > 1) page.back().changes = ChangesOf(reports.front(), reports.back());
       if (progress) progress->Add();
     }
   }
@@ -146,8 +114,7 @@ int Run(const Options& options, const CLI::App& app, const Applicability& applie
     if (page.size() != 1) throw Error("--measured is for one model on one device");
     page[0].measured = Measured(options, reports.front(), devices.front());
   }
-  const std::string title = options.title.empty() ? TitleOf(reports) : options.title;
-  WritePage(options.output, RenderHtml(page, title));
+  WritePage(options.output, PageOf(page, options.title));
   return 0;
 }
 

@@ -84,7 +84,7 @@ int Run(const Options& options) {
   }
   table.MayStandBelow("arithmetic");
   WriteRendered(options.output, "text",
-                table.Render(WidthOf(options.output)) +
+                table.Fit(WidthOf(options.output), "--format json has them") +
                     fmt::format("\n{} bounds: {:.0f} items/s\n", slowest.name, slowest.rate));
   return 0;
 }

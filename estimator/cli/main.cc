@@ -21,6 +21,7 @@
 #include "estimator/core/spelling.h"
 #include "estimator/infer/sizes.h"
 #include "estimator/report/wrap.h"
+#include "models/networks/networks.h"
 
 namespace dlcost {
 namespace {
@@ -120,6 +121,12 @@ bool IsMistypedCommand(const std::string& word) {
   return !IsCommand(word) && !std::filesystem::exists(word, error);
 }
 
+bool IsNetwork(const std::string& word) {
+  const std::vector<NetworkInfo>& networks = Networks();
+  return std::any_of(networks.begin(), networks.end(),
+                     [&](const NetworkInfo& network) { return network.name == word; });
+}
+
 // A model without a command whose sizes are lists is swept.
 bool NamesLists(const std::vector<std::string>& words) {
   for (std::size_t i = 1; i < words.size(); ++i) {
@@ -148,6 +155,10 @@ int ExplainParseError(const CLI::App& app, const CLI::ParseError& error) {
     if (!extras.empty()) {
       message = "unexpected argument '" + Printable(extras.front()) + "'" +
                 DidYouMean(extras.front(), LongOptions(*chosen));
+      std::error_code none;
+      if (chosen->get_name() == "report" && std::filesystem::exists(extras.front(), none)) {
+        message += "; two models side by side: dlcost diff, or dlcost html";
+      }
     }
   }
   std::fprintf(stderr, "dlcost: %s; see dlcost %s--help\n", message.c_str(),
@@ -164,13 +175,22 @@ int Run(int argc, char** argv) {
   // The default command: whatever does not name another one is a model to report on.
   std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) words = {"--help"};
-  if (words[0] == "--version") {
+  if (words[0] == "--version" || (words[0] == "version" && IsMistypedCommand(words[0]))) {
     // Without the exception by which CLI11 says so: a static program sorts all of its frames for
     // the first one, which takes longer than all the rest.
     std::puts("dlcost " DLCOST_VERSION);
     return 0;
   }
+  // As other programs have it: "dlcost help sweep".
+  if (words[0] == "help" && IsMistypedCommand(words[0])) {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
   if (IsMistypedCommand(words[0])) {
+    if (IsNetwork(words[0])) {
+      throw Error("'{0}' is a network that dlcost can write: dlcost network {0} -o {0}.onnx",
+                  words[0]);
+    }
     const std::vector<std::string> names = CommandNames();
     throw Error("'{}' is neither a command nor a file{}; commands: {}", Printable(words[0]),
                 DidYouMean(words[0], names), fmt::join(names, ", "));

@@ -43,7 +43,7 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
            options.batch_max = text == "max";
            if (options.batch_max) return;
            if (!CLI::detail::lexical_cast(text, size)) {
-             throw CLI::ConversionError(text, "--batch");
+             throw Error("--batch '{}' is no size: a whole number, or max", Printable(text));
            }
            options.batch = size;
          },

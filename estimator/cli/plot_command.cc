@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <memory>
 
 #include "estimator/cli/commands.h"
@@ -5,6 +6,7 @@
 #include "estimator/cli/model_needed.h"
 #include "estimator/cli/write_picture.h"
 #include "estimator/core/error.h"
+#include "estimator/core/shell.h"
 #include "estimator/picture/pictures.h"
 
 namespace dlcost {
@@ -32,7 +34,15 @@ int Run(Options options, const CLI::App& app, const Applicability& applies) {
         "curve.svg",
         options.source.model.path.empty() ? "model.onnx" : Printable(options.source.model.path));
   }
+  std::error_code none;
+  if (options.source.model.path.empty() && std::filesystem::exists(options.picture, none)) {
+    throw Error("which picture of it? dlcost plot roofline {} --gpu a100; also memory and icicle",
+                ShellWord(options.picture));
+  }
   RequireOneOf("picture", options.picture, {"roofline", "memory", "icicle"});
+  if (options.source.model.path.empty()) {
+    throw Error("of which model? dlcost plot {} model.onnx", options.picture);
+  }
   if (options.picture == "roofline" && options.source.device.gpu.empty() &&
       !IsReportFile(options.source.model.path)) {
     throw Error("a roofline needs a device: add --gpu a100");
@@ -60,6 +70,7 @@ void AddPlotCommand(Commands& commands) {
       ->type_name("PICTURE")
       ->required();
   AddModelOptions(*app, options->source.model);
+  app->get_option("model")->required(false);  // Run says what is missing: it may be the picture
   AddDeviceOptions(*app, options->source.device);
   AddCountOptions(*app, options->source.count);
   app->add_flag("--dark", options->look.dark, "light on dark");

@@ -15,8 +15,8 @@
 #include "estimator/onnx/annotate.h"
 #include "estimator/onnx/mapped_file.h"
 #include "estimator/open/open_model.h"
+#include "estimator/regress/page.h"
 #include "estimator/report/comparison.h"
-#include "estimator/report/html.h"
 #include "estimator/report/kernel_views.h"
 #include "estimator/report/plot.h"
 #include "estimator/report/remarks.h"
@@ -216,7 +216,7 @@ int RunPages(const Options& options, const ReportOptions& report_options) {
     pages.push_back({&reports.back(), &device});
     progress.Add();
   }
-  WritePage(options.output, RenderHtml(pages, "dlcost: " + Printable(options.model.path)));
+  WritePage(options.output, PageOf(pages));
   return ExitCode(options, reports.front().unknown, reports.front().certainty);
 }
 
@@ -284,8 +284,7 @@ int Run(Options options) {
   } else if (options.format == "speedscope") {
     content = RenderSpeedscope(report);
   } else if (options.format == "html") {
-    WritePage(options.output, RenderHtml({{&report, device ? &*device : nullptr}},
-                                         "dlcost: " + Printable(report.model.path)));
+    WritePage(options.output, PageOf({{&report, device ? &*device : nullptr}}));
     return status;
   } else {
     const bool terminal = WidthOf(options.output) != 0;

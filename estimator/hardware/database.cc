@@ -1,6 +1,7 @@
 #include "estimator/hardware/database.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -135,6 +136,20 @@ class Loader {
   std::map<std::string, Entry> parsed_;
 };
 
+// A name as drivers and shops print it, in the form of ids: "NVIDIA GeForce RTX 4090" is rtx-4090.
+std::string AsId(const std::string& name) {
+  std::string id;
+  for (const char c : name) {
+    id +=
+        c == ' ' || c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  for (const std::string_view brand : {"nvidia-", "amd-", "intel-", "google-", "geforce-", "tesla-",
+                                       "quadro-", "radeon-", "instinct-"}) {
+    if (id.starts_with(brand)) id.erase(0, brand.size());
+  }
+  return id;
+}
+
 }  // namespace
 
 DeviceDatabase::DeviceDatabase(std::vector<std::string> directories)
@@ -158,7 +173,9 @@ Device DeviceDatabase::Find(const std::string& name,
                             const std::vector<std::string>& left_out) const {
   Loader loader(directories_, left_out);
   if (IsSpecPath(name)) return loader.Load(name, overrides);
-  if (const auto path = LocateSpec(directories_, name)) return loader.Load(*path, overrides);
+  for (const std::string& spelling : {name, AsId(name)}) {
+    if (const auto path = LocateSpec(directories_, spelling)) return loader.Load(*path, overrides);
+  }
   const std::vector<std::string> known = SpecNames(directories_);
   throw Error(
       "unknown device '{}'{}; `dlcost gpus` lists the known ones, and a path such as "

@@ -23,7 +23,7 @@ std::string Schedule(const HybridStep& step) {
 void AddRow(Table& table, const PlanReport& report, const HybridStep& step) {
   table.Add({ToString(step.plan), std::to_string(step.plan.micro_batch),
              std::to_string(step.plan.micro_batches()), Schedule(step), ReadableTime(step.time),
-             fmt::format("{:.4g}", step.Throughput()), fmt::format("{:.1f} %", step.bubble * 100),
+             Readable(step.Throughput()), fmt::format("{:.1f} %", step.bubble * 100),
              ReadableTime(step.exposed),
              ReadableBytes(step.memory) +
                  (Fits(report, step) ? ""
@@ -88,7 +88,7 @@ std::string PlanText(const PlanReport& report, std::size_t top, std::size_t max_
                                          "bubble",   "exposed",     "memory per device"};
   const std::vector<bool> left = {true, false, false, true, false, false, false, false, false};
   const auto fitted = [max_width](Table& table) {
-    table.MayDrop({"schedule", "exposed", "bubble", "passes", "micro-batch"});
+    table.MayDrop({"schedule", "exposed", "bubble", "passes", "items/s"});
     return table.Fit(max_width, "--format json has them");
   };
   if (report.steps.size() == 1) {

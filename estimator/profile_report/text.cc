@@ -40,7 +40,7 @@ std::string RenderProfileText(const ProfileReport& report, const ProfileReportOp
     for (const auto& row : cells.rows) rows.Add(row);
     rows.MayDrop({"stores used", "loads used", "lanes busy", "SMs busy", "IPC", "instr.", "cycles",
                   "mean", "tensor pipe", "FLOP/B", "occupancy", "bytes", "FLOPs", "family"});
-    out += fmt::format("\n{}\n\n{}", table.title, rows.Render(text.width));
+    out += fmt::format("\n{}\n\n{}", table.title, rows.Fit(text.width, "--format csv has them"));
     if (cells.left_out > 0) out += fmt::format("{} more (--top 0 shows all)\n", cells.left_out);
   }
   return out;

@@ -200,7 +200,9 @@ std::string RenderDiffText(const ReportDiff& diff, const DiffTextOptions& option
     totals.Add({std::string(row.metric->title), ValueText(row.before, unit, row.before_standing),
                 ValueText(row.after, unit, row.after_standing), ChangeText(row), PercentText(row)});
   }
-  text += "\n" + totals.Render(options.max_width) + "\n";
+  constexpr const char* kRemedy = "-o FILE or a pipe has them";
+  totals.MayDrop({"change"});
+  text += "\n" + totals.Fit(options.max_width, kRemedy) + "\n";
 
   text += fmt::format("{}; {}\n", Headline(diff), SameText(diff));
   const std::size_t shown = Shown(diff, options);
@@ -221,7 +223,7 @@ std::string RenderDiffText(const ReportDiff& diff, const DiffTextOptions& option
   if (!rows.empty()) {
     Table groups(head);
     for (const std::vector<std::string>& row : rows) groups.Add(row);
-    text += "\n" + groups.Render(options.max_width);
+    text += "\n" + groups.Fit(options.max_width, kRemedy);
   }
   return text;
 }

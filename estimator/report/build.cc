@@ -177,7 +177,7 @@ class Builder {
     row.repeat = counted.repeat;
     row.upper_bound = counted.upper_bound;
     row.assumed = counted.assumed;
-    if (options_.detail == ReportDetail::kOperands) {
+    if (options_.detail >= ReportDetail::kOperands) {
       row.attributes = AttributeTexts(*counted.node);
       row.inputs = OperandsOf(*counted.graph, counted.node->inputs);
       row.outputs = OperandsOf(*counted.graph, counted.node->outputs);

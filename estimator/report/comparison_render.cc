@@ -104,7 +104,7 @@ std::string OperatorTable(const DeviceComparison& comparison, std::size_t max_wi
     }
     if (runs) table.Add(std::move(cells));
   }
-  return table.Render(max_width);
+  return table.Fit(max_width, "--format csv has them");
 }
 
 Json Optional(const std::optional<Bytes>& bytes) { return bytes ? Json(bytes->value()) : Json(); }

@@ -10,6 +10,7 @@
 #include "estimator/report/kernel_views.h"
 #include "estimator/report/merges.h"
 #include "estimator/report/page_json.h"
+#include "estimator/report/render.h"
 #include "estimator/report/runtime_text.h"
 #include "estimator/report/term_text.h"
 #include "estimator/report/text_table.h"
@@ -45,7 +46,9 @@ class PageReport {
   }
 
   std::vector<std::string> Notes() const {
-    std::vector<std::string> notes = report_.notes;
+    std::vector<std::string> notes = StepLines(report_);
+    if (!notes.empty()) notes.front() = "A training step: " + notes.front();
+    notes.insert(notes.end(), report_.notes.begin(), report_.notes.end());
     for (const std::string& merge : MergeTexts(report_.merges))
       notes.push_back("These would run as one: " + merge);
     const auto has = [&](auto member) {

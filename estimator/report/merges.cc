@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
 
@@ -185,33 +186,118 @@ std::vector<Merge> FindMerges(const Report& report, const Device& device) {
   return Finder(report, device).Run();
 }
 
-std::string MergeText(const Merge& merge) {
+namespace {
+
+// Texts and the numbers between them: "/encoder/", "11", "/MatMul".
+std::vector<std::string> Pieces(const std::string& name) {
+  std::vector<std::string> pieces(1);
+  bool number = false;
+  for (const char c : name) {
+    if ((c >= '0' && c <= '9') != number) {
+      number = !number;
+      pieces.emplace_back();
+    }
+    pieces.back() += c;
+  }
+  return pieces;
+}
+
+// The name without its numbers.
+std::string Stem(const std::string& name) {
+  std::string stem;
+  const std::vector<std::string> pieces = Pieces(name);
+  for (std::size_t i = 0; i < pieces.size(); ++i) stem += i % 2 == 0 ? pieces[i] : "#";
+  return stem;
+}
+
+// "/encoder/0..11/MatMul" for names of one stem that differ in one number; else the first of them.
+std::string Together(const std::vector<std::string>& names) {
+  std::vector<std::string> first = Pieces(names.front()), last = first;
+  std::optional<std::size_t> other;
+  const auto less = [](const std::string& x, const std::string& y) {
+    return std::tuple(x.size(), x) < std::tuple(y.size(), y);  // as numbers
+  };
+  for (const std::string& name : names) {
+    const std::vector<std::string> pieces = Pieces(name);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (pieces[i] == first[i] && pieces[i] == last[i]) continue;
+      if (other && *other != i) return names.front();
+      other = i;
+      first[i] = std::min(first[i], pieces[i], less);
+      last[i] = std::max(last[i], pieces[i], less);
+    }
+  }
+  if (other) first[*other] += ".." + last[*other];
+  return fmt::format("{}", fmt::join(first, ""));
+}
+
+// Merges of layers that repeat.
+using Alike = std::vector<const Merge*>;
+
+std::vector<Alike> Repeated(const std::vector<Merge>& merges) {
+  using Key = std::tuple<std::vector<std::string>, std::int64_t, std::int64_t, std::int64_t,
+                         std::int64_t, double, double>;
+  std::map<Key, std::size_t> known;
+  std::vector<Alike> groups;
+  for (const Merge& merge : merges) {
+    std::vector<std::string> stems;
+    for (const std::string& node : merge.nodes) stems.push_back(Stem(node));
+    const auto [found, fresh] =
+        known.emplace(Key{std::move(stems), merge.batch.value(), merge.m.value(), merge.n.value(),
+                          merge.k.value(), merge.apart.value(), merge.merged.value()},
+                      groups.size());
+    if (fresh) groups.emplace_back();
+    groups[found->second].push_back(&merge);
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const Alike& x, const Alike& y) {
+    const auto saved = [](const Alike& group) {
+      return static_cast<double>(group.size()) * group.front()->saved().value();
+    };
+    return saved(x) > saved(y);
+  });
+  return groups;
+}
+
+// "q, k, v as one product 128x2304x768: 12 us instead of 30 us, 2.5 times"; names are cut.
+std::string TextOf(const Alike& merges) {
+  const Merge& merge = *merges.front();
   constexpr std::size_t kShown = 4;
-  std::vector<std::string> names(
-      merge.nodes.begin(),
-      merge.nodes.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, merge.nodes.size())));
-  for (std::string& name : names) name = Printable(name, 60);
+  std::vector<std::string> names;
+  for (std::size_t n = 0; n < std::min(kShown, merge.nodes.size()); ++n) {
+    std::vector<std::string> repeated;
+    for (const Merge* one : merges) repeated.push_back(one->nodes[n]);
+    names.push_back(Printable(Together(repeated), 60));
+  }
   const std::string more =
       merge.nodes.size() > kShown ? fmt::format(" and {} more", merge.nodes.size() - kShown) : "";
   const std::string batch = merge.batch > Count(1)
                                 ? fmt::format("batch of {} products ", merge.batch.value())
                                 : "product ";
-  return fmt::format("{}{} as one {}{}x{}x{}: {} instead of {}, {:.1f} times",
+  const std::string times = merges.size() > 1 ? fmt::format("; {} times", merges.size()) : "";
+  return fmt::format("{}{} as one {}{}x{}x{}: {} instead of {}, {:.2f} times as fast{}",
                      fmt::join(names, ", "), more, batch, merge.m.value(), merge.n.value(),
                      merge.k.value(), ReadableTime(merge.merged), ReadableTime(merge.apart),
-                     merge.apart / merge.merged);
+                     merge.apart / merge.merged, times);
 }
+
+}  // namespace
 
 std::vector<std::string> MergeTexts(const std::vector<Merge>& merges) {
   constexpr std::size_t kShown = 3;
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < std::min(kShown, merges.size()); ++i)
-    texts.push_back(MergeText(merges[i]));
-  if (merges.size() > kShown) {
-    Seconds saved(0);
-    for (std::size_t i = kShown; i < merges.size(); ++i) saved += merges[i].saved();
-    texts.push_back(fmt::format("and {} more, which save {} (--format json)",
-                                merges.size() - kShown, ReadableTime(saved)));
+  Seconds saved(0);
+  std::size_t more = 0;
+  for (const Alike& group : Repeated(merges)) {
+    if (texts.size() < kShown) {
+      texts.push_back(TextOf(group));
+      continue;
+    }
+    more += group.size();
+    for (const Merge* merge : group) saved += merge->saved();
+  }
+  if (more > 0) {
+    texts.push_back(
+        fmt::format("and {} more, which save {} (--format json)", more, ReadableTime(saved)));
   }
   return texts;
 }

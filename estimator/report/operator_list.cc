@@ -99,7 +99,7 @@ std::string OperatorListText(const std::string& domain, std::size_t max_width) {
       table.Add({std::string(def->name), VersionsText(*def), std::string(def->formula)});
     }
     table.MayStandBelow("formula");
-    text += table.Render(max_width);
+    text += table.Fit(max_width, "-o FILE or a pipe has them");
   }
   if (text.empty()) {
     throw Error("no operators of domain '{}'{}; there are: {}", Printable(domain),

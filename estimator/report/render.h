@@ -30,6 +30,8 @@ std::string RenderText(const Report& report, const TextOptions& options);
 // What is special about a training step: phases, backward against forward, what memory holds. ""
 // for inference.
 std::string RenderStep(const Report& report, std::size_t max_width);
+// Its lines but for the phases: what is trained how, backward against forward, what memory holds.
+std::vector<std::string> StepLines(const Report& report);
 // Schema dlcost.report/1 (docs/report.md).
 std::string RenderJson(const Report& report);
 // The same piece by piece: the JSON of a large model takes as much memory as its rows.

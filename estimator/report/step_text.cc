@@ -43,9 +43,31 @@ std::string RatioText(const Report& report) {
 
 }  // namespace
 
+std::vector<std::string> StepLines(const Report& report) {
+  if (report.step == nullptr) return {};
+  const StepFacts& step = *report.step;
+  std::string types = step.precision.empty() ? "" : ", precision " + step.precision;
+  if (step.micro_batches > Count(1)) {
+    types += fmt::format(", {} micro-batches", step.micro_batches.value());
+  }
+  if (step.clips) types += ", gradients clipped";
+  if (step.recompute != "none") types += ", recompute " + Printable(step.recompute);
+  std::vector<std::string> lines = {fmt::format("{} parameters trained by {}, loss {}{}",
+                                                Readable(step.trained.AsDouble()), step.optimizer,
+                                                step.loss, types)};
+  if (std::string ratio = RatioText(report); !ratio.empty()) lines.push_back(std::move(ratio));
+  const std::string masters =
+      step.master_bytes == Bytes(0)
+          ? ""
+          : fmt::format("weights in float32 {}, ", ReadableBytes(step.master_bytes));
+  lines.push_back(fmt::format("{}gradients {}, optimizer states {}, saved for backward {}", masters,
+                              ReadableBytes(step.gradient_bytes), ReadableBytes(step.state_bytes),
+                              ReadableBytes(step.saved_bytes)));
+  return lines;
+}
+
 std::string RenderStep(const Report& report, std::size_t max_width) {
   if (report.step == nullptr) return "";
-  const StepFacts& step = *report.step;
   const bool timed = report.device.has_value();
   const bool expected = report.totals.expected.has_value();
   std::vector<std::string> head = {"phase", "nodes", "MACs", "FLOPs", "bytes"};
@@ -56,27 +78,12 @@ std::string RenderStep(const Report& report, std::size_t max_width) {
   Table table(head, left);
   for (const GroupRow& row : report.by_phase) table.Add(PhaseCells(row, timed, expected));
   table.MayDrop({"nodes", "FLOPs"});
-  const auto line = [](const char* label, const std::string& text) {
-    return fmt::format("{:<10}{}\n", label, text);
-  };
   std::string out = table.Fit(max_width, "--format json has them") + "\n";
-  std::string types = step.precision.empty() ? "" : ", precision " + step.precision;
-  if (step.micro_batches > Count(1)) {
-    types += fmt::format(", {} micro-batches", step.micro_batches.value());
+  const char* label = "step";
+  for (const std::string& line : StepLines(report)) {
+    out += fmt::format("{:<10}{}\n", label, line);
+    label = "";
   }
-  if (step.clips) types += ", gradients clipped";
-  if (step.recompute != "none") types += ", recompute " + Printable(step.recompute);
-  out += line("step",
-              fmt::format("{} parameters trained by {}, loss {}{}",
-                          Readable(step.trained.AsDouble()), step.optimizer, step.loss, types));
-  if (const std::string ratio = RatioText(report); !ratio.empty()) out += line("", ratio);
-  const std::string masters =
-      step.master_bytes == Bytes(0)
-          ? ""
-          : fmt::format("weights in float32 {}, ", ReadableBytes(step.master_bytes));
-  out += line("", fmt::format("{}gradients {}, optimizer states {}, saved for backward {}", masters,
-                              ReadableBytes(step.gradient_bytes), ReadableBytes(step.state_bytes),
-                              ReadableBytes(step.saved_bytes)));
   return out;
 }
 

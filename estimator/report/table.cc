@@ -50,7 +50,7 @@ void Table::AddRule() {
 void Table::MayDrop(const std::vector<std::string>& heads) {
   for (const std::string& head : heads) {
     // Of columns with the same head the next one.
-    for (std::size_t c = 0; c < head_.size(); ++c) {
+    for (std::size_t c = 1; c < head_.size(); ++c) {
       if (head_[c] != head || std::count(droppable_.begin(), droppable_.end(), c) > 0) continue;
       droppable_.push_back(c);
       break;
@@ -77,6 +77,7 @@ void Table::Keep(const std::vector<std::string>& names) {
     known.push_back(std::move(name));
   }
   droppable_.clear();
+  kept_ = true;
   std::vector<bool> kept(head_.size(), false);
   for (const std::string& name : names) {
     const auto found = std::find(known.begin(), known.end(), name);
@@ -95,8 +96,8 @@ void Table::Keep(const std::vector<std::string>& names) {
 std::vector<std::string> Table::Dropped(std::size_t max_width) const {
   const std::vector<std::size_t> widths = Widths(max_width).widths;
   std::vector<std::string> dropped;
-  for (const std::size_t c : droppable_) {
-    if (widths[c] == 0 && !head_[c].empty()) dropped.push_back(head_[c]);
+  for (const std::size_t c : DropOrder()) {
+    if (widths[c] == 0 && c != below_ && !head_[c].empty()) dropped.push_back(head_[c]);
   }
   return dropped;
 }
@@ -108,6 +109,15 @@ std::string Table::Fit(std::size_t max_width, const std::string& remedy) const {
         fmt::format("{} columns leave out {}; {}\n", max_width, fmt::join(dropped, ", "), remedy);
   }
   return text;
+}
+
+std::vector<std::size_t> Table::DropOrder() const {
+  std::vector<std::size_t> order = droppable_;
+  for (std::size_t c = head_.size(); !kept_ && c-- > 1;) {
+    const bool known = std::find(order.begin(), order.end(), c) != order.end();
+    if (!known && std::find(hidden_.begin(), hidden_.end(), c) == hidden_.end()) order.push_back(c);
+  }
+  return order;
 }
 
 Table::Layout Table::Widths(std::size_t max_width) const {
@@ -146,8 +156,9 @@ Table::Layout Table::Widths(std::size_t max_width) const {
     }
   };
   cut_texts();
-  for (const std::size_t column : droppable_) {
+  for (const std::size_t column : DropOrder()) {
     if (excess() == 0) break;
+    if (widths[column] == 0) continue;
     widths[column] = 0;
     // What that made room for goes back to the texts.
     for (std::size_t c = 0; c < widths.size(); ++c) {

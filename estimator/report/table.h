@@ -27,7 +27,7 @@ class Table {
   std::vector<std::string> Dropped(std::size_t max_width) const;
   // Every line ends with a newline; no trailing blanks. So that lines fit into `max_width` columns
   // (0: any number), texts are cut in the middle, those of the first column last; then columns are
-  // dropped.
+  // dropped: those that may be, then others from the last one on, but the first and those of Keep.
   std::string Render(std::size_t max_width = 0) const;
   // The same with a line that tells what was dropped: "80 columns leave out share; " and `remedy`,
   // such as "--columns all shows it".
@@ -41,10 +41,12 @@ class Table {
     bool below = false;
   };
   Layout Widths(std::size_t max_width) const;
+  std::vector<std::size_t> DropOrder() const;
 
   std::vector<std::vector<std::string>> rows_;  // an empty row is a rule
   std::vector<std::string> colours_;            // of each row
   std::vector<std::size_t> droppable_, hidden_;
+  bool kept_ = false;  // by Keep: what is left stays
   std::optional<std::size_t> below_;
 };
 

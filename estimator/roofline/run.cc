@@ -265,9 +265,14 @@ class KernelRunner {
     const double bound = run_.bound.time.value();
     expected.basis = BasisOf(target_.device);
     expected.time = WithRange(seconds, WidenRange(expected.basis, sum.range), bound);
-    expected.limiter = seconds < bound ? "bound" : LimiterOf(sum);
+    expected.limiter = seconds < bound ? LimiterOfBound() : LimiterOf(sum);
     if (target_.options.explain) Explain(sum, expected);
     run_.expected = std::move(expected);
+  }
+
+  // In the words of expected times: which unit computes is not one of them.
+  std::string LimiterOfBound() const {
+    return run_.bound.memory > run_.bound.compute ? run_.bound.limiter : "compute";
   }
 
   // Whether the library is asked before each run of the kernel.

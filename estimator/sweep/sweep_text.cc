@@ -91,8 +91,8 @@ class TextWriter {
         if (shown++ < options_.rows) table.Add(RowOf(*point));
       }
     }
-    table.MayDrop(
-        {"W", "J/item", "FLOP/B", "bytes", "MACs", "fits", "FLOPs", "limited by", "memory"});
+    table.MayDrop({"W", "J/item", "FLOP/B", "bytes", "MACs", "fits", "FLOPs", "limited by",
+                   "memory", "tokens/s", "bound"});
     text_ += table.Fit(options_.width, "--format csv has them");
     if (watts_) {
       text_ += fmt::format(

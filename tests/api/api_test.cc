@@ -53,6 +53,13 @@ TEST(Count, SaysWhatTheRoomsSay) {
   EXPECT_EQ(by_kernel, report.totals().macs);
 }
 
+TEST(Count, ItsPageHasTheStepsOfEveryKernelAndWhatIsAlive) {
+  const std::string page = Count(Model::Read(Network("alexnet")), FindDevice("A100")).Html();
+  EXPECT_THAT(page, HasSubstr("\"title\":\"dlcost: alexnet.onnx on a100-sxm4-80gb\""));
+  EXPECT_THAT(page, HasSubstr("\"steps\":[[[["));  // kernels, their terms
+  EXPECT_THAT(page, HasSubstr("\"live\":[["));
+}
+
 TEST(Count, TimesAreAbsentWithoutADevice) {
   const Report report = Count(Model::Read(Network("alexnet")));
   EXPECT_EQ(report.totals().macs, 714188480);  // tests/install: half of the published FLOPs

@@ -145,21 +145,30 @@ class Terminal(unittest.TestCase):
 
     def test_everything_for_people_fits(self):
         resnet = os.path.join(NETWORKS, "resnet50.onnx")
+        measured = os.path.join(SOURCE, "docs", "examples", "measured")
         commands = (("--help",), ("report", "--help"), ("sweep", "--help"), ("gpus",), ("gpus", "h100"), ("systems",),
                     ("systems", "dgx-h100"), ("runtimes",), ("runtimes", "tensorrt"), ("ops", "--domain", "ai.onnx.ml"),
                     ("network",), ON_BERT, (*ON_BERT, "--by", "layer"), (resnet, "--gpu", "p4", "--view", "gemm"),
                     (resnet, "--gpu", "a100,h100,mi300x"), ("explain", resnet, "--gpu", "p4", "--node", "/conv1/Conv"),
                     ("diff", ALEXNET, resnet, "--gpu", "p4"), ("formula", BERT, "--dim", "sequence=128"),
-                    ("sweep", ALEXNET, "--gpu", "p4", "--batch", "1:64:x2"),
+                    ("sweep", ALEXNET, "--gpu", "p4", "--batch", "1:64:x2"), ("sweep", ALEXNET, "--gpu", "p4,t4", "--batch", "1:4", "--price", "2/h"),
+                    ("compare", resnet, "--batch", "1", "--fusion", "none", "--gpu", os.path.join(measured, "two-zen5-cores.yaml"), "--top", "3",
+                     "--by", "op,kernel,algorithm", "--measured", os.path.join(measured, "resnet50.json.gz")),
+                    ("measured", os.path.join(measured, "resnet50.json.gz"), "--top", "3"),
+                    ("parallel", ALEXNET, "--system", "dgx-h100", "--train", "sgd", "--devices", "16", "--global-batch", "64"),
                     ("collective", "all_reduce", "--system", "dgx-h100", "--devices", "8", "--bytes", "1MB:64MB:x8"),
                     ("scale", resnet, "--train", "sgd", "--batch", "8", "--system", "dgx-h100", "--devices", "1,8"))
         for columns in (60, 80, 120, 200):
             for command in commands:
                 text, code = screen(columns, *command)
                 self.assertEqual(code, 0, (command, text))
-                for line in text.splitlines():
-                    if len(line.split()) > 1:  # a word alone may be a path
+                lines = text.splitlines()
+                for line, after in zip(lines, lines[1:] + [""]):
+                    if len(line.split()) > 1 and SOURCE not in line:  # a word, a path: nothing breaks it
                         self.assertLessEqual(width(line), columns, (command, line))
+                    # Rows of tables keep to their line.
+                    if line and not line.strip("-") and after:
+                        self.assertFalse(after.startswith(" " * 15), (command, columns, after))
 
     def test_bars_where_a_terminal_shows_them(self):
         bar = "[\u2588-\u258f]"
@@ -372,10 +381,24 @@ class Options(unittest.TestCase):
 
     def test_commands_and_nodes_have_nearest_spellings(self):
         for words, says in ((("expain", "R"), "did you mean 'explain'?"), (("resnet",), "neither a command nor a file"),
+                            (("resnet50",), "dlcost network resnet50 -o resnet50.onnx"), ((ALEXNET, BERT), "two models side by side: dlcost diff"),
+                            (("plot", ALEXNET), "which picture of it? dlcost plot roofline " + ALEXNET), (("plot", "memory"), "of which model?"),
+                            ((ALEXNET, "--batch", "abc"), "--batch 'abc' is no size: a whole number, or max"),
                             (("explain", ALEXNET, "--gpu", "p4", "--node", "fc6"), "did you mean '/fc6/Gemm'?")):
             result = run(*words)
             self.assertEqual((result.returncode, result.stdout), (2, b""))
             self.assertIn(says, result.stderr.decode())
+
+    def test_devices_as_their_drivers_call_them(self):
+        for name, known in (("NVIDIA A100-SXM4-80GB", "a100-sxm4-80gb"), ("NVIDIA GeForce RTX 4090", "rtx-4090"), ("Tesla V100-SXM2-16GB", "v100-sxm2-16gb"),
+                            ("NVIDIA H100 80GB HBM3", "h100-sxm5"), ("NVIDIA A100 80GB PCIe", "a100-pcie-80gb"), ("AMD Instinct MI300X", "mi300x")):
+            report = json.loads(run(ALEXNET, "--gpu", name, "--format", "json").stdout)
+            self.assertEqual(report["device"]["id"], known)
+
+    def test_help_and_version_as_words(self):
+        self.assertEqual(run("help").stdout, run("--help").stdout)
+        self.assertEqual(run("help", "sweep").stdout, run("sweep", "--help").stdout)
+        self.assertEqual(run("version").stdout, run("--version").stdout)
 
     def test_a_table_of_positions_that_is_too_short(self):
         result = run(BERT, "--dim", "sequence=1000")

@@ -28,7 +28,7 @@ function drawProfileTable(table) {
 function drawProfile(report) {
   const lines = report.profile.lines.map(([label, text]) => html('tr', {}, html('td', {}, html('b', {}, label)), html('td', {}, text)));
   const summary = html('section', {id: 'summary'},
-      scrollBox('summary', html('table', {class: 'grid'}, html('tbody', {}, lines))));
+      scrollBox('summary', html('table', {class: 'grid lines'}, html('tbody', {}, lines))));
   return [summary, drawRoofline(report), ...report.profile.tables.map(drawProfileTable),
     report.device.facts.length ? drawFacts(report) : ''];
 }

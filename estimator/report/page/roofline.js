@@ -18,8 +18,8 @@ function drawRoofline(report) {
   const sum = kernels => kernels.reduce((all, k) => all + timeOf(k), 0), farTime = sum(shown) - sum(framed);
   const hiddenTime = total - sum(shown);
   section.append(html('p', {class: 'hint'},
-      `Work over ${timeName(report)} against intensity; area is time, a number how many kernels are one dot. ` +
-      (timeName(report) === 'bound' || !shown.some(k => k.bound > 0) ? '' : 'A thin line leads from a kernel up to its bound' +
+      `A dot is a kernel, or as many alike as its number says: FLOPs per second of ${timeName(report)}, over FLOPs per byte. Its area is its share of the time. ` +
+      (timeName(report) === 'bound' || !shown.some(k => k.bound > 0) ? '' : 'A thin line leads up to its bound' +
           (shown.some(k => k.measured > 0) ? ', and to what was measured.' : '.')) +
       reducedText(shown) +
       (hidden ? ` Not drawn: ${integer(hidden)} ${hidden === 1 ? 'kernel' : 'kernels'} without arithmetic, ${percent(hiddenTime, total)} of the time.` : '') +
@@ -53,7 +53,7 @@ function rooflineControls(report, state, chart) {
   return html('div', {class: 'row controls'},
       html('button', {type: 'button', 'aria-label': 'Zoom in', onclick: zoom(0.6)}, '+'),
       html('button', {type: 'button', 'aria-label': 'Zoom out', onclick: zoom(1 / 0.6)}, '−'),
-      html('button', {type: 'button', onclick: () => { state.view = null; state.every = true; chart.redraw(); }}, 'whole'),
+      html('button', {type: 'button', onclick: () => { state.view = null; state.every = true; chart.redraw(); }}, 'whole chart'),
       unused && unused < report.roofs.compute.length ? others : '',
       html('span', {class: 'hint'}, 'drag to move, Ctrl and wheel to zoom'));
 }
