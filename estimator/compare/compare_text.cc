@@ -43,6 +43,7 @@ std::string TableText(CompareCells cells, std::size_t top, std::size_t max_width
   for (std::size_t r = 0; r < shown; ++r) table.Add(std::move(cells.rows[r]));
   table.MayStandBelow("why");
   table.MayDrop(cells.may_drop);
+  table.MayDrop({"launches", "operators", "memory"});
   std::string out = "\n" + table.Fit(max_width, kRemedy);
   const std::size_t left_out = cells.left_out + cells.rows.size() - shown;
   if (left_out > 0) out += fmt::format("... and {} more rows\n", left_out);

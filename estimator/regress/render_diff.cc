@@ -223,6 +223,7 @@ std::string RenderDiffText(const ReportDiff& diff, const DiffTextOptions& option
   if (!rows.empty()) {
     Table groups(head);
     for (const std::vector<std::string>& row : rows) groups.Add(row);
+    groups.MayDrop({"nodes", "bytes", "MACs"});
     text += "\n" + groups.Fit(options.max_width, kRemedy);
   }
   return text;
