@@ -29,20 +29,38 @@ class PageReport {
   }
 
   Json Run() {
-    Json json = {{"title", Title()},          {"subtitle", Subtitle()},
-                 {"notes", Notes()},          {"certainty", CertaintyJson()},
-                 {"totals", Totals()},        {"marks", Marks()},
-                 {"roofs", Roofs()},          {"device", DeviceFactsJson(page_.device)},
-                 {"kernel_table", Kernels()}, {"memory", Memory()},
-                 {"unknown", Unknown()},      {"changes", Changes()}};
+    Json json = {{"title", Title()},
+                 {"subtitle", Subtitle()},
+                 {"model", Model()},
+                 {"on", report_.device ? report_.device->name : "no device"},
+                 {"sizes", Sizes()},
+                 {"notes", Notes()},
+                 {"certainty", CertaintyJson()},
+                 {"totals", Totals()},
+                 {"marks", Marks()},
+                 {"roofs", Roofs()},
+                 {"device", DeviceFactsJson(page_.device)},
+                 {"kernel_table", Kernels()},
+                 {"memory", Memory()},
+                 {"unknown", Unknown()},
+                 {"changes", Changes()}};
     json["strings"] = strings_.texts();
     return json;
   }
 
  private:
+  std::string Model() const { return FileName(report_.model.path); }
   std::string Title() const {
-    const std::string name = FileName(report_.model.path);
-    return report_.device ? name + " on " + report_.device->name : name;
+    return report_.device ? Model() + " on " + report_.device->name : Model();
+  }
+
+  // "batch=1, sequence=128".
+  std::string Sizes() const {
+    std::string text;
+    for (const auto& [name, size] : report_.model.dims) {
+      text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, size);
+    }
+    return text;
   }
 
   std::vector<std::string> Notes() const {
@@ -66,8 +84,8 @@ class PageReport {
   }
 
   std::string Subtitle() const {
-    std::string text;
-    for (const auto& [name, size] : report_.model.dims) text += fmt::format("{}={}, ", name, size);
+    std::string text = Sizes();
+    text += text.empty() ? "" : ", ";
     text += fmt::format("runtime {}, cache {}", RuntimeText(report_.options),
                         Name(report_.options.run.cache));
     text += fmt::format("; {} nodes:", report_.model.nodes);

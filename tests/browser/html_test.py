@@ -271,12 +271,38 @@ def look_at_several(browser, path, count):
     quiet(browser, "several reports")
 
 
+def look_at_names(browser, devices, models, batches):
+    heads = "[...document.querySelectorAll('#comparison th')].map(th => th.textContent).join()"
+    browser.open(devices)
+    expect("resnet50" not in browser.run(heads) and "MI300X" in browser.run(heads), f"devices alone tell columns apart: {browser.run(heads)}")
+    browser.open(batches)
+    expect(browser.run(heads) == "total,batch=1,batch=8", f"sizes alone tell columns apart: {browser.run(heads)}")
+    browser.open(models)
+    expect("A100" not in browser.run(heads) and "mobilenet-v2.onnx" in browser.run(heads), f"models alone tell columns apart: {browser.run(heads)}")
+
+
 def look_without_device(browser, path):
     browser.open(path)
     expect("Where the work is" in browser.run("document.getElementById('icicle').textContent"), "work without a device")
     expect(browser.run("document.querySelectorAll('#icicle .cell').length") > 20, "cells without a device")
     expect("FLOP" in browser.run("document.querySelector('#comparison tbody tr:last-child').textContent"), "operators by work")
     quiet(browser, "no device")
+
+
+# Of the numbers of the heat map against their cells, as WCAG computes it.
+CONTRASTS = """(() => {
+  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+  const luminance = color => {
+    canvas.fillStyle = color;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map(v => v / 255).map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  return [...document.querySelectorAll('#map .cell')].map(cell => {
+    const [u, v] = [cell, cell.nextElementSibling].map(e => luminance(getComputedStyle(e).fill));
+    return (Math.max(u, v) + 0.05) / (Math.min(u, v) + 0.05);
+  });
+})()"""
 
 
 def look_at_sweep(browser, path):
@@ -286,6 +312,11 @@ def look_at_sweep(browser, path):
     points = browser.run("document.querySelectorAll('#curves .point').length")
     expect(points == 2 * 5 * 3, f"points: {points}")
     expect(browser.run("document.querySelectorAll('#map .cell').length") == 15, "cells of one device")
+    for dark in (False, True):
+        browser.open(path, dark)
+        contrasts = browser.run(CONTRASTS)
+        expect(len(contrasts) == 15 and min(contrasts) >= 4, f"numbers stand out from their cells: {min(contrasts):.1f}")
+    browser.open(path)
     browser.hover("#curves .point:last-of-type")
     expect("items per second" in tip(browser), f"tooltip of a point: '{tip(browser)}'")
     before = browser.run("document.querySelector('#curves .curve').getAttribute('points')")
@@ -452,6 +483,10 @@ def main():
     bert = page("bert", network("bert-base"), "--gpu", "a100", "--dim", "sequence=128")
     llama = page("llama", network("llama3-8b"), "--gpu", "h100", "--dim", "sequence=2048")
     devices = page("devices", resnet, "--gpu", "a100,h100,mi300x")
+    finished = [os.path.join(FOLDER, f"batch-{size}.json") for size in (1, 8)]
+    for path, size in zip(finished, ("1", "8")):
+        subprocess.run([DLCOST, resnet, "--gpu", "a100", "--batch", size, "--format", "json", "-o", path], check=True)
+    batches = page("batches", *finished)
     models = page("models", resnet, network("mobilenet-v2"), "--gpu", "a100")
     fixtures = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "profiles", "fixtures")
     counted = page("counted", network("alexnet"), "--batch", "1", "--gpu", "p4", "--measured", os.path.join(fixtures, "alexnet_p4_nvprof_metrics.csv"))
@@ -466,7 +501,7 @@ def main():
     curve = os.path.join(FOLDER, "curve.html")
     subprocess.run([DLCOST, "sweep", resnet, "--batch", "1:64:x2", "--gpu", "t4", "--format", "html", "-o", curve], check=True)
     # A page of every kind.
-    every = [one, several, bare, large, measured, counted, curves, curve, bert, llama, devices, models, run, compared, step, open_end]
+    every = [one, several, batches, bare, large, measured, counted, curves, curve, bert, llama, devices, models, run, compared, step, open_end]
     with Chromium() as browser:
         look_at_one(browser, one)
         look_at_themes(browser, one)
@@ -475,6 +510,7 @@ def main():
         look_at_paper(browser, every)
         look_at_pictures(browser, one)
         look_at_several(browser, several, 4)
+        look_at_names(browser, devices, models, batches)
         look_at_sweep(browser, curves)
         look_without_device(browser, bare)
         look_at_large(browser, large)

@@ -35,7 +35,7 @@ function change(value, base) {
 
 function drawComparison(reports) {
   const head = html('tr', {}, html('th', {class: 'plain'}, 'total'),
-      reports.map(r => html('th', {class: 'plain num'}, r.title)));
+      reports.map(r => html('th', {class: 'plain num'}, r.short)));
   const totals = kTotals.filter(([, get]) => reports.some(r => get(r.totals) != null)).map(([name, get, print, key]) =>
       html('tr', {}, html('td', {}, name), reports.map((r, i) => html('td', {class: 'num'}, r.marks[key] || '', print(get(r.totals), r.totals),
           i ? change(get(r.totals), get(reports[0].totals)) : ''))));
@@ -53,7 +53,7 @@ function drawComparison(reports) {
       .map(([op, times]) => html('tr', {}, html('td', {}, op), times.map((time, i) => html('td', {class: 'num'},
           html('span', {class: 'bar', style: `width:${Math.round(90 * time / most)}px;background:var(--c${i % 6})`}), ' ', measure.print(time)))));
   return html('section', {id: 'comparison'}, html('h2', {}, 'Comparison'),
-      html('p', {class: 'hint'}, `Changes are against ${reports[0].title}. Below the totals: ${measure.name} by operators.`),
+      html('p', {class: 'hint'}, `Changes are against ${reports[0].short}. Below the totals: ${measure.name} by operators.`),
       scrollBox('comparison', html('table', {class: 'grid'}, html('thead', {}, head),
           html('tbody', {}, totals, html('tr', {}, html('td', {colspan: reports.length + 1}, html('b', {}, `${measure.name} by operators`))), rows))),
       reports.map(r => drawChanges(reports[0], r)));
@@ -63,6 +63,6 @@ function drawComparison(reports) {
 function drawChanges(first, report) {
   if (!report.changes) return '';
   const {headline, sentences, more} = report.changes;
-  return html('div', {class: 'changes'}, html('h3', {}, `What changed: ${first.title} → ${report.title}`), html('p', {}, headline + (sentences.length ? ':' : '.')),
+  return html('div', {class: 'changes'}, html('h3', {}, `What changed: ${first.short} → ${report.short}`), html('p', {}, headline + (sentences.length ? ':' : '.')),
       html('ul', {}, sentences.map(sentence => html('li', {}, sentence)), more ? html('li', {}, `and ${integer(more)} more: dlcost diff tells all`) : '', onPaper(sentences.length, 3, 'li')));
 }

@@ -61,8 +61,16 @@ function drawUnknown(report) {
 function start() {
   const data = JSON.parse(document.getElementById('data').textContent);
   const reports = data.reports.map(unpack);
+  // Side by side, what they differ in names them.
+  const differ = key => new Set(reports.map(report => report[key])).size > 1;
+  const apart = new Set(reports.map(report => report.model + report.on)).size === reports.length;
+  const others = (apart ? ['model', 'on'] : ['model', 'on', 'sizes']).filter(differ);
+  const joint = {model: '', on: ' on ', sizes: ', '};
+  reports.forEach(report => {
+    report.short = others.map((key, i) => (i ? joint[key] : '') + report[key]).join('') || report.title;
+  });
   const place = html('div', {id: 'report'});
-  const tabs = reports.map((report, i) => html('button', {type: 'button', onclick: () => show(i)}, report.title));
+  const tabs = reports.map((report, i) => html('button', {type: 'button', onclick: () => show(i)}, report.short));
 
   function show(i) {
     picked.kernel = null;

@@ -96,7 +96,7 @@ function sweepMap(sweep, [a, b], [key, name, text], fixed, width) {
     chart.append(pointable(svg('rect', {class: 'cell', x: cx.toFixed(1), y: cy.toFixed(1), width: cellWidth.toFixed(1), height: cellHeight.toFixed(1),
       style: `fill:color-mix(in srgb, var(--c0) ${(12 + 88 * share(point[key])).toFixed(0)}%, var(--surface))`}), label, () => sweepRows(sweep, point), () => {}));
     if (textWidth(label) < cellWidth - 4 && cellHeight >= 16) {
-      chart.append(svg('text', {class: share(point[key]) > 0.5 ? 'cell-text' : 'strong', x: (cx + cellWidth / 2).toFixed(1), y: (cy + cellHeight / 2 + 4).toFixed(1), 'text-anchor': 'middle'}, label));
+      chart.append(svg('text', {class: share(point[key]) > 0.75 ? 'filled' : 'strong', x: (cx + cellWidth / 2).toFixed(1), y: (cy + cellHeight / 2 + 4).toFixed(1), 'text-anchor': 'middle'}, label));
     }
   }
   const everyColumn = Math.ceil(columns.length * 46 / (width - left)), everyRow = Math.ceil(14 / cellHeight);
