@@ -106,10 +106,10 @@ class RooflineDrawing {
     for (Dot& dot : dots_) dot.radius = kBare + widest * std::sqrt(dot.time / dots_.front().time);
   }
 
-  // The decades of all kernels but the shortest, which together take a thousandth of the time: they
-  // are not worth decades of their own. `kernels`: the longest first.
+  // The decades of all kernels but the shortest, which together take a five-hundredth of the time:
+  // they are not worth decades of their own. `kernels`: the longest first.
   void FindRange(const std::vector<const KernelRow*>& kernels) {
-    constexpr double kShort = 1e-3;
+    constexpr double kShort = 2e-3;
     double seen = 0, x0 = HUGE_VAL, x1 = -HUGE_VAL, y0 = HUGE_VAL, y1 = -HUGE_VAL;
     double all = 0;
     for (const KernelRow* kernel : kernels) all += TimeOf(*kernel);

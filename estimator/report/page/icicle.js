@@ -41,7 +41,8 @@ function foldTree(root) {
   const fold = node => {
     if (node.kernel) {
       node.name = node.kernel.ops;  // it may come to stand for several
-      node.shape = numberOf('k' + node.kernel.kind);
+      const {ops, flops, bytes, launches} = node.kernel;
+      node.shape = numberOf(`kernel ${ops} ${flops} ${bytes} ${launches}`);
       return;
     }
     const kept = new Map();

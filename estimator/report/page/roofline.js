@@ -95,9 +95,9 @@ const intensityOf = k => k.least / k.bytes;
 // At the longest of what is drawn of it.
 const lowestRateOf = k => k.least / Math.max(timeOf(k), k.measured ?? 0);
 
-// The kernels that the first view holds: without the shortest, a thousandth of the time together, where they alone lie decades away.
+// The kernels that the first view holds: without the shortest, a five-hundredth of the time together, where they alone lie decades away.
 function framedOf(shown, total) {
-  let left = 1e-3 * total;
+  let left = 2e-3 * total;
   const short = new Set([...shown].sort((a, b) => timeOf(a) - timeOf(b)).filter(k => (left -= timeOf(k)) >= 0));
   const rest = shown.filter(k => !short.has(k));
   if (!rest.length) return shown;
