@@ -147,10 +147,15 @@ UNREADABLE = """(() => {
     const b = box(t), dx = Math.max(b.left - d.x, 0, d.x - b.right), dy = Math.max(b.top + 3 - d.y, 0, d.y - b.bottom + 3);
     return Math.hypot(dx, dy) < d.r - 1;
   })).map(t => 'over a dot: ' + t.textContent);
+  const plot = document.querySelector('#plot rect')?.getBBox(), chart = plot && box(document.querySelector('#roofline svg'));
+  const cut = [...document.querySelectorAll('#roofline .count')].filter(t => {
+    const b = box(t);
+    return b.left < chart.left + plot.x - 1 || b.right > chart.left + plot.x + plot.width + 1;
+  }).map(t => 'cut: ' + t.textContent);
   const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth ? ['wider than the screen'] : [];
   const sections = [...document.querySelectorAll('section')].filter(s => [...s.querySelectorAll('svg *')].some(e => box(e).bottom > box(s).bottom + 1))
       .map(s => 'out of its card: ' + s.id);
-  return [...small, ...over, ...wide, ...sections];
+  return [...small, ...over, ...cut, ...wide, ...sections];
 })()"""
 
 

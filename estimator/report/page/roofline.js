@@ -150,7 +150,7 @@ function rooflineChart(report, all, framed, total, roofless, state, width) {
     const title = several ? `${integer(dot.kernels.length)} kernels, such as ${k.label}` : k.label;
     marks.append(pointable(mark, title, () => several ? groupRows(dot, total) : kernelRows(k, total), () => picked.set(k, 'roofline')));
     if (several) {
-      counts.append(countText(dot, dots, taken));
+      counts.append(countText(dot, dots, taken, plot));
     }
     for (const measured of dot.kernels.filter(m => m.measured > 0)) {
       const at = y(rate(measured, measured.measured)), of = x(measured.least / measured.bytes);
@@ -169,8 +169,8 @@ function rooflineChart(report, all, framed, total, roofless, state, width) {
 }
 
 // How many kernels a dot is: in it where it is free and large enough, else beside it.
-function countText(dot, dots, taken) {
-  const text = '×' + dot.kernels.length, wide = textWidth(text);
+function countText(dot, dots, taken, {left, right, top, bottom}) {
+  const text = '×' + dot.kernels.length, wide = textWidth(text) + 4;  // the sign is wide
   const others = dots.filter(other => other !== dot);
   const at = (cx, cy, inside) => ({cx, cy, inside, boxes: [{x0: cx - wide / 2, x1: cx + wide / 2, y0: cy - 7, y1: cy + 6}]});
   const away = dot.r + 4 + wide / 2;
@@ -179,7 +179,8 @@ function countText(dot, dots, taken) {
   for (const far of [0, 14, 30]) {
     places.push(at(dot.cx + away + far, dot.cy), at(dot.cx - away - far, dot.cy), at(dot.cx, dot.cy + dot.r + 9 + far), at(dot.cx, dot.cy - dot.r - 8 - far));
   }
-  const place = freePlace(places, others, taken);
+  const whole = places.filter(({boxes: [box]}) => box.x0 >= left && box.x1 <= right && box.y0 >= top && box.y1 <= bottom);
+  const place = freePlace(whole.length ? whole : places, others, taken);
   return svg('text', {class: place.inside ? 'count inside' : 'count halo', x: place.cx.toFixed(1), y: (place.cy + 4).toFixed(1), 'text-anchor': 'middle'}, text);
 }
 
