@@ -50,6 +50,7 @@ Belief Believe(const Report& report, const Joined& joined, const std::optional<D
   const ClueSource source{report, joined, device, slots, belief};
   source.Add(kPrior, "files of other programs are common");
   AddFoundClues(source);
+  AddCellClues(source);
   AddAmountClues(source);
   return belief;
 }

@@ -20,9 +20,11 @@ struct ClueSource {
   void Add(double bits, std::string text) const { belief.clues.push_back({bits, std::move(text)}); }
 };
 
-// What was found and what was left over: names, products, holes between them, recurrent cells,
-// poolings and the like, shapes in names, time without an operator.
+// What was found and what was left over: names, products, holes between them, poolings and the
+// like, shapes in names, time without an operator.
 void AddFoundClues(const ClueSource& source);
+// Kernels of recurrent cells, where the model has some or none.
+void AddCellClues(const ClueSource& source);
 // How much it was: FLOPs, bytes, times.
 void AddAmountClues(const ClueSource& source);
 

@@ -28,7 +28,6 @@ class FoundClues {
     Names();
     Products();
     Strays();
-    Cells();
     Markers();
     Shapes();
     Rest();
@@ -67,7 +66,6 @@ class FoundClues {
                                     : LacksGroups(slot, measured) ? 0.7
                                     : Told(measured)              ? 1
                                                                   : 0.9 * own;
-      cells_ |= HasCells(measured);
       // Attention has two products, not any number.
       double products = 0;
       for (const MeasuredPart& part : measured.parts)
@@ -75,7 +73,6 @@ class FoundClues {
       if (slot.several && products > slot.most) found_[slot.family].over += products - slot.most;
     }
     for (const Joined::Shared& group : joined_.shared) {
-      cells_ |= HasCells(group.measured);
       if (group.beside) continue;
       double launches = 0, kernels = 0;
       for (const MeasuredPart& part : group.measured.parts) {
@@ -103,7 +100,6 @@ class FoundClues {
       if (work && launches > most) excess_ += launches - most;
     }
     for (const UnmatchedKernel& kernel : joined_.unmatched) {
-      cells_ |= kernel.family == kRecurrent;
       // What ran before the first run may be a run that is not whole.
       found_[kernel.family].over += kernel.before
                                         ? 0.5 * kernel.launches / static_cast<double>(joined_.runs)
@@ -168,11 +164,6 @@ class FoundClues {
     return std::max(0.0, launches - whole);
   }
 
-  static bool HasCells(const Measured& measured) {
-    return std::any_of(measured.parts.begin(), measured.parts.end(),
-                       [](const MeasuredPart& part) { return part.told.family == kRecurrent; });
-  }
-
   // Launches of kernels whose names tell nothing, all of them and those at a family's operators.
   void FindUnknown() {
     const auto look = [&](const Measured& measured, std::optional<KernelFamily> family) {
@@ -199,74 +190,6 @@ class FoundClues {
         share = std::min(share, at->second / unknown_.at(part.name));
     }
     return share;
-  }
-
-  // Recurrent cells leave a trace beside their products; and these are launched once for all inputs
-  // and once for every step. Kernels whose names tell nothing may be either, if they launch as
-  // often.
-  void Cells() {
-    if (found_[kRecurrent].model == 0) {
-      if (cells_) Add(-4, "it has kernels of recurrent cells, and the model has none");
-      return;
-    }
-    const auto [launched, planned] = RecurrentLaunches();
-    const double known = launched, all = planned;
-    const auto same = [](double a, double b) { return b > 1 && std::abs(a / b - 1) < 0.02; };
-    const auto any = [&](const auto& fits) {
-      return std::any_of(unknown_.begin(), unknown_.end(),
-                         [&](const auto& entry) { return fits(entry.second); });
-    };
-    double steps = 0;
-    for (const Slot& slot : slots_) steps += Steps(slot);
-    if (cells_) {
-      Add(1.5, "kernels of recurrent cells were found");
-    } else if (same(known, all)) {
-      Add(1.5, fmt::format("its products launch {:.6g} times, as recurrent cells of the model do",
-                           known));
-    } else if (any([&](double count) { return same(known + count, all) || same(count, steps); })) {
-      Add(0.5, "kernels whose names tell nothing launch as often as recurrent cells");
-    } else {
-      Add(-1.5, "kernels of recurrent cells were not found");
-    }
-  }
-
-  // Steps of a recurrent operator, over its directions; 0 for others.
-  double Steps(const Slot& slot) const {
-    const KernelRow& kernel = report_.kernels[slot.kernel];
-    const auto* nest = std::get_if<RecurrentNest>(&kernel.nest);
-    return nest ? (nest->directions * nest->steps * kernel.repeat).AsDouble() : 0;
-  }
-
-  // Products of an operator: of a recurrent one a product for all inputs, then one for every step.
-  double Launches(const Slot& slot) const {
-    return slot.family == kRecurrent ? 1 + Steps(slot) : slot.products;
-  }
-
-  // Launches of products at operators with recurrent ones among them, and those planned.
-  std::pair<double, double> RecurrentLaunches() const {
-    std::map<std::size_t, const Slot*> of;
-    for (const Slot& slot : slots_) of[slot.kernel] = &slot;
-    const auto products = [](const Measured& measured) {
-      double launches = 0;
-      for (const MeasuredPart& part : measured.parts)
-        launches += IsProduct(part.told.family) ? part.launches : 0;
-      return launches;
-    };
-    double launched = 0, planned = 0;
-    for (const Slot& slot : slots_) {
-      if (slot.family != kRecurrent || !joined_.kernels[slot.kernel].any()) continue;
-      launched += products(joined_.kernels[slot.kernel]);
-      planned += Launches(slot);
-    }
-    for (const Joined::Shared& group : joined_.shared) {
-      const bool recurrent =
-          std::any_of(group.kernels.begin(), group.kernels.end(),
-                      [&](std::size_t k) { return of.at(k)->family == kRecurrent; });
-      if (group.beside || !recurrent) continue;
-      launched += products(group.measured);
-      for (const std::size_t k : group.kernels) planned += Launches(*of.at(k));
-    }
-    return {launched, planned};
   }
 
   void Names() {
@@ -485,7 +408,6 @@ class FoundClues {
   const Joined& joined_;
   const std::vector<Slot>& slots_;
   std::map<KernelFamily, Found> found_;
-  bool cells_ = false;  // there are kernels of recurrent cells
   double telling_ = 0;  // share of its products whose names tell that they are
   double excess_ = 0;   // launches of rows of products beyond what their operators can have
   std::map<std::string, double> unknown_;  // launches of kernels whose names tell nothing
