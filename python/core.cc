@@ -124,6 +124,7 @@ NB_MODULE(_core, m) {
   nb::class_<api::Report> report(m, "Report");
   AddRenderings(report);
   report.def_static("read", &api::Report::Read, "path"_a, Free())
+      .def_static("from_json", &api::Report::FromJson, "json"_a, "name"_a, Free())
       .def("text", &api::Report::Text, "by"_a, "top"_a, Free())
       .def("csv", &api::Report::Csv, "by"_a, Free())
       .def("html", &api::Report::Html, Free());

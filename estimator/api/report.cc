@@ -73,6 +73,12 @@ Report Report::Read(const std::string& path) {
   });
 }
 
+Report Report::FromJson(const std::string& json, const std::string& name) {
+  return Guarded([&] {
+    return Report(std::make_shared<const State>(State{ReadReportFromText(json, name), {}}));
+  });
+}
+
 std::string Report::model_path() const { return state_->report.model.path; }
 std::string Report::device_id() const {
   return state_->report.device ? state_->report.device->id : "";

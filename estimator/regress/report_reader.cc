@@ -311,6 +311,17 @@ JobFacts JobOf(const Json& json) {
   return job;
 }
 
+// What the time of a group waits for is not in the file.
+std::vector<GroupRow> GroupsOf(const Json& rows, const char* name) {
+  std::vector<GroupRow> groups;
+  for (const Json& row : rows) {
+    const Sums sums = SumsOf(row);
+    const Flops kernel_flops(row.value("kernel_flops", sums.flops.value()));
+    groups.push_back({Get<std::string>(row, name), sums, kernel_flops});
+  }
+  return groups;
+}
+
 Report ReportOf(const Json& json) {
   CheckSchema(json);
   Report report;
@@ -341,12 +352,10 @@ Report ReportOf(const Json& json) {
       step.recompute = Get<std::string>(json.at("step"), "recompute");
     }
     report.step = std::make_shared<const StepFacts>(std::move(step));
+    report.by_phase = GroupsOf(json.at("step").value("phases", Json::array()), "phase");
   }
-  for (const Json& row : json.at("by_op")) {
-    const Sums sums = SumsOf(row);
-    const Flops kernel_flops(row.value("kernel_flops", sums.flops.value()));
-    report.by_op.push_back({Get<std::string>(row, "op"), sums, kernel_flops});
-  }
+  report.by_op = GroupsOf(json.at("by_op"), "op");
+  report.by_scope = GroupsOf(json.value("by_scope", Json::array()), "scope");
   for (const Json& row : json.at("nodes")) report.nodes.push_back(NodeOf(row));
   AddKernels(json.at("kernels"), report);
   report.certainty = CertaintyOf(json, report);

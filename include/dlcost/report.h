@@ -72,6 +72,8 @@ class Report {
  public:
   // A report that was written with Json() or --format json. Throws Error for anything else.
   static Report Read(const std::string& path);
+  // The same from memory; errors name it `name`.
+  static Report FromJson(const std::string& json, const std::string& name);
 
   std::string model_path() const;
   std::string device_id() const;  // "" without a device

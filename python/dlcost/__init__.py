@@ -7,7 +7,8 @@
 """
 
 from ._calls import check, compare, device, devices, diff, read_report, report, sweep, train
-from ._core import Error, __version__
+from ._core import __version__
+from ._errors import Error
 from ._map import map  # noqa: A004: as the builtin, over an executor
 from ._models import Model, load
 from ._records import Record, Rows

@@ -1,10 +1,12 @@
 """dlcost's functions: each is a command of the program, with its options as keywords."""
 
+import operator
 import os
+from collections.abc import Mapping
 
 from . import _core
 from ._models import load
-from ._results import Comparison, Device, Difference, Frozen, Report, Sweep, Verdict
+from ._results import Comparison, Device, Difference, Report, Sweep, Verdict, find
 
 
 def _list(value):
@@ -13,12 +15,33 @@ def _list(value):
     return [os.fspath(value)] if isinstance(value, (str, os.PathLike)) else [os.fspath(item) for item in value]
 
 
+def _integer(what, value):
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise _core.Error(f"{what} {value!r} is no whole number") from None
+
+
+def _mapping(what, value, example):
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise _core.Error(f"{what} {value!r} is no dictionary, such as {example}")
+    return value
+
+
+def _integers(what, value, example):
+    return {name: [_integer(f"{what}: {name}", item) for item in items]
+            for name, items in _mapping(what, value, example).items()}
+
+
 def _bindings(batch=None, dims=None, shapes=None, values=None, at=(), trips=(), branches=(), ops=(), assume=None):
     bindings = _core.Bindings()
-    bindings.batch = batch
-    bindings.dims = dict(dims or {})
-    bindings.shapes = {name: list(shape) for name, shape in (shapes or {}).items()}
-    bindings.values = {name: list(held) for name, held in (values or {}).items()}
+    bindings.batch = None if batch is None else _integer("batch", batch)
+    bindings.dims = {name: _integer(f"dims: {name}", size)
+                     for name, size in _mapping("dims", dims, "{'sequence': 128}").items()}
+    bindings.shapes = _integers("shapes", shapes, "{'x': (1, 3, 224, 224)}")
+    bindings.values = _integers("values", values, "{'sizes': [1, 3, 448, 448]}")
     bindings.at, bindings.trips, bindings.branches = _list(at), [str(t) for t in _some(trips)], _list(branches)
     bindings.custom_operators = _list(ops)
     if assume not in (None, "typical"):
@@ -33,12 +56,15 @@ def _some(value):
 
 def _options(convention="dlcost", runtime="", fusion="", attention="", conv="auto", math="", cache="cold", launch="",
              dtype="", depth=2, train="", loss="auto", freeze=(), recompute="none", precision=""):
+    names = {"convention": convention, "runtime": runtime, "fusion": fusion, "attention": attention, "convolution": conv,
+             "math": math, "cache": cache, "launch": launch, "dtype": dtype, "optimizer": train, "loss": loss,
+             "recompute": recompute, "precision": precision}
     options = _core.Options()
-    options.convention, options.runtime, options.fusion = convention, os.fspath(runtime), fusion
-    options.attention, options.convolution = attention, conv
-    options.math, options.cache, options.launch, options.dtype = math, cache, launch, dtype
-    options.scope_depth, options.optimizer, options.loss, options.frozen = depth, train, loss, _list(freeze)
-    options.recompute, options.precision = recompute, precision
+    for name, value in names.items():
+        if not isinstance(value, (str, os.PathLike)):
+            raise _core.Error(f"{name} {value!r} is no name")
+        setattr(options, name, os.fspath(value))
+    options.scope_depth, options.frozen = _integer("depth", depth), _list(freeze)
     return options
 
 
@@ -52,7 +78,7 @@ def _split(keywords):
     for name in keywords:
         if name not in _BINDINGS | _OPTIONS:
             import difflib
-            near = difflib.get_close_matches(name, _BINDINGS | _OPTIONS, 1)
+            near = difflib.get_close_matches(name, _BINDINGS | _OPTIONS | {"gpu", "changes"}, 1)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise TypeError(f"unexpected keyword '{name}'{hint}")
     return (_bindings(**{name: keywords[name] for name in keywords if name in _BINDINGS}),
@@ -68,7 +94,15 @@ def _device(gpu, changes=()):
         if _list(changes):
             raise _core.Error("changes want the device's name, not what dlcost.device() found")
         return gpu._made
-    return _core.find_device(os.fspath(gpu), _list(changes))
+    return _core.find_device(_name_of(gpu), _list(changes))
+
+
+def _name_of(gpu):
+    if isinstance(gpu, (list, tuple)):
+        raise _core.Error("gpu is one device here; dlcost.sweep takes several")
+    if not isinstance(gpu, (str, os.PathLike)):
+        raise _core.Error(f"gpu {gpu!r} is no device: give an id, an alias, a YAML file or a dlcost.Device")
+    return os.fspath(gpu)
 
 
 def report(model, gpu=None, *, changes=(), **keywords):
@@ -91,12 +125,6 @@ def read_report(path):
 def _report(what, gpu, keywords):
     if isinstance(what, Report):
         return what
-    if isinstance(what, Frozen):
-        import tempfile
-        with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
-            file.write(what.to_json())
-            file.flush()
-            return read_report(file.name)
     if isinstance(what, (str, os.PathLike)) and os.fspath(what).endswith(".json"):
         return read_report(what)
     return report(what, gpu, **keywords)
@@ -129,7 +157,8 @@ def compare(model, measured=(), *, traces=(), measured_format="", runs=None, for
     """Predicted against measured, from files of profilers (docs/measuring.md)."""
     measurements = _core.Measurements()
     measurements.measured, measurements.traces = _list(measured), _list(traces)
-    measurements.format, measurements.runs, measurements.force = measured_format, runs, force
+    measurements.format, measurements.force = measured_format, force
+    measurements.runs = None if runs is None else _integer("runs", runs)
     made = model if isinstance(model, Report) else report(model, gpu, changes=changes, **keywords)
     return Comparison(_core.compare(made._made, measurements))
 
@@ -138,16 +167,17 @@ def sweep(model, *, batch=None, dims=None, gpu=None, dtypes=(), bounds=False, **
     """A model over sizes: `batch` and each of `dims` is a size or several; `gpu` one device or several."""
     request = _core.SweepRequest()
     axes, fixed = [], {}
-    for name, sizes in [("batch", batch), *(dims or {}).items()]:
+    for name, sizes in [("batch", batch), *_mapping("dims", dims, "{'sequence': [128, 512]}").items()]:
         of_batch = name == "batch" and sizes is batch
         if sizes is None:
             continue
-        if isinstance(sizes, int) and not of_batch:
+        one = isinstance(sizes, str) or not hasattr(sizes, "__iter__")
+        if one and not of_batch:
             fixed[name] = sizes
             continue
         axis = _core.Axis()
         axis.name, axis.batch = name, of_batch
-        axis.sizes = [sizes] if isinstance(sizes, int) else list(sizes)
+        axis.sizes = [_integer(name, size) for size in ([sizes] if one else sizes)]
         axes.append(axis)
     request.axes = axes
     several = gpu if isinstance(gpu, (list, tuple)) else [] if gpu is None else [gpu]
@@ -166,9 +196,9 @@ def train(model, optimizer="sgd", *, loss="auto", freeze=(), **keywords):
 
 def device(name, *, changes=()):
     """One device: an id, an alias (case ignored), or a YAML file."""
-    return Device(_device(name, changes))
+    return find(_name_of(name), _list(changes))
 
 
 def devices():
     """All devices of the database, ordered by id."""
-    return [Device(made) for made in _core.devices()]
+    return [Device(made, (made.id, [])) for made in _core.devices()]

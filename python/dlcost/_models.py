@@ -33,6 +33,8 @@ def load(model):
             return Model.from_bytes(serialize(made), made.graph.name or "model")
     if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
         return _from_proto(model)
+    if any(base.__module__.startswith("torch.nn.") for base in type(model).__mro__):
+        raise Error(f"{type(model).__name__} is a module of PyTorch: dlcost.torch.report(module, example_inputs) counts one")
     raise Error(f"{type(model).__module__}.{type(model).__name__} is no model: give a path, bytes, an onnx.ModelProto, "
                 "what onnx-ir, onnxscript or torch.onnx.export make, or a configuration of transformers")
 

@@ -59,6 +59,10 @@ class Record:
 class Rows(list):
     """A list of records that is a table, too."""
 
+    def __getitem__(self, index):
+        found = super().__getitem__(index)
+        return Rows(found) if isinstance(index, slice) else found
+
     def to_dicts(self):
         return [row.to_dict() for row in self]
 

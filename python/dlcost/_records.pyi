@@ -1,4 +1,4 @@
-from typing import Any, Dict, Generic, Iterator, KeysView, List, TypeVar
+from typing import Any, Dict, Generic, Iterator, KeysView, List, SupportsIndex, TypeVar, overload
 
 import pandas
 import pyarrow
@@ -16,6 +16,10 @@ class Record:
 _Row = TypeVar("_Row", bound=Record)
 
 class Rows(List[_Row], Generic[_Row]):
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> _Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Rows[_Row]": ...
     def to_dicts(self) -> List[Dict[str, Any]]: ...
     def columns(self) -> Dict[str, List[Any]]: ...
     def to_pandas(self) -> pandas.DataFrame: ...

@@ -8,13 +8,25 @@ from ._records import Record, Rows
 
 
 class Result(Record):
-    """Fields are those of the JSON schema (docs/schema); `print` shows what the command line would."""
+    """Fields are those of the JSON schema (docs/schema); `print` shows what the command line would.
 
-    __slots__ = ("_made", "_parsed")
+    A result travels between processes as its JSON and its text: fields, tables and `print` are there on the other side.
+    """
+
+    __slots__ = ("_held", "_kept", "_parsed")
 
     def __init__(self, made):
-        self._made = made
-        self._parsed = None
+        self._held, self._kept, self._parsed = made, None, None
+
+    @property
+    def _made(self):
+        """What C++ made."""
+        if self._held is None:
+            self._held = self._made_again()
+        return self._held
+
+    def _made_again(self):
+        raise _core.Error(f"a {type(self).__name__} from another process has its fields, its tables and its text alone")
 
     @property
     def _data(self):
@@ -24,19 +36,28 @@ class Result(Record):
 
     def to_json(self):
         """The JSON that the command line writes with --format json."""
-        return self._made.json()
+        return self._kept[0] if self._kept else self._made.json()
 
     def text(self):
-        return self._made.text()
+        return str(self) if self._kept else self._text()
+
+    def _text(self, *arguments):
+        return self._made.text(*arguments)
 
     def __str__(self):
-        return self.text()
+        return self._kept[1] if self._kept else self.text()
 
     def __repr__(self):
         return f"<dlcost.{type(self).__name__}>"
 
     def __reduce__(self):
-        return Frozen, (type(self).__name__, self.to_json(), str(self))
+        return _unpacked, (type(self), self.to_json(), str(self))
+
+
+def _unpacked(kind, json, text):
+    result = kind(None)
+    result._kept = json, text
+    return result
 
 
 class Table(Result):
@@ -60,31 +81,6 @@ class Table(Result):
         return getattr(self, self._rows).to_pandas()
 
 
-class Frozen(Record):
-    """A result that came from another process: its fields and its text, without what C++ made."""
-
-    __slots__ = ("_kind", "_json", "_text")
-
-    def __init__(self, kind, json, text):
-        self._kind, self._json, self._text = kind, json, text
-        Record._data.__set__(self, _json.loads(json))
-
-    def to_json(self):
-        return self._json
-
-    def text(self):
-        return self._text
-
-    def __str__(self):
-        return self._text
-
-    def __repr__(self):
-        return f"<dlcost.{self._kind}, from another process>"
-
-    def __reduce__(self):
-        return Frozen, (self._kind, self._json, self._text)
-
-
 class WithMarkdown(Result):
     __slots__ = ()
 
@@ -93,7 +89,7 @@ class WithMarkdown(Result):
         return self._made.markdown()
 
     def _repr_markdown_(self):
-        return self.markdown()
+        return None if self._held is None else self.markdown()
 
 
 # The fields that hold the rows of a grouping.
@@ -108,7 +104,10 @@ class Report(WithMarkdown, Table):
 
     def text(self, by="op", top=0):
         """As in a terminal. `by`: op, scope, phase, node or kernel; `top`: only so many rows."""
-        return self._made.text(by, top)
+        return str(self) if self._kept and (by, top) == ("op", 0) else self._text(by, top)
+
+    def _made_again(self):
+        return _core.Report.from_json(self.to_json(), "the report")
 
     def csv(self, by="op"):
         return self._made.csv(by)
@@ -154,7 +153,7 @@ class Difference(WithMarkdown):
     __slots__ = ()
 
     def text(self, top=0):
-        return self._made.text(top)
+        return str(self) if self._kept and top == 0 else self._text(top)
 
 
 class Verdict(WithMarkdown):
@@ -166,7 +165,7 @@ class Verdict(WithMarkdown):
         return self._made.junit()
 
     def __bool__(self):
-        return self._made.passed
+        return self.passed
 
 
 class Comparison(WithMarkdown, Table):
@@ -176,7 +175,7 @@ class Comparison(WithMarkdown, Table):
     _rows = "rows"
 
     def text(self, top=0):
-        return self._made.text(top)
+        return str(self) if self._kept and top == 0 else self._text(top)
 
     def csv(self):
         return self._made.csv()
@@ -195,10 +194,21 @@ class Sweep(Table):
 class Device(Result):
     """A device of the database: schema dlcost.device/1."""
 
-    __slots__ = ()
+    __slots__ = ("_asked",)
+
+    def __init__(self, made, asked):
+        super().__init__(made)
+        self._asked = asked  # name and changes, by which another process finds it
 
     def text(self):
         return f"{self.name} ({self._made.id})"
 
     def __repr__(self):
         return f"<dlcost.Device: {self._made.id}>"
+
+    def __reduce__(self):
+        return find, self._asked
+
+
+def find(name, changes):
+    return Device(_core.find_device(name, changes), (name, changes))

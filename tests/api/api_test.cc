@@ -79,6 +79,17 @@ TEST(Count, ReadsBytesAndBindsSizes) {
   EXPECT_EQ(report.dims().at("batch"), 2);
 }
 
+TEST(Report, IsReadFromWhatItWrites) {
+  const Report report = Count(Model::Read(Network("alexnet")), FindDevice("a100"));
+  const Report read = Report::FromJson(report.Json(), "alexnet.json");
+  EXPECT_EQ(read.totals().expected_s, report.totals().expected_s);
+  EXPECT_EQ(read.by_op().size(), report.by_op().size());
+  EXPECT_EQ(read.by_scope().size(), report.by_scope().size());
+  EXPECT_EQ(read.kernels().size(), report.kernels().size());
+  EXPECT_THAT([] { Report::FromJson("{}", "it.json"); },
+              ThrowsMessage<Error>(HasSubstr("it.json")));
+}
+
 TEST(Count, WrongInputIsOneLine) {
   const Model model = Model::Read(Network("alexnet"));
   EXPECT_THAT([] { Model::Read("/nonexistent.onnx"); }, ThrowsMessage<Error>(HasSubstr("No such")));

@@ -172,6 +172,26 @@ class Models(unittest.TestCase):
         self.assertRaisesRegex(TypeError, "did you mean 'batch'", dlcost.report, ALEXNET, bacth=1)
         self.assertTrue(issubclass(dlcost.Error, ValueError))
 
+    def test_errors_name_what_python_has(self):
+        for words, call in [
+            (r"^batch '8' is no whole number$", lambda: dlcost.report(ALEXNET, batch="8")),
+            (r"^batch 8.0 is no whole number$", lambda: dlcost.report(ALEXNET, batch=8.0)),
+            (r"^dims: sequence '128' is no whole number$", lambda: dlcost.report(BERT, dims={"sequence": "128"})),
+            (r"^dims \['sequence=128'\] is no dictionary, such as \{'sequence': 128\}$",
+             lambda: dlcost.report(BERT, dims=["sequence=128"])),
+            (r"for example: dims=\{'sequence': 128\}$", lambda: dlcost.report(BERT)),
+            (r": dims sequnce: no input .*did you mean 'sequence'", lambda: dlcost.report(BERT, dims={"sequnce": 8})),
+            (r"^train 'adamm' is not one of", lambda: dlcost.train(ALEXNET, "adamm")),
+            (r"^changes memory.bandwith: .*did you mean 'bandwidth'", lambda: dlcost.device("a100", changes="memory.bandwith=3TB/s")),
+            (r"^gpu is one device here; dlcost.sweep takes several$", lambda: dlcost.report(ALEXNET, gpu=["a100", "h100"])),
+            (r"^gpu 5 is no device", lambda: dlcost.report(ALEXNET, gpu=5)),
+            (r"^dtype 16 is no name$", lambda: dlcost.report(ALEXNET, dtype=16)),
+            (r"^batch '1:8' is no whole number$", lambda: dlcost.sweep(ALEXNET, batch="1:8")),
+        ]:
+            self.assertRaisesRegex(dlcost.Error, words, call)
+        self.assertRaisesRegex(TypeError, "did you mean 'gpu'", dlcost.report, ALEXNET, gpus="a100")
+        self.assertEqual(str(dlcost.Error("a--dim/x--batch 2.onnx")), "a--dim/x--batch 2.onnx")  # names stay
+
 
 class Results(unittest.TestCase):
     def test_fields_are_attributes(self):
@@ -240,12 +260,36 @@ class Results(unittest.TestCase):
         self.assertIn("|", dlcost.diff(ALEXNET, RESNET)._repr_markdown_())
 
     def test_results_can_be_pickled(self):
+        def copied(result):
+            return pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(result))))
+
         report = dlcost.report(ALEXNET, gpu="a100")
-        copy = pickle.loads(pickle.dumps(report))
-        self.assertEqual(copy.totals.macs, report.totals.macs)
-        self.assertEqual(str(copy), str(report))
-        self.assertEqual(pickle.loads(pickle.dumps(copy)).to_json(), report.to_json())
+        copy = copied(report)
+        self.assertIsInstance(copy, dlcost.Report)
+        self.assertEqual((copy.totals.macs, str(copy), copy.to_json()), (report.totals.macs, str(report), report.to_json()))
+        # What a report can do it does from its JSON, which has all but the words in which kernels are told.
+        for by in ("op", "scope", "node", "kernel"):
+            self.assertEqual([line.split(",")[0] for line in copy.csv(by).splitlines()],
+                             [line.split(",")[0] for line in report.csv(by).splitlines()])
+        self.assertEqual(repr(copy), repr(report))
+        self.assertIn("<html", copy.html())
         self.assertEqual(dlcost.diff(copy, report).changes, [])
+        self.assertEqual(copy.rows("kernel").columns(), report.rows("kernel").columns())
+        # Others keep their fields, their tables and their text.
+        for result in (dlcost.diff(ALEXNET, RESNET), dlcost.check(report, max=["macs=1M"]), dlcost.sweep(ALEXNET, batch=[1, 2])):
+            copy = copied(result)
+            self.assertEqual((type(copy), copy.to_dict(), str(copy)), (type(result), result.to_dict(), str(result)))
+            self.assertEqual(copy.text(), result.text())
+            self.assertEqual(bool(copy), bool(result))
+        self.assertRaisesRegex(dlcost.Error, "from another process", copy.csv)
+        device = copied(dlcost.device("a100", changes=["memory.bandwidth=4TB/s"]))
+        self.assertEqual(device.memory.bandwidth, 4e12)
+        self.assertEqual(dlcost.report(ALEXNET, gpu=device).device.bytes_per_s, 4e12)
+
+    def test_part_of_a_table_is_one(self):
+        kernels = dlcost.report(ALEXNET).kernels
+        self.assertEqual(kernels[:3].columns()["id"], ["k1", "k2", "k3"])
+        self.assertEqual(kernels[-1].id, kernels.columns()["id"][-1])
 
     def test_a_written_report_reads(self):
         report = dlcost.report(ALEXNET, gpu="a100")

@@ -38,6 +38,12 @@ TEST(ReportReader, ReadsWhatTheReportWrites) {
       for (const TotalRow& row : TotalRows(diff)) EXPECT_FALSE(row.Differs()) << row.metric->name;
       EXPECT_EQ(read.kernels.size() > 0, true);
       EXPECT_EQ(read.nodes.size(), report.nodes.size());
+      ASSERT_EQ(read.by_scope.size(), report.by_scope.size());
+      for (std::size_t i = 0; i < read.by_scope.size(); ++i) {
+        EXPECT_EQ(read.by_scope[i].name, report.by_scope[i].name);
+        EXPECT_EQ(read.by_scope[i].sums.macs, report.by_scope[i].sums.macs);
+        EXPECT_EQ(read.by_scope[i].kernel_flops, report.by_scope[i].kernel_flops);
+      }
     }
   }
 }
