@@ -92,10 +92,19 @@ bool TakesLong(const Command& command) {
          command.name != "man";
 }
 
+// "" for a number as an option takes it, else what is wrong.
+std::string IsNotNegative(const std::string& text) {
+  return text.starts_with('-') ? Printable(text) + " is below 0" : "";
+}
+
 void Add(const Command& command, Commands& commands) {
   command.add(commands);
   CLI::App* app = commands.app.get_subcommand(std::string(command.name));
   app->group(command.heading);
+  // "-1" would be read as the largest of counts.
+  for (const char* name : {"--top", "--depth"}) {
+    if (CLI::Option* option = app->get_option_no_throw(name)) option->check(IsNotNegative);
+  }
   if (TakesLong(command)) {
     app->add_flag("--quiet", commands.quiet, "do not show how far it is, or for how long it runs");
   }

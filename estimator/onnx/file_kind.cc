@@ -145,6 +145,10 @@ std::string TextHint(std::string_view head) {
     return Is("MLIR's text (StableHLO)",
               "export the original model to ONNX, for example with jax2onnx or tf2onnx");
   }
+  if (begins("{") && Contains(text.substr(0, 60), "\"dlcost.")) {
+    return Is("what dlcost wrote with --format json",
+              "give the model that it is of; diff, check, html and plot read reports");
+  }
   if (begins("{") || begins("[")) {
     return Contains(text, "\"model_type\"") || Contains(text, "\"architectures\"")
                ? Is("the configuration of a transformers model",

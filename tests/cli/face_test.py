@@ -383,6 +383,7 @@ class Options(unittest.TestCase):
         for words, says in ((("expain", "R"), "did you mean 'explain'?"), (("resnet",), "neither a command nor a file"),
                             (("resnet50",), "dlcost network resnet50 -o resnet50.onnx"), ((ALEXNET, BERT), "two models side by side: dlcost diff"),
                             (("plot", ALEXNET), "which picture of it? dlcost plot roofline " + ALEXNET), (("plot", "memory"), "of which model?"),
+                            ((ALEXNET, "--top", "-1"), "--top: -1 is below 0;"), (("formula", ALEXNET, "--by", "scope", "--depth", "-2"), "--depth: -2 is below 0;"),
                             ((ALEXNET, "--batch", "abc"), "--batch 'abc' is no size: a whole number, or max"),
                             (("explain", ALEXNET, "--gpu", "p4", "--node", "fc6"), "did you mean '/fc6/Gemm'?")):
             result = run(*words)
@@ -589,6 +590,7 @@ class Files(unittest.TestCase):
             ("m.txt", b"ir_version: 8\ngraph {\n}\n", "protobuf's text", "textproto"),
             ("m.txt", b'<\n  ir_version: 8\n>\nagraph (float x) => (float y) {}', "text syntax", "onnxtxt"),
             ("m.pb", b"\x0a\x14\x0a\x05input\x12\x0bPlaceholder", "GraphDef", "tf2onnx"),
+            ("report.json", run(ALEXNET, "--format", "json").stdout, "what dlcost wrote", "give the model that it is of"),
             ("config.json", b'{"architectures": ["Odd"]}', "transformers", "optimum-cli"),
             ("config.json", b'{"model_type": "bert"}', "config.json: no num_hidden_layers"),
             ("config.json", b'{"model_type": "berd"}', "no network is built", "did you mean 'bert'?"),
