@@ -110,6 +110,7 @@ int Run(const Options& options, const CLI::App& app, const Applicability& applie
       if (progress) progress->Add();
     }
   }
+  progress.reset();
   if (!options.measured.empty() || !options.traces.empty()) {
     if (page.size() != 1) throw Error("--measured is for one model on one device");
     page[0].measured = Measured(options, reports.front(), devices.front());

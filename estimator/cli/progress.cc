@@ -111,9 +111,9 @@ Progress::~Progress() {
 
 std::string Progress::Text(std::size_t width) const {
   const std::int64_t done = done_;
-  if (all_ <= 0) return fmt::format("{} {}", done, things_);
-  const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(all_));
   const double passed = std::chrono::duration<double>(Clock::now() - start_).count();
+  if (all_ <= 0) return fmt::format("{} {}, {:.0f} s", done, things_, passed);
+  const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(all_));
   constexpr double kEnough = 0.02;  // for an estimate: much is done in blocks
   std::string text = fmt::format("{} of {} {}", done, all_, things_);
   if (share > kEnough) text += fmt::format(", {:.0f} s left", passed * (1 - share) / share);

@@ -37,7 +37,8 @@ class Progress {
   // How much is done in all.
   void Set(std::int64_t done) { done_ = done; }
 
-  // "[===   ] 12 of 40 points, 3 s left", of at most `width` columns; "12 points" without `all`.
+  // "[===   ] 12 of 40 points, 3 s left", of at most `width` columns; "12 points, 2 s" without
+  // `all`.
   std::string Text(std::size_t width) const;
 
  private:
