@@ -78,6 +78,18 @@ std::optional<bool> InferenceDriver::Branch(const std::string& node) {
   return chosen;
 }
 
+std::vector<std::string> InferenceDriver::UnusedChoices() const {
+  std::vector<std::string> notes;
+  if (loops_.empty() && options_.control.trips.contains("")) {
+    notes.push_back(
+        "--trips changes nothing: no loop of this model has an open number of iterations");
+  }
+  if (branches_.empty() && options_.control.branches.contains("")) {
+    notes.push_back("--branch changes nothing: no If of this model has an open condition");
+  }
+  return notes;
+}
+
 void InferenceDriver::CheckChoices() const {
   Check(options_.control.trips, loops_, "--trips", "loop with an open number of iterations");
   Check(options_.control.branches, branches_, "--branch", "If with an open condition");

@@ -47,6 +47,8 @@ class InferenceDriver {
   void Note(OpenBranch branch);
   // Throws Error when the user chose something for a node that has no such choice.
   void CheckChoices() const;
+  // What was chosen for all nodes of a kind of which the model has none, a sentence each.
+  std::vector<std::string> UnusedChoices() const;
   const RunValues& run_values() const { return run_values_; }
   // Nodes that were inferred, each as often as it was: what the inference cost.
   std::size_t steps() const { return steps_; }

@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "estimator/core/error.h"
 #include "estimator/infer/assumed.h"
 #include "estimator/infer/driver.h"
@@ -37,6 +39,11 @@ InferredModel InferWithHelp(std::unique_ptr<Model> model, const InferOptions& gi
   }
   const std::vector<RunHint> hints = FindRunHints(result, options);
   if (options.assume_typical) AssumeHints(result, options, hints);
+  if (given.assume_typical && result.assumptions.empty() &&
+      std::none_of(result.settled.begin(), result.settled.end(),
+                   [](const Settled& settled) { return settled.assumed; })) {
+    result.notes.push_back("--assume typical changes nothing: this model leaves no size to a run");
+  }
   for (const std::string& note : NotesOf(result, options, hints)) result.notes.push_back(note);
   return result;
 }
@@ -72,6 +79,7 @@ InferredModel InferOnce(std::unique_ptr<Model>& model, const InferOptions& optio
   CountWeights(result);
   MeasurePeakActivations(result);
   result.notes = result.dims.notes;
+  for (std::string& unused : driver.UnusedChoices()) result.notes.push_back(std::move(unused));
   // What a network that was written for its costs leaves out (models/networks/config_file.h).
   const auto left_out = result.model->metadata.find("dlcost.note");
   if (left_out != result.model->metadata.end()) {

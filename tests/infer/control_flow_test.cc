@@ -56,6 +56,14 @@ TEST(Loop, WithoutIterationsHandsOnItsState) {
   EXPECT_EQ(ShapeOf(model, "all"), Shape({0, 4, 8}));
 }
 
+TEST(Loop, AChoiceForAllThatChangesNothingIsSaid) {
+  ControlChoices control;
+  control.trips[""] = 3;
+  const auto unused = testing::Contains(HasSubstr("--trips changes nothing"));
+  EXPECT_THAT(Infer(LoopModel({5}), control).notes, unused);
+  EXPECT_THAT(Infer(LoopModel({}), control).notes, testing::Not(unused));
+}
+
 TEST(Loop, AnOpenTripCountIsNamedAndCanBeBound) {
   const SmallModel open = LoopModel({});
   const InferredModel unknown = Infer(open);
