@@ -1,6 +1,7 @@
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
 #include "models/operators/families.h"
+#include "models/operators/step_op.h"
 
 namespace dlcost {
 namespace {
@@ -136,24 +137,13 @@ constexpr OpCase kAccumulateCases[] = {
      .bytes_written = 24},
 };
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), std::span<const OpCase> cases) {
-  return {.name = name,
-          .domain = "dlcost.training",
-          .formula = formula,
-          .infer = infer,
-          .cost = cost,
-          .role = FusionRole::kOpaque,
-          .cases = cases};
-}
-
 constexpr OpDef kOps[] = {
-    Make("Unscale", "1 mul, 1 compare per element", InferUnscale, CostUnscale, kUnscaleCases),
-    Make("ClipByNorm", "2 mul, 1 add per element; 1 sqrt, 1 div, 1 compare", InferClipByNorm,
-         CostClipByNorm, kClipByNormCases),
-    Make("Accumulate", "1 add per element", InferAccumulate, CostAccumulate, kAccumulateCases),
-    Make("CopyTensors", "1 convert per element", InferCopyTensors, CostCopyTensors,
-         kCopyTensorsCases),
+    StepOp("Unscale", "1 mul, 1 compare per element", InferUnscale, CostUnscale, kUnscaleCases),
+    StepOp("ClipByNorm", "2 mul, 1 add per element; 1 sqrt, 1 div, 1 compare", InferClipByNorm,
+           CostClipByNorm, kClipByNormCases),
+    StepOp("Accumulate", "1 add per element", InferAccumulate, CostAccumulate, kAccumulateCases),
+    StepOp("CopyTensors", "1 convert per element", InferCopyTensors, CostCopyTensors,
+           kCopyTensorsCases),
 };
 
 }  // namespace

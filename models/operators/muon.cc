@@ -1,6 +1,7 @@
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
 #include "models/operators/families.h"
+#include "models/operators/step_op.h"
 
 namespace dlcost {
 namespace {
@@ -86,22 +87,11 @@ constexpr OpCase kMuonUpdateCases[] = {
      .bytes_written = 24},
 };
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), std::span<const OpCase> cases) {
-  return {.name = name,
-          .domain = "dlcost.training",
-          .formula = formula,
-          .infer = infer,
-          .cost = cost,
-          .role = FusionRole::kOpaque,
-          .cases = cases};
-}
-
 constexpr OpDef kOps[] = {
-    Make("MuonMomentum", "4 mul, 5 add, 1 convert per element; 1 sqrt, 1 div per tensor",
-         InferMuonMomentum, CostMuonMomentum, kMuonMomentumCases),
-    Make("MuonUpdate", "2 mul, 1 add per element", InferMuonUpdate, CostMuonUpdate,
-         kMuonUpdateCases),
+    StepOp("MuonMomentum", "4 mul, 5 add, 1 convert per element; 1 sqrt, 1 div per tensor",
+           InferMuonMomentum, CostMuonMomentum, kMuonMomentumCases),
+    StepOp("MuonUpdate", "2 mul, 1 add per element", InferMuonUpdate, CostMuonUpdate,
+           kMuonUpdateCases),
 };
 
 }  // namespace
