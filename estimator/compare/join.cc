@@ -98,7 +98,7 @@ class Joiner {
       if (!match) {
         // A range that is named like a node is one of another model.
         for (const std::string& range : kernel.scope) {
-          if (!SpellsNode(range)) continue;
+          if (!NodeNames::IsSpelledAsNode(range)) continue;
           joined_.names.missing += seen.emplace(range, true).second;
         }
       }
@@ -116,18 +116,6 @@ class Joiner {
       const bool other = FindOperator("", kernel.op_type) && kernel.op_type != op;
       joined_.names.other_type += own && other;
     }
-  }
-
-  // Whether a name is written as exporters name nodes: "/encoder/0/MatMul_1".
-  static bool SpellsNode(std::string_view name) {
-    const std::size_t slash = name.rfind('/');
-    if (slash == std::string_view::npos) return false;
-    std::string_view type = name.substr(slash + 1);
-    if (const std::size_t end = type.find_last_not_of("0123456789");
-        end != std::string_view::npos && type[end] == '_') {
-      type = type.substr(0, end);
-    }
-    return FindOperator("", type) != nullptr;
   }
 
   // How often the model ran in a file whose rows name nodes: what all their launches have in

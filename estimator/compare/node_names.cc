@@ -3,6 +3,7 @@
 #include <array>
 
 #include "estimator/profiles/text.h"
+#include "models/operators/registry.h"
 
 namespace dlcost {
 namespace {
@@ -77,6 +78,17 @@ std::optional<NodeNames::Match> NodeNames::Of(const MeasuredKernel& kernel) cons
     }
   }
   return std::nullopt;
+}
+
+bool NodeNames::IsSpelledAsNode(std::string_view name) {
+  const std::size_t slash = name.rfind('/');
+  if (slash == std::string_view::npos) return false;
+  std::string_view type = name.substr(slash + 1);
+  if (const std::size_t end = type.find_last_not_of("0123456789");
+      end != std::string_view::npos && type[end] == '_') {
+    type = type.substr(0, end);
+  }
+  return FindOperator("", type) != nullptr;
 }
 
 bool NodeNames::MayBeInserted(const std::string& name) const { return WhyUnknown(name) != kNoNode; }

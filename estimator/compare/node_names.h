@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "estimator/profiles/measurement.h"
@@ -24,6 +25,8 @@ class NodeNames {
   std::optional<Match> Find(const std::string& name) const;
   // The node that a row names: by its operator, or by the innermost range around it that names one.
   std::optional<Match> Of(const MeasuredKernel& kernel) const;
+  // Whether a name is written as exporters name nodes: "/encoder/0/MatMul_1".
+  static bool IsSpelledAsNode(std::string_view name);
   // Whether a name that is not found is one that runtimes give to what they insert: copies, casts,
   // layout changes, fused nodes.
   bool MayBeInserted(const std::string& name) const;

@@ -121,7 +121,7 @@ ExpectedProducts ProductsOf(const std::vector<Slot>& slots) {
 }
 
 bool TooFastFor(const Slot& slot, std::optional<double> seconds, bool may_be_tensor) {
-  // Matrix pipes multiply up to 16 times as fast: H100, dense, 16 bits against fp32.
+  // Matrix pipes multiply up to 16 times as fast: A100, 312 TFLOP/s dense in 16 bits, 19.5 in fp32.
   constexpr double kMatrix = 16;
   if (!seconds || !slot.least || !IsProduct(slot.family)) return false;
   const double least = *slot.least / (2 * std::max(1.0, slot.most));

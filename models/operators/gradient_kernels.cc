@@ -33,9 +33,7 @@ OpCost CostTensors(const OpContext& ctx, int first) {
     access.kind = AccessKind::kInPlace;
     access.memory_of = first + access.operand;
   }
-  Count elements;
-  for (int i = first; i < ctx.NumInputs(); ++i) elements += ctx.InputShape(i).Elements();
-  cost.nest = ElementwiseNest{elements};
+  cost.nest = ElementwiseNest{ElementsOfInputs(ctx, first, ctx.NumInputs())};
   return cost;
 }
 

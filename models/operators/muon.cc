@@ -20,12 +20,6 @@ void InferMuonMomentum(OpContext& ctx) {
   }
 }
 
-Count ElementsOfInputs(const OpContext& ctx, int first, int last) {
-  Count elements;
-  for (int i = first; i < last; ++i) elements += ctx.InputShape(i).Elements();
-  return elements;
-}
-
 OpCost CostMuonMomentum(const OpContext& ctx) {
   if (ctx.NumInputs() == 0 || ctx.NumInputs() % 2 != 0) {
     throw Error("{} inputs are not gradients and as many momenta", ctx.NumInputs());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "models/operators/op_context.h"
 #include "models/operators/op_def.h"
 
 namespace dlcost {
@@ -15,6 +16,13 @@ constexpr OpDef StepOp(std::string_view name, std::string_view formula, void (*i
           .cost = cost,
           .role = FusionRole::kOpaque,
           .cases = cases};
+}
+
+// Elements of the inputs from `first` to before `last`, together.
+inline Count ElementsOfInputs(const OpContext& ctx, int first, int last) {
+  Count elements;
+  for (int i = first; i < last; ++i) elements += ctx.InputShape(i).Elements();
+  return elements;
 }
 
 }  // namespace dlcost
