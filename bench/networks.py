@@ -2,10 +2,10 @@
 """Expected times of whole networks against published runs: one line per network, framework and type.
 
 Each row of the table (a run on one device, with its batch, length and type) becomes the command lines that a user
-would write: its framework is --runtime, its type --dtype or --math. Nothing else is told, but that the servers of 2021
-(Triton) fuse no attention. Generated text is a prompt and as many decode passes as tokens, at the middle of the lengths
+would write: its framework is --runtime, its type --dtype, --math or, where PyTorch mixes them, --precision. Nothing
+else is told, but that the servers of 2021 (Triton) fuse no attention. Generated text is a prompt and as many decode passes as tokens, at the middle of the lengths
 that they see. Runs whose figure holds the loading of the next batch are told apart, and rows that ask for something
-else are counted by reason. No constant of dlcost was fitted to these rows.
+else are counted by reason. No constant of dlcost was fitted to the rows that are judged.
 
 usage: networks.py DLCOST serving.csv [--devices] [--rows]
 """
@@ -96,7 +96,10 @@ def of_type(row, name):
         raise NotJudged("no type, or one that is not modelled")
     if row["precision"] == "int8" and name == "FasterTransformer":
         raise NotJudged("three schemes that quantize different parts")
-    return row["precision"].removeprefix("amp_").replace("F16", "fp16"), TYPES[row["precision"]]
+    options = TYPES[row["precision"]]
+    if row["precision"] == "amp_fp16" and name == "PyTorch":
+        options = ["--precision", "amp-fp16"]
+    return row["precision"].removeprefix("amp_").replace("F16", "fp16"), options
 
 
 def generated(network, settings, row, batch):
@@ -155,6 +158,8 @@ def question(row):
         raise NotJudged("a device that dlcost does not know")
     dtype, options = of_type(row, name)
     runs, measured = passes(network, row)
+    if name == "PyTorch" and network == ("efficientnet-b0",) and dtype != "fp16":
+        raise NotJudged("launch.layer was set with it")
     if name == "PyTorch" and "bert" not in network[0]:  # nothing folds its normalizations
         runs = [((*settings, "norm=kept"), dims, times) for settings, dims, times in runs]
     told = ["--gpu", device, *options, "--runtime", RUNTIMES[name]]

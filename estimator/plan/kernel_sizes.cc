@@ -101,6 +101,7 @@ struct NestStructure {
   std::size_t operator()(const RecurrentNest& nest) const {
     return std::hash<std::string_view>()(nest.cell);
   }
+  std::size_t operator()(const ElementwiseNest& nest) const { return nest.normalizes ? 1 : 0; }
   template <typename Other>
   std::size_t operator()(const Other&) const {
     return 0;

@@ -103,7 +103,8 @@ PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& n
   const ConvTime t = time_of(run.execution);
   PartTime& time = run.time.emplace();
   time.launch = t.launch_seconds;
-  time.call = (*target.timing)[Constant::kLaunchConv];
+  time.setup = SetupOfLayer(*target.timing);
+  time.asked = (*target.timing)[Constant::kLaunchConv];
   time.units = t.units_seconds;
   time.hot = t.hot_seconds;
   time.memory = t.memory_seconds;

@@ -42,7 +42,9 @@ struct PartTime {
   double apart = 0;                         // before and after: transforms, conversions
   double parts = 0;                         // adding up the parts of a split sum
   double power = 0;                         // what the board's power adds
-  double call = 0;                          // of a framework, beyond another call's
+  // Where a framework calls it, the host's: what this kind of call takes beyond another's, and what
+  // it takes altogether where the library is asked for a kernel.
+  double setup = 0, asked = 0;
   double seconds = 0;
   double range = 0;             // logarithm of the width of the range
   std::vector<TimeTerm> terms;  // where asked for: below a term of their own

@@ -15,8 +15,8 @@ std::string_view Name(Selection selection) {
   switch (selection) {
     case Selection::kCall:
       return "call";
-    case Selection::kConvolution:
-      return "convolution";
+    case Selection::kFirst:
+      return "first";
     case Selection::kBuild:
       return "build";
   }
@@ -24,7 +24,7 @@ std::string_view Name(Selection selection) {
 }
 
 std::optional<Selection> ParseSelection(std::string_view name) {
-  for (const Selection selection : {Selection::kCall, Selection::kConvolution, Selection::kBuild}) {
+  for (const Selection selection : {Selection::kCall, Selection::kFirst, Selection::kBuild}) {
     if (Name(selection) == name) return selection;
   }
   return std::nullopt;

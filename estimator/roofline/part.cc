@@ -55,4 +55,8 @@ void ApplySustainedPower(const Target& target, const ComputeUnit& unit, double f
   time.seconds = sustained;
 }
 
+double SetupOfLayer(const TimingDevice& timing) {
+  return timing[Constant::kLaunchLayer] * timing[Constant::kLaunchCall];
+}
+
 }  // namespace dlcost

@@ -73,6 +73,10 @@ PartRun RunOnArrays(const Target& target, const Part& part, bool product);
 // On the cores of a processor, likewise.
 PartRun RunOnCores(const Target& target, const Part& part, bool product);
 
+// What the host's call of a convolution or a batch normalization takes beyond another's: its
+// library wants descriptors, a plan and memory to work in.
+double SetupOfLayer(const TimingDevice& timing);
+
 // The least multiply-accumulates of any kernel with this algorithm for a nest.
 Count LeastMacs(const LoopNest& nest, Algorithm algorithm);
 

@@ -119,9 +119,10 @@ PartRun RunProduct(const Target& target, const Part& part, const GemmNest& nest)
   time.cache = t.cache_seconds;
   time.parts = t.split_seconds;
   time.seconds = t.seconds;
-  // The library looks for a kernel at each call, batched products have theirs by name
-  // (cublasLtMatmulAlgoGetHeuristic against cublasSgemmStridedBatched).
-  if (p.batch <= 1) time.call = (*target.timing)[Constant::kLaunchProduct];
+  // A linear layer is a product with its bias: views of both, descriptors, the library's heuristics
+  // (cublasLtMatmulAlgoGetHeuristic). Batched products are called by name
+  // (cublasSgemmStridedBatched).
+  if (p.batch <= 1) time.setup = (*target.timing)[Constant::kLaunchProduct];
   time.range = (*target.timing)[p.batch > 1 ? Constant::kRangeBatched : Constant::kRangeGemm];
   if (target.options.explain) Explain(target, p, grid, t, time);
   ApplySustainedPower(target, *unit, 2 * p.batch * p.m * p.n * p.k, time);

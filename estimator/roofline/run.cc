@@ -86,7 +86,8 @@ void AddTo(PartTime& sum, const PartTime& part) {
   sum.apart += part.apart;
   sum.parts += part.parts;
   sum.power += part.power;
-  sum.call = std::max(sum.call, part.call);
+  sum.setup = std::max(sum.setup, part.setup);
+  sum.asked = std::max(sum.asked, part.asked);
   sum.seconds += part.seconds;
   sum.range = std::max(sum.range, part.range);
 }
@@ -253,7 +254,7 @@ class KernelRunner {
     if (target_.options.eager) {
       const TimingDevice& d = *target_.timing;
       expected.host = d[Constant::kLaunchHost];
-      expected.prepared = IsChosenPerCall() ? sum.call * times : 0;
+      expected.prepared = PreparationOf(sum) * times;
       expected.calls = d[Constant::kLaunchCall] * times;
       sum.launch +=
           (expected.host + expected.prepared + std::max(expected.calls - expected.device, 0.0)) /
@@ -275,17 +276,17 @@ class KernelRunner {
     return run_.bound.memory > run_.bound.compute ? run_.bound.limiter : "compute";
   }
 
-  // Whether the library is asked before each run of the kernel.
-  bool IsChosenPerCall() const {
+  // The host's time before each run of the kernel.
+  double PreparationOf(const PartTime& time) const {
     switch (target_.options.selection) {
       case Selection::kCall:
-        return true;
-      case Selection::kConvolution:
-        return !std::holds_alternative<GemmNest>(kernel_.nest);
+        return std::max(time.setup, time.asked);
+      case Selection::kFirst:
+        return time.setup;
       case Selection::kBuild:
         break;
     }
-    return false;
+    return 0;
   }
 
   void Explain(const PartTime& sum, Expected& expected) {
@@ -329,7 +330,8 @@ class KernelRunner {
     const double together = std::max(expected.calls, expected.device);
     TermWriter model = top.Sum("time model", expected.host + expected.prepared + together);
     model.Time("host", expected.host, "to the first call, and back from the last kernel");
-    model.TimeIfAny("library call", expected.prepared, "it chooses a kernel before it launches");
+    model.TimeIfAny("library call", expected.prepared,
+                    "it chooses and sets up a kernel before it launches");
     TermWriter side = model.Longest("calls and device", together);
     side.Time("framework calls", expected.calls, "the host prepares them while the device runs");
     return side;

@@ -15,11 +15,11 @@ struct TimingDevice;
 
 // When an eager call's library settles which kernel runs.
 enum class Selection {
-  kCall,         // at every call, as where a stopwatch calls it once
-  kConvolution,  // the same for convolutions; choices for matrix products are kept from run to run
-  kBuild,        // once, when the model was built
+  kCall,   // at every call, as where a stopwatch calls it once
+  kFirst,  // at the first call of a shape; later ones find the choice and set it up
+  kBuild,  // when the model was built, and the calls with it
 };
-std::string_view Name(Selection selection);  // "call", "convolution", "build"
+std::string_view Name(Selection selection);  // "call", "first", "build"
 std::optional<Selection> ParseSelection(std::string_view name);
 
 // How kernels run: what the user says about it.

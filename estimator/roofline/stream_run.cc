@@ -79,7 +79,9 @@ PartRun RunStream(const Target& target, const Part& part) {
   time.memory = t.memory_seconds;
   time.seconds = t.seconds;
   time.range = (*target.timing)[Constant::kRangeElementwise];
-  time.call = kRowPreparation * PreparationsOf(p.kind) * (*target.timing)[Constant::kLaunchCall];
+  time.setup = kRowPreparation * PreparationsOf(p.kind) * (*target.timing)[Constant::kLaunchCall];
+  const auto* elements = std::get_if<ElementwiseNest>(&part.nest);
+  if (elements != nullptr && elements->normalizes) time.setup = SetupOfLayer(*target.timing);
   if (target.options.explain) Explain(p, t, time);
   return run;
 }

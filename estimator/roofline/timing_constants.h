@@ -19,6 +19,7 @@ enum class Constant {
   kLaunchCall,
   kLaunchProduct,
   kLaunchConv,
+  kLaunchLayer,
   kLaunchAttention,
   kMemorySustained,
   kMemoryLatency,

@@ -137,9 +137,9 @@ class RuntimeReader {
   }
 
   void Selects(const Entry& entry) {
-    runtime_.selection = OneOf<Selection>(entry, {{"call", Selection::kCall},
-                                                  {"convolution", Selection::kConvolution},
-                                                  {"build", Selection::kBuild}});
+    runtime_.selection = OneOf<Selection>(
+        entry,
+        {{"call", Selection::kCall}, {"first", Selection::kFirst}, {"build", Selection::kBuild}});
     AddPart("selection", entry.value, entry.note, entry);
   }
 

@@ -59,7 +59,7 @@ OpCost CostBatchNormalization(const OpContext& ctx) {
     cost.nest = ReduceNest{.outer = channels,
                            .reduce = channels > Count(0) ? elements / channels : Count(0)};
   } else {
-    cost.nest = ElementwiseNest{elements};
+    cost.nest = ElementwiseNest{.elements = elements, .normalizes = true};
   }
   cost.work.Add(OpClass::kMul, type, elements);
   cost.work.Add(OpClass::kAdd, type, elements);

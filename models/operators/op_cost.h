@@ -93,6 +93,7 @@ struct ReduceNest {
 
 struct ElementwiseNest {
   Count elements;
+  bool normalizes = false;  // with statistics that are known: batch normalization at inference
 };
 
 using LoopNest = std::variant<std::monostate, GemmNest, ConvNest, AttentionNest, RecurrentNest,

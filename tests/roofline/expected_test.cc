@@ -83,6 +83,29 @@ TEST_F(ExpectedTest, ATinyKernelIsItsLaunch) {
   EXPECT_FALSE(graph->advice.empty());
 }
 
+// The host's time before a kernel is that of its kind of call.
+TEST_F(ExpectedTest, CallsOfSomeKindsAreSetUpLonger) {
+  const double call = timing_[Constant::kLaunchCall];
+  const auto prepared = [&](const LoopNest& nest, Selection selection) {
+    Kernel kernel = Gemm(64, 64, 64);
+    kernel.nest = nest;
+    return Run(kernel, {.eager = true, .selection = selection})->prepared;
+  };
+  const ConvNest conv{.in_channels = 8, .out_channels = 8, .axes = {{.in = 8, .out = 8}}};
+  const double layer = timing_[Constant::kLaunchLayer] * call;
+  EXPECT_DOUBLE_EQ(prepared(conv, Selection::kFirst), layer);
+  EXPECT_DOUBLE_EQ(prepared(conv, Selection::kCall), timing_[Constant::kLaunchConv]);
+  EXPECT_DOUBLE_EQ(prepared(ElementwiseNest{.elements = 64, .normalizes = true}, Selection::kFirst),
+                   layer);
+  EXPECT_EQ(prepared(ElementwiseNest{.elements = 64}, Selection::kFirst), 0);
+  const GemmNest linear{.m = 64, .n = 64, .k = 64}, batched{.batch = 2, .m = 64, .n = 64, .k = 64};
+  EXPECT_DOUBLE_EQ(prepared(linear, Selection::kFirst), timing_[Constant::kLaunchProduct]);
+  EXPECT_EQ(prepared(batched, Selection::kFirst), 0);
+  for (const LoopNest& nest : {LoopNest(conv), LoopNest(linear)}) {
+    EXPECT_EQ(prepared(nest, Selection::kBuild), 0);
+  }
+}
+
 TEST_F(ExpectedTest, ExtraOperandsAndNarrowWeightsChangeTheTraffic) {
   Kernel kernel = Gemm(16, 16384, 16384);
   const double plain = Run(kernel)->time.expected;
