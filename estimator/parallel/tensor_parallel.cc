@@ -8,8 +8,8 @@
 
 #include "estimator/core/error.h"
 #include "estimator/infer/edit.h"
+#include "estimator/infer/parameters.h"
 #include "estimator/parallel/layout.h"
-#include "estimator/training/parameters.h"
 #include "models/gradients/writer.h"
 
 namespace dlcost {

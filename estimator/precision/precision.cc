@@ -10,6 +10,7 @@
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
 #include "estimator/infer/edit.h"
+#include "estimator/infer/parameters.h"
 #include "estimator/precision/autocast_rules.h"
 #include "models/operators/registry.h"
 
@@ -321,7 +322,13 @@ InferredModel InPrecision(const InferredModel& model, const Precision& precision
   NodeWriter writer(
       edited.graph,
       std::max(kLeastOpset, opset == edited.opset.end() ? kLeastOpset : opset->second));
-  ApplyPrecision(writer, precision, {});
+  // Autocast copies weights anew in each pass: its cache ends with the region that it is for
+  // (PyTorch, torch/amp/autocast_mode.py, __exit__).
+  std::vector<TensorId> copied;
+  if (!precision.whole && precision.half != DType::kUndefined) {
+    copied = TakeParameters(edited.graph, {});
+  }
+  ApplyPrecision(writer, precision, copied);
   return InferEdited(edited, model, options);
 }
 

@@ -35,7 +35,8 @@ const Precision& FindPrecision(const std::string& name);  // throws Error
 void ApplyPrecision(NodeWriter& writer, const Precision& precision,
                     const std::vector<TensorId>& parameters);
 
-// The same of a model for inference, counted again.
+// The same of a model for inference, counted again. Under autocast the weights are copied in each
+// pass.
 InferredModel InPrecision(const InferredModel& model, const Precision& precision,
                           const InferOptions& options);
 

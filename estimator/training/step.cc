@@ -8,12 +8,12 @@
 
 #include "estimator/core/error.h"
 #include "estimator/infer/edit.h"
+#include "estimator/infer/parameters.h"
 #include "estimator/precision/precision.h"
 #include "estimator/training/activations.h"
 #include "estimator/training/fused_attention.h"
 #include "estimator/training/loss.h"
 #include "estimator/training/optimizer.h"
-#include "estimator/training/parameters.h"
 #include "estimator/training/recompute.h"
 #include "estimator/training/reverse.h"
 #include "estimator/training/saved.h"

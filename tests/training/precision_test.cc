@@ -45,6 +45,21 @@ TEST(Precision, AutocastKeepsWeightsAndStatesInFloat32) {
   EXPECT_EQ(unscale->cost.BytesWritten(), Bytes(4 * 160 + 4));
 }
 
+// At inference too: each pass copies the two weights, and keeps them stored in float32.
+TEST(Precision, AutocastCopiesWeightsInEachPass) {
+  const InferredModel model = InPrecision(TwoLayers().Infer(), FindPrecision("amp-fp16"), {});
+  Bytes read, written;
+  for (const CountedNode& counted : model.nodes) {
+    if (counted.node->phase != Phase::kCast) continue;
+    EXPECT_EQ(counted.status, NodeStatus::kCounted);
+    read += counted.cost.BytesRead();
+    written += counted.cost.BytesWritten();
+  }
+  EXPECT_EQ(read, Bytes(4 * 160));
+  EXPECT_EQ(written, Bytes(2 * 160));
+  EXPECT_EQ(model.weight_bytes, Bytes(4 * 160));
+}
+
 TEST(Precision, BfloatNeedsNoScale) {
   const InferredModel step =
       StepOf(TwoLayers().Infer(), {.optimizer = "adam", .loss = "sum", .precision = "amp-bf16"});

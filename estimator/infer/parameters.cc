@@ -1,4 +1,4 @@
-#include "estimator/training/parameters.h"
+#include "estimator/infer/parameters.h"
 
 #include <fnmatch.h>
 
