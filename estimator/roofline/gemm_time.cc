@@ -8,6 +8,10 @@ namespace {
 
 constexpr double kWarpColumns = 8;  // columns of a vector kernel's tile that one warp computes
 
+// Elements along k that kernels on vector units load of each row at a time: with 4 bytes each, a
+// sector of the cache.
+constexpr double kStepElements = 8;
+
 // Blocks of one unit that walk the matrices together on matrix units.
 constexpr double kTogether = 4;
 
@@ -109,8 +113,13 @@ Passes RowByRow(const TimingDevice& d, const GemmProblem& p, const TileGrid& gri
   Passes passes{tiles_m / down, tiles_n / across};
   if (strided == nullptr) return passes;
   const double depth = p.k / split;
-  const double panels = (across * columns + down * rows) * depth * p.input_bytes;
-  const auto lost = [](double drift) { return drift / (1 + drift); };
+  // A step's elements of a row lie in one sector where rows start with one, else in two.
+  const double sectors = std::fmod(p.k, kStepElements) == 0 ? 1 : 2 - 1 / kStepElements;
+  const double panels = (across * columns + down * rows) * depth * p.input_bytes * sectors;
+  const auto lost = [](double drift) {
+    const double steep = drift * std::sqrt(drift);  // as rates fall beyond k 8,000
+    return steep / (1 + steep);
+  };
   const double cache = std::max(d.cache, 1.0);
   passes.columns += lost(panels / (cache * strided->columns_drift)) * (tiles_m - passes.columns);
   passes.rows += lost(depth / strided->rows_drift) * (tiles_n - passes.rows);

@@ -18,6 +18,15 @@ std::optional<ComputeUnit> FindUnitFor(const Target& target, WorkKind kind, DTyp
 }  // namespace
 
 std::optional<ComputeUnit> FindUnit(const Target& target, DType type) {
+  std::optional<ComputeUnit> unit = FindFastestUnit(target, type);
+  const bool half = type == DType::kFloat16 || type == DType::kBfloat16;
+  if (!unit || unit->tensor || !half || !target.library.halves_in_float) return unit;
+  const std::optional<ComputeUnit> wide = FindVectorUnit(target, DType::kFloat32);
+  if (wide) unit->peak = std::min(unit->peak, wide->peak);
+  return unit;
+}
+
+std::optional<ComputeUnit> FindFastestUnit(const Target& target, DType type) {
   return FindUnitFor(target, WorkKind::kMatrix, type);
 }
 

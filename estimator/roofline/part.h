@@ -40,8 +40,10 @@ struct ComputeUnit {
 
   Pipe pipe() const { return tensor ? Pipe::kTensor : Pipe::kVector; }
 };
-// None where the device has no rate for it.
+// As the device's library computes them; none where the device has no rate for it.
 std::optional<ComputeUnit> FindUnit(const Target& target, DType type);
+// As nothing computes them faster.
+std::optional<ComputeUnit> FindFastestUnit(const Target& target, DType type);
 // The same on vector units.
 std::optional<ComputeUnit> FindVectorUnit(const Target& target, DType type);
 

@@ -204,7 +204,7 @@ class KernelRunner {
   // forced one no less than its own.
   void SetLeastConvolution(const ConvNest& nest, Count macs) {
     const DType type = kernel_.math;
-    const std::optional<ComputeUnit> product = FindUnit(target_, type),
+    const std::optional<ComputeUnit> product = FindFastestUnit(target_, type),
                                      vector = FindVectorUnit(target_, type);
     Count least = MacsOf(nest);
     if (!product || !vector) return SetLeastMacs(MacsOf(nest), least, macs);

@@ -73,6 +73,24 @@ TEST_F(ExpectedTest, UnitsThatThePowerSlowsWaitForPower) {
   EXPECT_EQ(limiter("p100-pcie-16gb"), "compute");
 }
 
+// Its libraries add halves up in fp32, though twice as fast a multiply-add of halves bounds them.
+TEST_F(ExpectedTest, ProductsOfHalvesOnAP100TakeTheTimeOfFloats) {
+  const Device device = DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"}).Find("p100-pcie-16gb");
+  const auto run = [&](DType type) {
+    Kernel kernel = Gemm(4096, 4096, 4096);
+    kernel.math = type;
+    kernel.work = {};
+    kernel.work.Add(OpClass::kMac, type, Count(4096) * 4096 * 4096);
+    kernel.needed = kernel.work;
+    return Runner(&device, {}).Run(kernel);
+  };
+  const KernelRun half = run(DType::kFloat16), full = run(DType::kFloat32);
+  EXPECT_NEAR(half.expected->time.expected, full.expected->time.expected,
+              0.1 * full.expected->time.expected);
+  // 18.7 and 9.3 TFLOP/s.
+  EXPECT_NEAR(2 * half.bound.compute.value(), full.bound.compute.value(), 1e-4);
+}
+
 TEST_F(ExpectedTest, ATinyKernelIsItsLaunch) {
   const auto graph = Run(Gemm(8, 8, 8));
   const auto eager = Run(Gemm(8, 8, 8), {.eager = true});
