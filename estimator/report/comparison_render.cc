@@ -5,11 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "estimator/core/error.h"
-#include "estimator/report/certainty_json.h"
 #include "estimator/report/certainty_text.h"
 #include "estimator/report/comparison.h"
 #include "estimator/report/csv_field.h"
+#include "estimator/report/fields/certainty.h"
 #include "estimator/report/format.h"
+#include "estimator/report/json_fields.h"
 #include "estimator/report/runtime_text.h"
 #include "estimator/report/table.h"
 
@@ -171,7 +172,10 @@ std::string ComparisonJson(const DeviceComparison& comparison) {
   json["runtime_given"] = comparison.options.runtime_given;
   std::string certainty;
   JsonWriter writer([&](std::string_view piece) { certainty += piece; });
-  WriteCertainty(writer, comparison.certainty, comparison.totals, /*timed=*/false);
+  writer.BeginObject();
+  JsonFields in(writer, /*timed=*/false);
+  fields::OfTotals(in, comparison.certainty, comparison.totals);
+  writer.EndObject();
   writer.Finish();
   json["certainty"] = Json::parse(certainty);
   json["devices"] = Json::array();

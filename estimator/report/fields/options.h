@@ -1,0 +1,37 @@
+#pragma once
+
+#include "estimator/report/fields/vocabulary.h"
+#include "estimator/report/report.h"
+
+namespace dlcost {
+
+void Fields(auto& v, fields::IsA<ReportOptions> auto& options) {
+  using fields::Either;
+  using fields::Keep;
+  using fields::Or;
+  AttentionForm attention = options.plan.Form();
+  std::vector<FusionStep> fuses;
+  for (const FusionStep step : FusionSteps()) {
+    if (options.plan.fuses.Has(step)) fuses.push_back(step);
+  }
+  v.Field("convention", options.convention);
+  v.Field("math", options.run.math);
+  v.Later("dtype", Or(options.dtype, ""));
+  v.Later("runtime", options.runtime);
+  v.Later("runtime_given", options.runtime_given);
+  v.Field("fusion", options.plan.fusion);
+  v.Later("fuses", fuses);
+  v.Later("attention", attention);
+  v.Later("conv", Or(options.run.conv, "auto"));
+  v.Field("cache", options.run.cache);
+  v.Later("launch", Either(options.run.eager, "eager", "graph"));
+  v.Later("selection", options.run.selection);
+  v.Later("layout", Either(options.run.converts, "file", "kernels"));
+  v.Later("clock", Either(options.run.rested, "rested", "sustained"));
+  Keep(options.plan.attention_by_default, attention);
+  FusionSet set;
+  for (const FusionStep step : fuses) set.Add(step);
+  Keep(options.plan.fuses, set);
+}
+
+}  // namespace dlcost
