@@ -42,7 +42,8 @@ struct Terms {
   void Append(auto fill) {
     Stage stage;
     Term term;
-    fill(StageTerm<Stage, Term>{stage, term});
+    const StageTerm<Stage, Term> both{stage, term};
+    fill(both);
     auto& stages = execution.stages;
     if (stages.empty() || stages.back().name != stage.name) stages.push_back(std::move(stage));
     stages.back().terms.push_back(std::move(term));
