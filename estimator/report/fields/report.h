@@ -125,18 +125,19 @@ void Fields(auto& v, fields::IsA<StepFacts> auto& step) {
 
 namespace fields {
 
-// Operators, modules or phases; `key` is what names a row.
-auto GroupsBy(auto& groups, std::string_view key) {
-  return List(groups, [key](auto& v, auto& group) {
-    v.Field(key, group.name);
-    v.Field("nodes", group.sums.nodes);
-    Counts(v, group.sums);
-    BothWays(v, group.sums);
-    v.Later("kernel_flops", group.kernel_flops, group.sums.flops);
-    v.Field("intensity", Told{group.intensity()});
-    Times(v, group.sums);
-    DoubtWord(v, group.doubt);
-  });
+// An operator, a module or a phase; `key` is what names it.
+void Group(auto& v, IsA<GroupRow> auto& group, std::string_view key) {
+  v.Field(key, group.name);
+  v.Field("nodes", group.sums.nodes);
+  Counts(v, group.sums);
+  BothWays(v, group.sums);
+  v.Later("kernel_flops", group.kernel_flops, group.sums.flops);
+  v.Field("intensity", Told{group.intensity()});
+  Times(v, group.sums);
+  DoubtWord(v, group.doubt);
+}
+auto Groups(auto& groups, std::string_view key) {
+  return List(groups, [key](auto& v, auto& group) { Group(v, group, key); });
 }
 
 void Totals(auto& v, auto& report) {
@@ -160,7 +161,7 @@ void Step(auto& v, auto& report) {
     v.Later("backward_over_forward", Told{[&] { return report.BackwardRatio(); }});
     v.Later("without_data_gradient", step.without_data_gradient);
   });
-  v.Later("phases", GroupsBy(report.by_phase, "phase"));
+  v.Later("phases", Groups(report.by_phase, "phase"));
 }
 
 }  // namespace fields
@@ -177,8 +178,8 @@ void Fields(auto& v, fields::IsA<Report> auto& report) {
   v.Field("totals", Object{[&](auto& in) { fields::Totals(in, report); }});
   v.If(report.job.has_value(), "job", report.job);
   v.Field("coverage", Object{[&](auto& in) { fields::Coverage(in, report.coverage); }});
-  v.Field("by_op", fields::GroupsBy(report.by_op, "op"));
-  v.Later("by_scope", fields::GroupsBy(report.by_scope, "scope"));
+  v.Field("by_op", fields::Groups(report.by_op, "op"));
+  v.Later("by_scope", fields::Groups(report.by_scope, "scope"));
   v.If(report.step != nullptr, "step", Object{[&](auto& in) { fields::Step(in, report); }});
   v.If(report.attention.has_value(), "attention", report.attention);
   v.Field("kernels",
