@@ -48,6 +48,10 @@ class FieldReader {
   void If(bool, std::string_view name, T&& value) {
     Find(name, value);
   }
+  template <typename T>
+  void IfKnown(std::string_view name, std::optional<T>& value) {
+    Find(name, value);
+  }
   template <typename Tell>
   void Together(bool, std::string_view name, Tell tell) {
     if (object_.contains(name)) tell();

@@ -39,6 +39,10 @@ class JsonFields {
   void If(bool condition, std::string_view name, const T& value) {
     if (condition) Field(name, value);
   }
+  template <typename T>
+  void IfKnown(std::string_view name, const std::optional<T>& value) {
+    if (value) Field(name, *value);
+  }
   template <typename Tell>
   void Together(bool condition, std::string_view, Tell tell) {
     if (condition) tell();

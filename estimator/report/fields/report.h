@@ -115,12 +115,12 @@ void Fields(auto& v, fields::IsA<StepFacts> auto& step) {
   v.Later("recompute", step.recompute);
   v.Later("micro_batches", step.micro_batches);
   v.Later("clips", step.clips);
-  v.Later("trained_parameters", step.trained);
-  v.Later("trained_bytes", step.trained_bytes);
-  v.Later("gradient_bytes", step.gradient_bytes);
-  v.Later("state_bytes", step.state_bytes);
+  v.Field("trained_parameters", step.trained);
+  v.Field("trained_bytes", step.trained_bytes);
+  v.Field("gradient_bytes", step.gradient_bytes);
+  v.Field("state_bytes", step.state_bytes);
   v.Later("master_bytes", step.master_bytes);
-  v.Later("saved_bytes", step.saved_bytes);
+  v.Field("saved_bytes", step.saved_bytes);
 }
 
 namespace fields {
@@ -158,10 +158,10 @@ void Totals(auto& v, auto& report) {
 void Step(auto& v, auto& report) {
   WithShared(report.step, [&](auto& step) {
     Fields(v, step);
-    v.Later("backward_over_forward", Told{[&] { return report.BackwardRatio(); }});
-    v.Later("without_data_gradient", step.without_data_gradient);
+    v.Field("backward_over_forward", Told{[&] { return report.BackwardRatio(); }});
+    v.Field("without_data_gradient", step.without_data_gradient);
   });
-  v.Later("phases", Groups(report.by_phase, "phase"));
+  v.Field("phases", Groups(report.by_phase, "phase"));
 }
 
 }  // namespace fields
@@ -176,12 +176,12 @@ void Fields(auto& v, fields::IsA<Report> auto& report) {
   v.Later("certainty",
           Object{[&](auto& in) { fields::OfTotals(in, report.certainty, report.totals); }});
   v.Field("totals", Object{[&](auto& in) { fields::Totals(in, report); }});
-  v.If(report.job.has_value(), "job", report.job);
+  v.IfKnown("job", report.job);
   v.Field("coverage", Object{[&](auto& in) { fields::Coverage(in, report.coverage); }});
   v.Field("by_op", fields::Groups(report.by_op, "op"));
   v.Later("by_scope", fields::Groups(report.by_scope, "scope"));
   v.If(report.step != nullptr, "step", Object{[&](auto& in) { fields::Step(in, report); }});
-  v.If(report.attention.has_value(), "attention", report.attention);
+  v.IfKnown("attention", report.attention);
   v.Field("kernels",
           List(
               report.kernels, [&](auto& in, auto& kernel) { fields::Kernel(in, kernel, report); },

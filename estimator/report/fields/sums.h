@@ -49,6 +49,7 @@ void DoubtWord(auto& v, const Doubt& doubt) {
 
 // Operations by class.
 struct ByClass {
+  static constexpr std::string_view kSample = "mac";  // one of its names
   std::array<Count, kOpClassCount> counts = {};
 
   void Each(auto take) const {
@@ -67,6 +68,7 @@ struct ByClass {
 // The same by the data type that they are done in.
 template <typename Of>
 struct ByType {
+  static constexpr std::string_view kSample = "fp32";
   Of& work;
 
   void Each(auto take) const {
@@ -100,6 +102,7 @@ void WorkOf(auto& v, auto& sums) {
 // An attribute that a file has twice is told once, as it was last.
 template <typename Pairs>
 struct Attributes {
+  static constexpr std::string_view kSample = "axis";
   Pairs& pairs;
 
   explicit Attributes(Pairs& of) : pairs(of) {}

@@ -16,6 +16,7 @@
 //   v.Field("macs", sums.macs)             in every document
 //   v.Later("producer", model.producer)    in every one but those that earlier releases wrote
 //   v.If(node.assumed, "assumed", ...)     in those for which the condition holds
+//   v.IfKnown("job", report.job)           where the optional has a value
 //   v.Together(condition, "executed", tell)  tell() tells fields; where this one is, all of them
 //   are
 //
@@ -65,8 +66,8 @@ struct List {
 template <typename Rows, typename Fields = OfRow, typename IsThere = Always>
 List(Rows&, Fields = {}, IsThere = {}) -> List<Rows, Fields, IsThere>;
 
-// An object of arbitrary names. `Entries` is a map, or has Each(take(name, value)) for writers and
-// Append(name, fill(value)) for readers.
+// An object of arbitrary names. `Entries` is a map, or has Each(take(name, value)) for writers,
+// Append(name, fill(value)) for readers and, for the schema, kSample, a name that it takes.
 template <typename Entries>
 struct Map {
   Entries& entries;
