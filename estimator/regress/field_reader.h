@@ -74,16 +74,16 @@ class FieldReader {
   bool Find(std::string_view name, T& value) {
     const auto found = object_.find(name);
     if (found == object_.end()) return false;
-    At(std::string(name), [&] { Read(*found, value); });
+    At([&] { return std::string(name); }, [&] { Read(*found, value); });
     return true;
   }
   // Errors in `read` say where they are.
-  template <typename Reads>
-  static void At(const std::string& where, Reads read) {
+  template <typename Where, typename Reads>
+  static void At(Where where, Reads read) {
     try {
       read();
     } catch (const Error& error) {
-      throw error.At(where);
+      throw error.At(where());
     }
   }
 
@@ -154,7 +154,7 @@ class FieldReader {
   static void ReadArray(const Json& json, Reads read) {
     if (!json.is_array()) throw Error("not a list");
     for (std::size_t i = 0; i < json.size(); ++i) {
-      At(fmt::format("row {}", i), [&] { read(json[i]); });
+      At([&] { return fmt::format("row {}", i); }, [&] { read(json[i]); });
     }
   }
   template <typename T>
@@ -198,13 +198,14 @@ class FieldReader {
     if (!json.is_object()) throw Error("not an object");
     for (const auto& [name, one] : json.items()) {
       const auto fill = [&](auto& value) { Read(one, value); };
-      At(Printable(name), [&] {
-        if constexpr (requires { map.entries.Append(name, fill); }) {
-          map.entries.Append(name, fill);
-        } else {
-          fill(map.entries[name]);
-        }
-      });
+      At([&] { return Printable(name); },
+         [&] {
+           if constexpr (requires { map.entries.Append(name, fill); }) {
+             map.entries.Append(name, fill);
+           } else {
+             fill(map.entries[name]);
+           }
+         });
     }
   }
   template <typename T>
