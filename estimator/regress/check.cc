@@ -316,6 +316,12 @@ std::vector<std::string> StaleReasons(const ReportDiff& diff) {
     if (!fact.starts_with("opset")) reasons.push_back(fact);
   }
   for (std::string& reason : reasons) reason = "the baseline was made otherwise: " + reason;
+  if (!baseline.untold.empty()) {
+    reasons.push_back(
+        fmt::format("the baseline was written by an earlier dlcost, which did not tell {} yet; "
+                    "taken as by default; --update writes it anew",
+                    fmt::join(baseline.untold, ", ")));
+  }
   if (baseline.device && report.device && baseline.device->id == report.device->id) {
     const auto other = [](double a, double b) { return std::abs(a - b) > 1e-9 * std::abs(a); };
     bool changed = baseline.device->bandwidth && report.device->bandwidth &&

@@ -1,6 +1,7 @@
 #include "estimator/regress/diff.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -114,6 +115,23 @@ std::vector<std::string> DiffCertainty(const Report& before, const Report& after
   return notes;
 }
 
+std::vector<std::string> UntoldNotes(const Report& before, const Report& after) {
+  std::vector<std::string> notes;
+  const auto add = [&](const char* side, const Report& report) {
+    if (report.untold.empty()) return;
+    notes.push_back(fmt::format(
+        "{} was written by an earlier dlcost, which did not tell {} yet; taken as by default", side,
+        fmt::join(report.untold, ", ")));
+  };
+  if (before.untold == after.untold) {
+    add("either side", before);
+  } else {
+    add("before", before);
+    add("after", after);
+  }
+  return notes;
+}
+
 // Reports of older versions do not say which node reads which weight.
 bool KnowsWeightsOfNodes(const GraphView& view, const Report& report) {
   return report.model.parameters == Count(0) ||
@@ -168,6 +186,7 @@ std::vector<std::string> ReportDiff::Notes() const {
   std::vector<std::string> notes = conditions;
   notes.insert(notes.end(), model_facts.begin(), model_facts.end());
   notes.insert(notes.end(), certainty.begin(), certainty.end());
+  notes.insert(notes.end(), untold.begin(), untold.end());
   return notes;
 }
 
@@ -202,6 +221,7 @@ ReportDiff DiffReports(const Report& before, const Report& after) {
   diff.by_op = DiffGroups(before, after);
   diff.model_facts = DiffModelFacts(before, after);
   diff.certainty = DiffCertainty(before, after);
+  diff.untold = UntoldNotes(before, after);
   return diff;
 }
 

@@ -55,8 +55,10 @@ struct ReportDiff {
   std::vector<std::string> conditions, model_facts;
   // What of either side is not exact, so that the difference is not.
   std::vector<std::string> certainty;
+  // What a side does not tell that an earlier release wrote.
+  std::vector<std::string> untold;
 
-  std::vector<std::string> Notes() const;  // all three
+  std::vector<std::string> Notes() const;  // all four
 };
 
 // Nodes are matched by structure, then by name. Nodes known before the run (shape arithmetic,

@@ -5,6 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -23,8 +24,10 @@ class FieldReader {
   using Json = nlohmann::ordered_json;  // as it was written: work is told in that order
   using Nodes = std::unordered_map<std::string, std::size_t>;
 
-  // `nodes` are indices of nodes by name.
-  FieldReader(const Json& object, const Nodes& nodes) : object_(object), nodes_(nodes) {
+  // `nodes` are indices of nodes by name. Fields that earlier releases did not have, and this
+  // object has not, go to `untold` by name, but for those of rows.
+  FieldReader(const Json& object, const Nodes& nodes, std::set<std::string>* untold = nullptr)
+      : object_(object), nodes_(nodes), untold_(untold) {
     if (!object.is_object()) throw Error("not an object");
   }
 
@@ -38,7 +41,7 @@ class FieldReader {
   }
   template <typename T>
   void Later(std::string_view name, T&& value) {
-    Find(name, value);
+    if (!Find(name, value) && untold_ != nullptr) untold_->emplace(name);
   }
   template <typename T, typename Otherwise>
   void Later(std::string_view name, T& value, const Otherwise& otherwise) {
@@ -140,7 +143,7 @@ class FieldReader {
     if constexpr (std::is_enum_v<T>) {
       ReadNamed(json, value);
     } else {
-      FieldReader inner(json, nodes_);
+      FieldReader inner(json, nodes_, untold_);
       Fields(inner, value);
     }
   }
@@ -160,7 +163,8 @@ class FieldReader {
   template <typename T>
   void Read(const Json& json, std::vector<T>& values) {
     values.clear();
-    ReadArray(json, [&](const Json& one) { Read(one, values.emplace_back()); });
+    FieldReader rows(object_, nodes_);
+    ReadArray(json, [&](const Json& one) { rows.Read(one, values.emplace_back()); });
   }
   template <typename T, std::size_t kSize>
   void Read(const Json& json, std::array<T, kSize>& values) {
@@ -178,7 +182,7 @@ class FieldReader {
 
   template <typename T>
   void Read(const Json& json, fields::Object<T>& object) {
-    FieldReader inner(json, nodes_);
+    FieldReader inner(json, nodes_, untold_);
     object.fields(inner);
   }
   template <typename Rows, typename Tell, typename IsThere>
@@ -233,6 +237,7 @@ class FieldReader {
 
   const Json& object_;
   const Nodes& nodes_;
+  std::set<std::string>* untold_;
 };
 
 }  // namespace dlcost

@@ -61,8 +61,10 @@ Report ReportOf(const Json& json) {
   CheckSchema(json);
   const FieldReader::Nodes nodes = NodesOf(json);
   Report report;
-  FieldReader reader(json, nodes);
+  std::set<std::string> untold;
+  FieldReader reader(json, nodes, &untold);
   Fields(reader, report);
+  report.untold.assign(untold.begin(), untold.end());
   report.totals.nodes = report.model.nodes;
   for (std::size_t k = 0; k < report.kernels.size(); ++k) {
     CheckMain(report.kernels[k], json["kernels"][k].contains("main"), nodes, report);

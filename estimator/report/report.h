@@ -262,6 +262,9 @@ struct Report {
   std::vector<Merge> merges;  // largest saving first; with ReportDetail::kOperands and a device
   std::vector<std::string> notes;
   std::optional<JobFacts> job;  // where a plan for many devices was asked for
+  // Of a report that was read: fields that the release which wrote it did not have yet, by name.
+  // They are as by default.
+  std::vector<std::string> untold;
 
   // Of a training step: multiply-accumulates of the backward passes over those of the forward pass;
   // none where that has none, or for inference.
