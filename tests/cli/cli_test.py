@@ -339,6 +339,29 @@ class Reports(unittest.TestCase):
             self.assertIn(b"Examples:", result.stdout)
 
 
+class EarlierReports(unittest.TestCase):
+    """Reports that an earlier release wrote (tests/regress/earlier): valid by the schema of today, a side of a difference, a baseline."""
+
+    FOLDER = os.path.join(SOURCE, "tests", "regress", "earlier")
+
+    def test_are_valid(self):
+        for name in os.listdir(self.FOLDER):
+            with open(os.path.join(self.FOLDER, name), encoding="utf-8") as file:
+                self.assertEqual(json_schema.violations(file.read()), [], name)
+
+    def test_diff_and_check(self):
+        then = os.path.join(self.FOLDER, "alexnet-a100.json")
+        diff = json.loads(run("diff", then, ALEXNET, "--gpu", "a100", "--format", "json").stdout)
+        self.assertEqual(diff["changes"], [])
+        self.assertEqual(diff["totals"]["macs"], {"before": 714188480, "after": 714188480})
+        self.assertIn("did not tell fuses, layout, runtime", diff["notes"][-1])
+        check = json.loads(run("check", ALEXNET, "--gpu", "a100", "--baseline", then, "--format", "json").stdout)
+        items = {item["name"]: item for item in check["runs"][0]["items"]}
+        self.assertTrue(items["MACs"]["passed"] and items["traffic"]["passed"])
+        self.assertEqual(items["parameters"]["baseline"], 61100840)
+        self.assertTrue(any("earlier dlcost" in note for note in check["runs"][0]["notes"]))
+
+
 class Devices(unittest.TestCase):
     """Asking the database, and one model on several devices."""
 

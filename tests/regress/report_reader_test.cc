@@ -44,6 +44,11 @@ TEST(ReportReader, ReadsWhatTheReportWrites) {
         EXPECT_EQ(read.by_scope[i].sums.macs, report.by_scope[i].sums.macs);
         EXPECT_EQ(read.by_scope[i].kernel_flops, report.by_scope[i].kernel_flops);
       }
+      EXPECT_EQ(RenderJson(read), RenderJson(report));
+      for (const GroupBy by : {GroupBy::kStory, GroupBy::kLayer}) {
+        EXPECT_EQ(RenderText(read, {.by = by}), RenderText(report, {.by = by}));
+        EXPECT_EQ(RenderCsv(read, by), RenderCsv(report, by));
+      }
     }
   }
 }
