@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "estimator/core/error.h"
@@ -108,7 +109,9 @@ class FieldReader {
     number = json.get<std::int64_t>();
   }
   static void Read(const Json& json, int& number) {
-    number = static_cast<int>(Get<std::int64_t>(json));
+    const auto wide = Get<std::int64_t>(json);
+    if (!std::in_range<int>(wide)) throw Error("not an integer of 32 bits");
+    number = static_cast<int>(wide);
   }
   static void Read(const Json& json, Count& count) { count = Get<std::int64_t>(json); }
   void Read(const Json& json, Shape& shape) {

@@ -184,50 +184,60 @@ class PageReport {
   // Layers repeat: what kernels have in common is told once, as a kind.
   Json Kernels() {
     Json rows = Json::array(), kinds = Json::array();
+    std::vector<const char*> columns;
     std::unordered_map<std::string, std::size_t> known;
     for (std::size_t k = 0; k < report_.kernels.size(); ++k) {
       const KernelRow& kernel = report_.kernels[k];
       if (kernel.launches == Count(0)) continue;
       const NodeRow* main = MainNode(kernel);
       const std::string label = main != nullptr ? main->name : kernel.id;
-      Json kind = KindOf(kernel);
-      const auto [found, fresh] = known.emplace(kind.dump(), kinds.size());
-      if (fresh) kinds.push_back(std::move(kind));
+      Cells kind = KindOf(kernel);
+      const auto [found, fresh] = known.emplace(kind.values.dump(), kinds.size());
+      if (fresh) kinds.push_back(std::move(kind.values));
+      if (columns.empty()) columns = std::move(kind.columns);
       Json row = {strings_.Number(label), ScopeIn(label, main != nullptr ? main->scope : ""),
                   found->second};
       AddMeasured(k, row);
       rows.push_back(std::move(row));
     }
-    return {{"columns",
-             {"ops", "algorithm", "tile", "limiter", "bound_limiter", "launches", "macs", "flops",
-              "least", "executed", "bytes", "moved", "bound", "expected", "certainty", "steps"}},
-            {"kinds", kinds},
-            {"rows", rows},
-            {"steps", steps_}};
+    // A page without kernels has columns, too.
+    if (columns.empty()) columns = KindOf(KernelRow()).columns;
+    return {{"columns", columns}, {"kinds", kinds}, {"rows", rows}, {"steps", steps_}};
   }
 
+  // A row of a table, each cell with the name of its column.
+  struct Cells {
+    std::vector<const char*> columns;
+    Json values = Json::array();
+
+    void Add(const char* column, Json value) {
+      columns.push_back(column);
+      values.push_back(std::move(value));
+    }
+  };
+
   // All of a kernel but its names and its measurement.
-  Json KindOf(const KernelRow& kernel) {
-    const auto time = [&](Seconds value) -> Json {
-      return report_.device ? Json(value.value()) : Json();
-    };
+  Cells KindOf(const KernelRow& kernel) {
+    const bool timed = report_.device.has_value();
     const TileGrid* grid = kernel.execution == nullptr ? nullptr : kernel.execution->Grid();
-    return {strings_.Number(Operators(kernel)),
-            strings_.Number(kernel.algorithm),
-            strings_.Number(grid == nullptr ? "" : TileText(*grid)),
-            strings_.Number(kernel.LimitedBy()),
-            strings_.Number(kernel.limiter),
-            kernel.launches.value(),
-            kernel.sums.macs.value(),
-            kernel.sums.flops.value(),
-            kernel.least.value(),
-            kernel.executed.value(),
-            kernel.sums.bytes().value(),
-            kernel.executed_bytes().value(),
-            time(kernel.sums.bound),
-            kernel.sums.expected ? Json(kernel.sums.expected->value()) : Json(),
-            strings_.Number(Word(kernel.doubt)),
-            Steps(kernel)};
+    Cells cells;
+    cells.Add("ops", strings_.Number(Operators(kernel)));
+    cells.Add("algorithm", strings_.Number(kernel.algorithm));
+    cells.Add("tile", strings_.Number(grid == nullptr ? "" : TileText(*grid)));
+    cells.Add("limiter", strings_.Number(kernel.LimitedBy()));
+    cells.Add("bound_limiter", strings_.Number(kernel.limiter));
+    cells.Add("launches", kernel.launches.value());
+    cells.Add("macs", kernel.sums.macs.value());
+    cells.Add("flops", kernel.sums.flops.value());
+    cells.Add("least", kernel.least.value());
+    cells.Add("executed", kernel.executed.value());
+    cells.Add("bytes", kernel.sums.bytes().value());
+    cells.Add("moved", kernel.executed_bytes().value());
+    cells.Add("bound", timed ? Json(kernel.sums.bound.value()) : Json());
+    cells.Add("expected", kernel.sums.expected ? Json(kernel.sums.expected->value()) : Json());
+    cells.Add("certainty", strings_.Number(Word(kernel.doubt)));
+    cells.Add("steps", Steps(kernel));
+    return cells;
   }
 
   // The number of the kernel's steps; null without.
