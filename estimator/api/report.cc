@@ -184,14 +184,14 @@ Report Count(const Model& model, const std::optional<Device>& device, const Bind
              const Options& options) {
   return Guarded([&] {
     auto state = std::make_shared<Report::State>();
-    std::span<const dlcost::Device> devices;
-    if (device) devices = {&state->device.emplace(device->state().device), 1};
-    ReportOptions report_options = ReportOptionsOf(options, devices);
-    ModelOptions model_options = ModelOptionsOf(model.path(), bindings, options);
+    if (device) state->device = device->state().device;
+    ReportOptions report_options =
+        ReportOptionsOf(options, state->device ? &*state->device : nullptr);
+    ModelOptions model_options = ModelOptionsOf(model, bindings, options);
     model_options.plan = report_options.plan;
-    const auto count = [model, model_options, bound = BindingsOf(bindings),
-                        on = state->device](const ReportOptions& as) {
-      return BuildReport(InferModel(model.state().model, model_options, bound), on, as);
+    // `model` lasts as long as the report, for a page.
+    const auto count = [model, model_options, on = state->device](const ReportOptions& as) {
+      return BuildReport(InferModel(model_options), on, as);
     };
     state->report = count(report_options);
     report_options.detail = ReportDetail::kSteps;
@@ -202,12 +202,11 @@ Report Count(const Model& model, const std::optional<Device>& device, const Bind
 
 std::string TrainingStep(const Model& model, const Bindings& bindings, const Options& options) {
   return Guarded([&] {
-    ModelOptions model_options = ModelOptionsOf(model.path(), bindings, options);
+    ModelOptions model_options = ModelOptionsOf(model, bindings, options);
     // As ONNX has it, unless a form is asked for.
     model_options.plan = {.fusion = Fusion::kDefault, .attention = AttentionForm::kMaterialized};
-    if (!options.attention.empty()) model_options.plan = ReportOptionsOf(options, {}).plan;
-    const dlcost::TrainingStep step =
-        BuildTrainingStep(model.state().model, model_options, BindingsOf(bindings));
+    if (!options.attention.empty()) model_options.plan = ReportOptionsOf(options, nullptr).plan;
+    const dlcost::TrainingStep step = BuildTrainingStep(model_options);
     return WriteModel(step.model, step.inputs);
   });
 }

@@ -4,18 +4,19 @@
 #include <memory>
 #include <new>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "dlcost/device.h"
 #include "dlcost/error.h"
 #include "dlcost/model.h"
 #include "dlcost/report.h"
-#include "estimator/cli/options.h"
 #include "estimator/core/error.h"
 #include "estimator/graph/graph.h"
 #include "estimator/hardware/device.h"
 #include "estimator/report/report.h"
+#include "estimator/request/count_options.h"
+#include "estimator/request/device_options.h"
+#include "estimator/request/model_options.h"
 
 namespace dlcost::api {
 
@@ -49,12 +50,13 @@ auto Guarded(Function function) {
   }
 }
 
-// The same as the command line takes it (estimator/cli/options.h).
-ModelOptions ModelOptionsOf(const std::string& path, const Bindings& bindings,
-                            const Options& options);
-dlcost::Bindings BindingsOf(const Bindings& bindings);
-// Throws dlcost::Error where the runtime has no kernels for one of the devices.
-ReportOptions ReportOptionsOf(const Options& options, std::span<const dlcost::Device> devices);
+// The same as the rooms take it (estimator/request/). The model is pointed to.
+ModelOptions ModelOptionsOf(const Model& model, const Bindings& bindings, const Options& options);
+CountOptions CountOptionsOf(const Options& options);
+// `device` is pointed to; null for none.
+DeviceOptions DeviceOptionsOf(const Options& options, const dlcost::Device* device);
+// Throws dlcost::Error where the runtime has no kernels for the device.
+ReportOptions ReportOptionsOf(const Options& options, const dlcost::Device* device);
 
 std::vector<dlcost::Device> DevicesOf(const std::vector<Device>& devices);
 Cost CostOf(const Sums& sums, bool timed);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "estimator/api/state.h"
-#include "estimator/core/spelling.h"
+#include "estimator/core/dtype_spelling.h"
 #include "estimator/sweep/sweep.h"
 #include "estimator/sweep/sweep_render.h"
 
@@ -23,8 +23,8 @@ Sweep RunSweep(const Model& model, const SweepRequest& request) {
     auto state = std::make_shared<Sweep::State>(Sweep::State{model, {}, {}});
     dlcost::Sweep& sweep = state->sweep;
     sweep.model = &state->model.state().model;
-    ModelOptions options = ModelOptionsOf(model.path(), request.bindings, request.options);
-    sweep.infer = InferOptionsOf(options, BindingsOf(request.bindings));
+    ModelOptions options = ModelOptionsOf(state->model, request.bindings, request.options);
+    sweep.infer = InferOptionsOf(options, BindingsOf(options));
     for (const Axis& axis : request.axes) {
       if (axis.sizes.empty()) throw dlcost::Error("axis '{}' has no sizes", Printable(axis.name));
       sweep.axes.push_back({.name = axis.batch ? "batch" : axis.name,
@@ -33,7 +33,12 @@ Sweep RunSweep(const Model& model, const SweepRequest& request) {
                             .batch = axis.batch});
     }
     sweep.devices = DevicesOf(request.devices);
-    const ReportOptions report = ReportOptionsOf(request.options, sweep.devices);
+    ReportOptions report;
+    if (sweep.devices.empty()) report = ReportOptionsOf(request.options, nullptr);
+    // The same for all of them, where the runtime has kernels for each.
+    for (const dlcost::Device& device : sweep.devices) {
+      report = ReportOptionsOf(request.options, &device);
+    }
     options.plan = report.plan;
     const SweepSetup like = {.dtype = options.dtype,
                              .precision = options.precision,
@@ -43,9 +48,7 @@ Sweep RunSweep(const Model& model, const SweepRequest& request) {
     sweep.setups.assign(std::max<std::size_t>(request.dtypes.size(), 1), like);
     for (std::size_t i = 0; i < request.dtypes.size(); ++i) {
       sweep.setups[i].dtype = request.dtypes[i];
-      if (!request.dtypes[i].empty() && !ParseDType(request.dtypes[i])) {
-        throw dlcost::Error("'{}' is no data type", Printable(request.dtypes[i]));
-      }
+      if (!request.dtypes[i].empty()) ReadDType("--dtype", request.dtypes[i]);
     }
     sweep.bounds_only = request.bounds_only;
     dlcost::RunSweep(sweep,

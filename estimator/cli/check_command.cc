@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "estimator/cli/commands.h"
-#include "estimator/cli/job.h"
+#include "estimator/cli/job_options.h"
 #include "estimator/cli/load.h"
 #include "estimator/cli/model_needed.h"
 #include "estimator/cli/output.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "estimator/cli/commands.h"
-#include "estimator/cli/job.h"
+#include "estimator/cli/job_options.h"
 #include "estimator/cli/output.h"
 #include "estimator/collective/collective.h"
 #include "estimator/core/error.h"

@@ -6,7 +6,6 @@
 
 #include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
-#include "estimator/cli/fit.h"
 #include "estimator/cli/options.h"
 #include "estimator/cli/output.h"
 #include "estimator/core/error.h"
@@ -17,6 +16,7 @@
 #include "estimator/report/runtime_text.h"
 #include "estimator/report/term_text.h"
 #include "estimator/report/wrap.h"
+#include "estimator/request/memory_fit.h"
 #include "estimator/roofline/forced.h"
 #include "estimator/roofline/run.h"
 

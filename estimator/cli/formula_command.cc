@@ -79,7 +79,7 @@ int Run(Options options, const Applicability& applies) {
   model_options.plan = report.plan;
   const ModelDerivation derive = DerivationOf(model_options);
   const InferOptions infer = InferOptionsOf(options.model, BindingsOf(options.model));
-  const Model model = OpenModel(options.model.path);
+  const Model model = ModelOf(options.model);
   ModelVariables variables = ModelVariables::Of(model, infer, tied);
   MoveBase(options.around, variables);
   Progress progress(0, "sizes counted");

@@ -4,8 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "estimator/cli/commands.h"
-#include "estimator/cli/input_options.h"
-#include "estimator/cli/job.h"
+#include "estimator/cli/job_options.h"
 #include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 #include "estimator/hardware/quantity_text.h"

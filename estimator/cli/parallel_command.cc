@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "estimator/cli/commands.h"
-#include "estimator/cli/job.h"
+#include "estimator/cli/job_options.h"
 #include "estimator/cli/output.h"
 #include "estimator/cli/progress.h"
 #include "estimator/core/error.h"

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "estimator/cli/commands.h"
-#include "estimator/cli/fit.h"
 #include "estimator/cli/options.h"
 #include "estimator/cli/output.h"
 #include "estimator/cli/progress.h"
@@ -22,6 +21,7 @@
 #include "estimator/report/remarks.h"
 #include "estimator/report/render.h"
 #include "estimator/report/viewers.h"
+#include "estimator/request/memory_fit.h"
 
 namespace dlcost {
 namespace {

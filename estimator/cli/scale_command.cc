@@ -4,14 +4,14 @@
 #include <memory>
 
 #include "estimator/cli/commands.h"
-#include "estimator/cli/input_options.h"
-#include "estimator/cli/job.h"
+#include "estimator/cli/job_options.h"
 #include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
 #include "estimator/hardware/quantity_text.h"
 #include "estimator/infer/sizes.h"
 #include "estimator/parallel/scaling.h"
+#include "estimator/request/leading_number.h"
 
 namespace dlcost {
 namespace {

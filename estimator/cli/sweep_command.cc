@@ -13,8 +13,8 @@
 #include "estimator/cli/output.h"
 #include "estimator/cli/progress.h"
 #include "estimator/cli/write_picture.h"
+#include "estimator/core/dtype_spelling.h"
 #include "estimator/core/error.h"
-#include "estimator/core/spelling.h"
 #include "estimator/infer/open_dims.h"
 #include "estimator/infer/sizes.h"
 #include "estimator/open/open_model.h"
@@ -129,9 +129,7 @@ std::vector<std::string> NamesOf(const std::string& option, const std::string& t
 std::vector<SweepSetup> SetupsOf(const Options& options) {
   const std::vector<std::string> dtypes = NamesOf("--dtype", options.model.dtype);
   for (const std::string& name : dtypes) {
-    if (name.empty() || ParseDType(name)) continue;
-    throw Error("--dtype '{}' is no data type{}", Printable(name),
-                DidYouMean(name, {"float32", "float16", "bfloat16", "int8", "int4"}));
+    if (!name.empty()) ReadDType("--dtype", name);
   }
   std::vector<SweepSetup> setups;
   CountOptions count = options.count;
@@ -314,7 +312,7 @@ int Run(Options options, const Applicability& applies) {
   }
   RequireFew(options, combinations.value(),
              sweep.setups.size() * std::max<std::size_t>(sweep.devices.size(), 1));
-  const Model model = OpenModel(options.model.path);
+  const Model model = ModelOf(options.model);
   sweep.model = &model;
   RequireOnce(model, axes, BindingsOf(options.model));
   sweep.infer = InferOptionsOf(options.model, BindingsOf(options.model));

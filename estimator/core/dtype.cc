@@ -2,6 +2,10 @@
 
 #include <array>
 
+#include "estimator/core/dtype_spelling.h"
+#include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
+
 namespace dlcost {
 namespace {
 
@@ -72,6 +76,23 @@ std::optional<DType> ParseDType(std::string_view name) {
     if (name == alias.name) return alias.type;
   }
   return std::nullopt;
+}
+
+std::vector<std::string> DTypeSpellings() {
+  std::vector<std::string> names;
+  for (int i = 1; i < kDTypeCount; ++i) {
+    const Facts& facts = kFacts[static_cast<std::size_t>(i)];
+    names.emplace_back(facts.name);
+    names.emplace_back(facts.long_name);
+  }
+  for (const Alias& alias : kAliases) names.emplace_back(alias.name);
+  return names;
+}
+
+DType ReadDType(const std::string& option, const std::string& name) {
+  if (const std::optional<DType> type = ParseDType(name)) return *type;
+  throw Error("{} '{}' is no data type{}", option, Printable(name),
+              DidYouMean(name, DTypeSpellings()));
 }
 
 DType DTypeFromOnnx(int number) {

@@ -87,4 +87,11 @@ std::string DidYouMean(std::string_view word, const std::vector<std::string>& ca
   return fmt::format(" (did you mean {}?)", fmt::join(likely, " or "));
 }
 
+void RequireOneOf(const std::string& option, const std::string& value,
+                  const std::vector<std::string>& allowed) {
+  if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
+  throw Error("{} '{}' is not one of {}{}", option, Printable(value), fmt::join(allowed, ", "),
+              DidYouMean(value, allowed));
+}
+
 }  // namespace dlcost

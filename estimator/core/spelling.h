@@ -15,4 +15,8 @@ std::string NearestSpelling(std::string_view word, const std::vector<std::string
 // word, or "".
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& candidates);
 
+// Throws Error with the nearest spelling unless `value` is one of `allowed`.
+void RequireOneOf(const std::string& option, const std::string& value,
+                  const std::vector<std::string>& allowed);
+
 }  // namespace dlcost

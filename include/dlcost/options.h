@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +27,10 @@ struct Options {
   std::string optimizer;
   std::string loss = "auto";
   std::vector<std::string> frozen;
-  std::string recompute = "none";  // what a step computes again instead of keeping it
+  std::string recompute = "none";   // what a step computes again instead of keeping it
+  std::int64_t micro_batches = 1;   // forward and backward passes before one update
+  std::optional<double> clip_norm;  // gradients are scaled down to this norm of all of them
+  bool sparse_embeddings = false;   // gradients of embeddings are the rows that were used
 
   // Types as frameworks mix them, of a step or of inference: amp-fp16, bf16, ...; "": as is.
   std::string precision;

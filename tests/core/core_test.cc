@@ -3,6 +3,8 @@
 #include <limits>
 
 #include "estimator/core/dtype.h"
+#include "estimator/core/dtype_spelling.h"
+#include "estimator/core/error.h"
 #include "estimator/core/shape.h"
 #include "estimator/core/spelling.h"
 #include "estimator/core/units.h"
@@ -38,6 +40,17 @@ TEST(DType, NamesRoundTrip) {
   EXPECT_EQ(ParseDType("fp16"), DType::kFloat16);
   EXPECT_EQ(ParseDType("f33"), std::nullopt);
   EXPECT_EQ(DTypeFromOnnx(99), DType::kUndefined);
+}
+
+TEST(DType, EverySpellingIsReadAndTheNearestIsSaid) {
+  for (const std::string& name : DTypeSpellings()) EXPECT_TRUE(ParseDType(name)) << name;
+  EXPECT_EQ(ReadDType("--dtype", "fp16"), DType::kFloat16);
+  try {
+    ReadDType("--dtype", "fp17");
+    FAIL() << "fp17 is a type";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "--dtype 'fp17' is no data type (did you mean 'fp16'?)");
+  }
 }
 
 TEST(Shape, ElementsAreChecked) {

@@ -4,15 +4,15 @@
 #include <optional>
 #include <string>
 
-#include "estimator/cli/options.h"
 #include "estimator/parallel/hybrid.h"
 #include "estimator/parallel/slowest.h"
 #include "estimator/parallel/step_profile.h"
 #include "estimator/parallel/tensor_parallel.h"
+#include "estimator/request/count_options.h"
+#include "estimator/request/device_options.h"
+#include "estimator/request/model_options.h"
 
 namespace dlcost {
-
-// What the commands about many devices share.
 
 // A model on a system of devices.
 struct JobOptions {
@@ -20,16 +20,11 @@ struct JobOptions {
   DeviceOptions device;
   CountOptions count;
   std::string system;
+  const System* found = nullptr;  // instead, where it was found already
 };
-void AddJobOptions(CLI::App& app, JobOptions& options);
 
-// --spread, in percent; the default is kDeviceSpread.
-void AddSpreadOption(CLI::App& app, double& percent);
-// As a share; throws Error for one that is none.
+// --spread, in percent, as a share; throws Error for one that is none.
 double SpreadOf(double percent);
-
-void AddSystemOption(CLI::App& app, std::string& system,
-                     const std::string& help = "an id, an alias or a YAML file");
 
 // The system of --system, whose device is taken where --gpu names no other. `options` lasts as long
 // as this.
@@ -68,12 +63,5 @@ HybridPlan PlanOf(const JobPlan& options, const Job& job, HybridPlan plan, bool 
 void CheckItems(const std::string& option, std::int64_t items);
 // What it comes to, for reports.
 JobFacts FactsOf(const Job& job, const HybridStep& step);
-
-// A number above zero at the begin of `text`, and what is behind it; none where there is none.
-struct LeadingNumber {
-  double value = 0;
-  std::string rest;
-};
-std::optional<LeadingNumber> ParseLeadingNumber(const std::string& text);
 
 }  // namespace dlcost

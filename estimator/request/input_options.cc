@@ -1,10 +1,10 @@
-#include "estimator/cli/input_options.h"
+#include "estimator/request/input_options.h"
 
 #include <fmt/format.h>
 
-#include "estimator/cli/job.h"
 #include "estimator/core/error.h"
 #include "estimator/report/format.h"
+#include "estimator/request/leading_number.h"
 
 namespace dlcost {
 namespace {
@@ -103,17 +103,6 @@ double ParseWith(const std::string& option, const std::string& text, Dimension d
 
 std::vector<InputStage> StagesOf(const InputOptions& options, const System* system, int devices) {
   return Chain(options, system, devices).Take();
-}
-
-void AddInputOptions(CLI::App& app, InputOptions& options) {
-  app.add_option("--item", options.item, "size of an item on the device")->type_name("SIZE");
-  app.add_option("--stored", options.stored, "its size in storage, where that differs")
-      ->type_name("SIZE");
-  app.add_option("--storage", options.storage, "what storage reads, for a node")->type_name("RATE");
-  app.add_option("--decode", options.decode, "items/s that one core decodes")->type_name("RATE");
-  app.add_option("--augment", options.augment, "items/s that one core augments")->type_name("RATE");
-  app.add_option("--cores", options.cores, "of the host")->type_name("N");
-  app.add_option("--host-link", options.host_link, "from host to one device")->type_name("RATE");
 }
 
 }  // namespace dlcost

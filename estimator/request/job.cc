@@ -1,9 +1,8 @@
-#include "estimator/cli/job.h"
+#include "estimator/request/job.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "estimator/core/error.h"
 
@@ -25,36 +24,21 @@ void CheckForwardPlan(const HybridPlan& plan) {
 
 }  // namespace
 
-void AddSystemOption(CLI::App& app, std::string& system, const std::string& help) {
-  app.add_option("--system", system, help)->type_name("NAME");
-}
-
-void AddSpreadOption(CLI::App& app, double& percent) {
-  app.add_option("--spread", percent,
-                 "standard deviation of the devices' speeds: a step is that of the slowest")
-      ->type_name("PERCENT")
-      ->capture_default_str();
-}
-
 double SpreadOf(double percent) {
   if (!(percent >= 0) || percent > 20) throw Error("--spread {}: 0 to 20 percent", percent);
   return percent / 100;
 }
 
-void AddJobOptions(CLI::App& app, JobOptions& options) {
-  AddModelOptions(app, options.model);
-  AddDeviceOptions(app, options.device);
-  AddCountOptions(app, options.count);
-  AddSystemOption(app, options.system);
-}
-
 Job::Job(const JobOptions& options) : options_(options) {
-  if (options.system.empty()) {
+  if (options.found != nullptr) {
+    system_ = *options.found;
+  } else if (options.system.empty()) {
     throw Error("on what? --system NAME (`dlcost systems` lists them)");
+  } else {
+    system_ = OpenSystems().Find(options.system);
   }
-  system_ = OpenSystems().Find(options.system);
   DeviceOptions device = options.device;
-  if (device.gpu.empty()) device.gpu = system_.device;
+  if (device.found == nullptr && device.gpu.empty()) device.gpu = system_.device;
   device_ = FindDevice(device);
   report_ = ReportOptionsOf(options.count, device, options.model);
   report_.dtype = options.model.dtype;
@@ -111,13 +95,6 @@ HybridPlan PlanOf(const JobPlan& options, const Job& job, HybridPlan plan, bool 
 JobFacts FactsOf(const Job& job, const HybridStep& step) {
   return {job.system().id,           ToString(step.plan), step.plan.devices(), step.time,
           step.exposed + step.split, step.sent,           step.memory};
-}
-
-std::optional<LeadingNumber> ParseLeadingNumber(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || !(value > 0) || value > 1e18) return std::nullopt;
-  return LeadingNumber{value, end};
 }
 
 }  // namespace dlcost

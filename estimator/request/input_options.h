@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "estimator/cli/options.h"
 #include "estimator/hardware/quantity_text.h"
+#include "estimator/system/system.h"
 #include "estimator/timeline/input_chain.h"
 
 namespace dlcost {
@@ -15,7 +15,6 @@ struct InputOptions {
   std::string decode, augment;  // items/s of one core
   int cores = 0;
 };
-void AddInputOptions(CLI::App& app, InputOptions& options);
 
 // The stages before the devices, of a node with so many of them; what the options leave open is the
 // system's, where there is one. Throws Error without the size of an item.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "estimator/cli/options.h"
+#include "estimator/request/count_options.h"
 
 namespace dlcost {
 

@@ -1,11 +1,10 @@
-#include "estimator/cli/fit.h"
+#include "estimator/request/memory_fit.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "estimator/core/error.h"
-#include "estimator/open/open_model.h"
 #include "estimator/plan/kernel_memory.h"
 #include "estimator/report/format.h"
 #include "estimator/training/recompute.h"
@@ -18,7 +17,7 @@ constexpr std::int64_t kLargestBatch = std::int64_t{1} << 30;
 class Fitter {
  public:
   Fitter(const ModelOptions& options, const Device& device, const ReportOptions& report)
-      : options_(options), device_(device), report_(report), model_(OpenModel(options.path)) {
+      : options_(options), device_(device), report_(report), model_(ModelOf(options)) {
     options_.fit = options_.batch_max = false;
     report_.detail = ReportDetail::kOperators;
   }
