@@ -1,20 +1,14 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/job_options.h"
 #include "estimator/cli/output.h"
-#include "estimator/collective/collective.h"
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
-#include "estimator/core/spelling.h"
 #include "estimator/hardware/quantity_text.h"
 #include "estimator/infer/sizes.h"
-#include "estimator/report/format.h"
-#include "estimator/report/table.h"
+#include "estimator/parallel/collective_table.h"
 
 namespace dlcost {
 namespace {
@@ -24,7 +18,7 @@ struct Options {
   std::string system;
   std::string bandwidth;
   std::string devices;
-  int stride = 1;
+  std::int64_t stride = 1;
   std::string bytes = "1MB:1GB";
   std::string algorithm, protocol;
   std::string format = "text";
@@ -40,7 +34,6 @@ constexpr const char* kExamples =
     "--bandwidth instead of --system is the arithmetic of a ring alone: bytes over bandwidth.\n";
 
 constexpr int kMostSizes = 200;
-constexpr std::int64_t kMostDevices = 1 << 24;
 
 Bytes ParseBytes(const std::string& text) {
   const bool plain = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
@@ -84,118 +77,30 @@ std::vector<Bytes> ParseSizes(const std::string& text) {
   return sizes;
 }
 
-ForcedCollective ForcedOf(const Options& options) {
-  ForcedCollective forced;
-  if (!options.algorithm.empty()) {
-    RequireOneOf("--algorithm", options.algorithm, CollectiveAlgorithms());
-    forced.algorithm = options.algorithm;
-  }
-  if (!options.protocol.empty()) {
-    std::vector<std::string> names;
-    for (const LinkProtocol protocol : kLinkProtocols) {
-      names.emplace_back(Name(protocol));
-      if (names.back() == options.protocol) forced.protocol = protocol;
-    }
-    RequireOneOf("--protocol", options.protocol, names);
-  }
-  return forced;
-}
-
-struct Row {
-  CollectiveCall call;
-  CollectiveRun run;
-
-  double AlgorithmBandwidth() const { return call.bytes.AsDouble() / run.time().value(); }
-};
-
-std::string RowsText(const std::vector<Row>& rows, const std::string& where,
-                     std::size_t max_width) {
-  const CollectiveCall& first = rows.front().call;
-  std::string text = fmt::format(
-      "{} of {} devices{} on {}\n\n", Name(first.op), first.group.size,
-      first.group.stride > 1 ? fmt::format(", each {} behind the other", first.group.stride) : "",
-      where);
-  Table table({"buffer", "sent in a ring", "time", "latency", "algorithm GB/s", "bus GB/s",
-               "runs as", "link that limits"},
-              {false, false, false, false, false, false, true, true});
-  for (const Row& row : rows) {
-    const double bandwidth = row.AlgorithmBandwidth();
-    table.Add({ReadableBytes(row.call.bytes), ReadableBytes(RingBytes(row.call)),
-               ReadableTime(row.run.time()), ReadableTime(row.run.latency),
-               fmt::format("{:.2f}", bandwidth / 1e9),
-               fmt::format("{:.2f}", bandwidth * BusFactor(row.call) / 1e9),
-               row.run.algorithm +
-                   (where.ends_with("/s") ? "" : fmt::format(" {}", Name(row.run.protocol))),
-               row.run.link});
-  }
-  table.MayDrop({"sent in a ring", "latency", "algorithm GB/s", "link that limits"});
-  return text + table.Fit(max_width, "--format json has them");
-}
-
-std::string RowsJson(const std::vector<Row>& rows, const std::string& where) {
-  using Json = nlohmann::ordered_json;
-  Json list = Json::array();
-  for (const Row& row : rows) {
-    list.push_back({{"op", std::string(Name(row.call.op))},
-                    {"devices", row.call.group.size},
-                    {"stride", row.call.group.stride},
-                    {"bytes", row.call.bytes.value()},
-                    {"ring_bytes", RingBytes(row.call).value()},
-                    {"time_s", row.run.time().value()},
-                    {"latency_s", row.run.latency.value()},
-                    {"transfer_s", row.run.transfer.value()},
-                    {"algorithm_bandwidth", row.AlgorithmBandwidth()},
-                    {"bus_bandwidth", row.AlgorithmBandwidth() * BusFactor(row.call)},
-                    {"algorithm", row.run.algorithm},
-                    {"protocol", std::string(Name(row.run.protocol))},
-                    {"link", row.run.link}});
-  }
-  return Json({{"schema", "dlcost.collective/1"}, {"system", where}, {"rows", std::move(list)}})
-             .dump(2) +
-         "\n";
-}
-
 int Run(const Options& options) {
   RequireOneOf("--format", options.format, {"text", "json"});
   if (options.system.empty() == options.bandwidth.empty()) {
     throw Error("on what? --system NAME (`dlcost systems` lists them) or --bandwidth 100GB/s");
   }
-  CollectiveCall call;
-  call.op = ParseCollectiveOp(options.op);
-  call.group.stride = options.stride;
-  if (options.stride < 1) throw Error("--stride {}: it is 1 or more", options.stride);
-  const ForcedCollective forced = ForcedOf(options);
+  CollectiveRequest request{.op = ParseCollectiveOp(options.op),
+                            .stride = options.stride,
+                            .sizes = ParseSizes(options.bytes),
+                            .algorithm = options.algorithm,
+                            .protocol = options.protocol};
   std::optional<System> system;
-  std::optional<ByteRate> rate;
   if (options.system.empty()) {
-    rate = ByteRate(ParseQuantity(options.bandwidth, Dimension::kByteRate));
+    request.bandwidth = ByteRate(ParseQuantity(options.bandwidth, Dimension::kByteRate));
+    request.bandwidth_text = options.bandwidth;
   } else {
-    system = OpenSystems().Find(options.system);
+    request.system = &system.emplace(OpenSystems().Find(options.system));
   }
-  std::vector<std::int64_t> sizes = {system ? system->node_devices : 2};
-  if (!options.devices.empty()) sizes = ParseSizeList("--devices", options.devices).Sizes();
-  std::string text;
-  std::vector<Row> all;
-  const std::string where = system ? system->id : "links of " + options.bandwidth;
-  for (const std::int64_t size : sizes) {
-    if (size < 2 || size > kMostDevices) {
-      throw Error("--devices {}: a collective has 2 to {}", size, kMostDevices);
-    }
-    call.group.size = static_cast<int>(size);
-    std::vector<Row> rows;
-    for (const Bytes bytes : ParseSizes(options.bytes)) {
-      call.bytes = bytes;
-      if (rate) {
-        rows.push_back({call, {"ring", {}, Seconds(), RingBytes(call) / *rate, "-"}});
-      } else {
-        rows.push_back({call, BestCollective(*system, call, forced)});
-      }
-    }
-    text += (text.empty() ? "" : "\n") + RowsText(rows, where, WidthOf(options.output));
-    all.insert(all.end(), rows.begin(), rows.end());
+  if (!options.devices.empty()) {
+    request.devices = ParseSizeList("--devices", options.devices).Sizes();
   }
+  const CollectiveTable table = RunCollectives(request);
   WriteRendered(options.output, options.format,
-                options.format == "json" ? RowsJson(all, where) : text);
+                options.format == "json" ? CollectiveJson(table)
+                                         : CollectiveText(table, WidthOf(options.output)));
   return 0;
 }
 

@@ -60,11 +60,7 @@ std::string Render(const Comparison& comparison, const std::optional<Device>& de
   if (options.format == "json") return RenderCompareJson(comparison);
   if (options.format == "csv") return RenderCompareCsv(comparison);
   if (options.format == "html") {
-    const std::string& path = comparison.model;
-    const std::string model = Printable(path.substr(path.rfind('/') + 1), 80);
-    return RenderCompareHtml(
-        comparison, device ? &*device : nullptr,
-        options.title.empty() ? "dlcost: " + model + ", measured" : options.title);
+    return RenderCompareHtml(comparison, device ? &*device : nullptr, options.title);
   }
   const CompareTextOptions text{
       .top = options.top, .by = options.by, .max_width = WidthOf(options.output)};

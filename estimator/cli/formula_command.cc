@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
 
 #include "estimator/cli/applies.h"
@@ -9,11 +8,8 @@
 #include "estimator/cli/output.h"
 #include "estimator/cli/progress.h"
 #include "estimator/core/error.h"
-#include "estimator/infer/infer_once.h"
-#include "estimator/open/open_model.h"
-#include "estimator/sweep/formula.h"
+#include "estimator/request/model_formula.h"
 #include "estimator/sweep/formula_render.h"
-#include "estimator/sweep/variables.h"
 
 namespace dlcost {
 namespace {
@@ -27,8 +23,6 @@ struct Options {
   std::string output;
   std::optional<std::size_t> depth;
 };
-
-constexpr std::size_t kModules = 2;  // levels of them, as of a report
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -53,50 +47,26 @@ TiedDims TakeTied(std::vector<std::string>& dims) {
   return tied;
 }
 
-void MoveBase(const std::vector<std::string>& around, ModelVariables& variables) {
-  Bindings sizes;
-  for (const std::string& text : around) AddDimBinding(sizes, text);
-  for (const auto& [name, size] : sizes.dims) {
-    if (size < 1) throw Error("--around {}={}: a formula is found around sizes from 1", name, size);
-    variables.base()[variables.IndexOf(name)] = size;
-  }
-}
-
 int Run(Options options, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "json", "latex", "cpp", "python"});
   RequireOneOf("--by", options.by, {"op", "scope"});
   applies.Require(options.format != "text" && options.by != Options().by, "--by",
                   "with --format " + options.format, {"--format", "-o", "--output"});
-  RequireNothingSought(options.model);
   applies.Require(!options.count.algorithms.empty(), "--algo",
                   "that a formula counts: the sums of the operators", {"--algo"});
   applies.Require(options.depth && options.format == "text" && options.by != "scope", "--depth",
                   "without --by scope", {"--depth"},
                   fmt::format("--by scope --depth {}", options.depth.value_or(0)));
-  const ReportOptions report = ReportOptionsOf(options.count, DeviceOptions(), options.model);
-  const TiedDims tied = TakeTied(options.model.dims);
-  ModelOptions model_options = options.model;
-  model_options.plan = report.plan;
-  const ModelDerivation derive = DerivationOf(model_options);
-  const InferOptions infer = InferOptionsOf(options.model, BindingsOf(options.model));
-  const Model model = ModelOf(options.model);
-  ModelVariables variables = ModelVariables::Of(model, infer, tied);
-  MoveBase(options.around, variables);
   Progress progress(0, "sizes counted");
-  const ModelAt model_at = [&](const Point& point) {
-    progress.Add();
-    InferOptions at = infer;
-    at.bindings = variables.At(point);
-    InferredModel inferred = Infer(*Uninferred(model), at);
-    if (derive) inferred = derive(std::move(inferred), at);
-    ApplyDType(options.model, inferred);
-    return inferred;
-  };
-  const Formula formula = FindFormula(model_at, variables.names(), variables.base(),
-                                      {.convention = report.convention,
-                                       .plan = report.plan,
-                                       .scope_depth = options.depth.value_or(kModules),
-                                       .may_move = options.around.empty()});
+  FormulaRequest request{.model = options.model,
+                         .count = options.count,
+                         .scope_depth = options.depth.value_or(FormulaRequest().scope_depth),
+                         .on_counted = [&] { progress.Add(); }};
+  request.tied = TakeTied(request.model.dims);
+  Bindings around;
+  for (const std::string& text : options.around) AddDimBinding(around, text);
+  request.around = around.dims;
+  const Formula formula = FormulaOf(request);
   const std::string& format = options.format;
   WriteRendered(options.output, format,
                 format == "json"     ? FormulaJson(formula)

@@ -17,7 +17,7 @@ namespace {
 
 struct Options {
   std::string system;
-  InputOptions input;
+  InputTexts input;
   int devices = 1;
   std::string compute, work;
   std::string format = "text";
@@ -57,7 +57,7 @@ int Run(const Options& options) {
   std::optional<System> system;
   if (!options.system.empty()) system = OpenSystems().Find(options.system);
   std::vector<InputStage> chain =
-      StagesOf(options.input, system ? &*system : nullptr, options.devices);
+      StagesOf(ParseInput(options.input), system ? &*system : nullptr, options.devices);
   AddCompute(options, chain);
   if (chain.empty()) {
     throw Error("no stage given: --storage, --decode, --augment, --host-link or --compute");

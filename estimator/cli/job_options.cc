@@ -1,5 +1,8 @@
 #include "estimator/cli/job_options.h"
 
+#include "estimator/core/error.h"
+#include "estimator/request/leading_number.h"
+
 namespace dlcost {
 
 void AddJobOptions(CLI::App& app, JobOptions& options) {
@@ -20,7 +23,7 @@ void AddSpreadOption(CLI::App& app, double& percent) {
       ->capture_default_str();
 }
 
-void AddInputOptions(CLI::App& app, InputOptions& options) {
+void AddInputOptions(CLI::App& app, InputTexts& options) {
   app.add_option("--item", options.item, "size of an item on the device")->type_name("SIZE");
   app.add_option("--stored", options.stored, "its size in storage, where that differs")
       ->type_name("SIZE");
@@ -29,6 +32,40 @@ void AddInputOptions(CLI::App& app, InputOptions& options) {
   app.add_option("--augment", options.augment, "items/s that one core augments")->type_name("RATE");
   app.add_option("--cores", options.cores, "of the host")->type_name("N");
   app.add_option("--host-link", options.host_link, "from host to one device")->type_name("RATE");
+}
+
+InputOptions ParseInput(const InputTexts& texts) {
+  const auto quantity = [](const char* option, const std::string& text, Dimension dimension) {
+    return text.empty() ? std::nullopt : std::optional(ParseWith(option, text, dimension));
+  };
+  const auto rate = [](const char* option, const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional(ParseItemRate(option, text));
+  };
+  return {
+      .item_bytes = quantity("--item", texts.item, Dimension::kByteSize),
+      .stored_bytes = quantity("--stored", texts.stored, Dimension::kByteSize),
+      .storage_bytes_per_s = quantity("--storage", texts.storage, Dimension::kByteRate),
+      .host_link_bytes_per_s = quantity("--host-link", texts.host_link, Dimension::kByteRate),
+      .decode_items_per_s = rate("--decode", texts.decode),
+      .augment_items_per_s = rate("--augment", texts.augment),
+      .cores = texts.cores,
+  };
+}
+
+double ParseItemRate(const std::string& option, const std::string& text) {
+  const std::optional<LeadingNumber> rate = ParseLeadingNumber(text);
+  if (!rate || !rate->rest.empty()) {
+    throw Error("{} '{}': items per second, such as 1050", option, Printable(text));
+  }
+  return rate->value;
+}
+
+double ParseWith(const std::string& option, const std::string& text, Dimension dimension) {
+  try {
+    return ParseQuantity(text, dimension);
+  } catch (const Error& error) {
+    throw error.At(option);
+  }
 }
 
 }  // namespace dlcost

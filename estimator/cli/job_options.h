@@ -3,6 +3,7 @@
 #include <string>
 
 #include "estimator/cli/options.h"
+#include "estimator/hardware/quantity_text.h"
 #include "estimator/request/input_options.h"
 #include "estimator/request/job.h"
 
@@ -15,6 +16,18 @@ void AddSystemOption(CLI::App& app, std::string& system,
                      const std::string& help = "an id, an alias or a YAML file");
 // --spread, in percent; the default is kDeviceSpread.
 void AddSpreadOption(CLI::App& app, double& percent);
-void AddInputOptions(CLI::App& app, InputOptions& options);
+
+// How items come to the devices of a node, as words.
+struct InputTexts {
+  std::string item, stored, storage, host_link;
+  std::string decode, augment;  // items/s of one core
+  int cores = 0;
+};
+void AddInputOptions(CLI::App& app, InputTexts& texts);
+InputOptions ParseInput(const InputTexts& texts);
+// Items per second; throws Error for anything else.
+double ParseItemRate(const std::string& option, const std::string& text);
+// A quantity, whose errors name the option.
+double ParseWith(const std::string& option, const std::string& text, Dimension dimension);
 
 }  // namespace dlcost

@@ -9,8 +9,7 @@
 #include "estimator/cli/read_profile.h"
 #include "estimator/core/error.h"
 #include "estimator/profile_report/render.h"
-#include "estimator/profiles/add_counters.h"
-#include "estimator/profiles/nest.h"
+#include "estimator/profiles/one_run.h"
 
 namespace dlcost {
 namespace {
@@ -30,51 +29,6 @@ constexpr const char* kExamples =
     "  dlcost measured trace.json.gz --counters ncu.csv --gpu a100\n"
     "How to measure: docs/measuring.md.\n";
 
-// Counters of the same launches, taken in other runs; notes say how many found their launch.
-void AddCountersOf(const std::vector<std::string>& paths, Measurement& trace) {
-  for (const std::string& path : paths) {
-    const Measurement counters = ReadProfile(path);
-    const AddedCounters added = AddCounters(trace, counters);
-    if (added.launches == 0) {
-      throw Error("{}: none of the {} launches in {} is one that it counts: files of one program?",
-                  Printable(path), added.of, Printable(trace.path));
-    }
-    trace.notes.push_back(fmt::format("counters of {} of {} launches from {}", added.launches,
-                                      added.of, Printable(path)));
-    if (added.left_over > 0) {
-      trace.notes.push_back(fmt::format("{} launches in {} are none of the trace's",
-                                        added.left_over, Printable(path)));
-    }
-  }
-}
-
-// Files of one run, each traced at another level, as the one that looked deepest: its kernels know
-// the operators and ranges of the others.
-Measurement Nested(std::vector<Measurement> files) {
-  std::stable_sort(files.begin(), files.end(), [](const Measurement& a, const Measurement& b) {
-    return a.level() < b.level();
-  });
-  Measurement finest = std::move(files.back());
-  files.pop_back();
-  for (const Measurement& outer : files) {
-    if (outer.level() == finest.level()) {
-      throw Error(
-          "{} and {} are both at the {} level: --counters belong to the launches of one file",
-          Printable(outer.path), Printable(finest.path), Name(finest.level()));
-    }
-    const NestedRows nested = NestRows(finest, outer);
-    if (nested.rows == 0) {
-      throw Error("{}: none of the {} kernels in {} lies in it: files of one run, by one clock?",
-                  Printable(outer.path), nested.of, Printable(finest.path));
-    }
-    finest.notes.push_back(fmt::format("{} of {} kernels were launched by operators of {}",
-                                       nested.rows, nested.of, Printable(outer.path)));
-  }
-  return finest;
-}
-
-std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 int Run(const Options& options, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "json", "csv", "markdown", "html"});
   const std::string with = "with --format " + options.format;
@@ -86,13 +40,7 @@ int Run(const Options& options, const Applicability& applies) {
   const std::optional<Device> device = FindDevice(options.device);
   ProfileReportOptions report_options{.device = device ? &*device : nullptr};
   if (!options.dtype.empty()) {
-    const auto type = ParseDType(options.dtype);
-    report_options.format = ParseNumberFormat(options.dtype);
-    if (!report_options.format && type) report_options.format = FormatOf(*type);
-    if (!report_options.format) {
-      throw Error("--dtype '{}' is no type of arithmetic; try fp32, tf32, fp16, bf16, fp64 or int8",
-                  Printable(options.dtype));
-    }
+    report_options.format = ReadFlopFormat("--dtype", options.dtype);
   }
   std::vector<ProfileReport> reports;
   std::vector<Measurement> of_one_run;
@@ -107,9 +55,9 @@ int Run(const Options& options, const Applicability& applies) {
     }
   }
   if (!of_one_run.empty()) {
-    Measurement measurement = Nested(std::move(of_one_run));
-    AddCountersOf(options.counters, measurement);
-    reports.push_back(BuildProfileReport(measurement, report_options));
+    std::vector<Measurement> counters;
+    for (const std::string& path : options.counters) counters.push_back(ReadProfile(path));
+    reports.push_back(BuildProfileReport(OneRun(std::move(of_one_run), counters), report_options));
   }
   if (options.format == "json") {
     WriteOutput(options.output,
@@ -120,9 +68,7 @@ int Run(const Options& options, const Applicability& applies) {
   if (options.format == "csv") {
     out = RenderProfileCsv(reports);
   } else if (options.format == "html") {
-    std::string title = options.title;
-    if (title.empty()) title = "dlcost: " + Printable(FileName(options.files.front()), 80);
-    out = RenderProfileHtml(reports, report_options, title);
+    out = RenderProfileHtml(reports, report_options, options.title);
   } else {
     for (const ProfileReport& report : reports) {
       if (!out.empty()) out += "\n";

@@ -1,32 +1,16 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <map>
 #include <memory>
-#include <set>
-#include <tuple>
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/job_options.h"
 #include "estimator/cli/output.h"
 #include "estimator/cli/progress.h"
-#include "estimator/core/error.h"
-#include "estimator/core/spelling.h"
-#include "estimator/onnx/device_configuration.h"
-#include "estimator/parallel/hybrid_render.h"
+#include "estimator/request/parallel.h"
 
 namespace dlcost {
 namespace {
 
 struct Options {
-  JobOptions job;
-  std::string plan = "auto";
-  std::int64_t micro_batch = 1;
-  std::int64_t global_batch = 0;
-  std::string schedule = "1f1b";
-  int devices = 0;
-  double spread = kDeviceSpread * 100;
+  ParallelRequest request;
   std::size_t top = 10;
   std::string format = "text";
   std::string output;
@@ -44,101 +28,12 @@ constexpr const char* kExamples =
     "tp=8 --micro-batch 4\n"
     "Without --train it is the forward pass alone.\n";
 
-// The plan that a file's own annotations make: as many devices split operators as there are shards,
-// in as many stages as are named. "annotated", or "annotated=NAME" where there are several.
-HybridPlan AnnotatedPlan(const Options& options, DeviceConfiguration& annotations) {
-  const std::vector<DeviceConfiguration> all = ReadDeviceConfigurations(options.job.model.path);
-  std::vector<std::string> names;
-  for (const DeviceConfiguration& each : all) names.push_back(Printable(each.name));
-  if (all.empty()) {
-    throw Error(
-        "--parallel annotated: the file has no device configuration (IR version 11); "
-        "dp=N,tp=N,pp=N or auto would do");
-  }
-  const std::size_t equals = options.plan.find('=');
-  const std::string name =
-      equals == std::string::npos ? names.front() : options.plan.substr(equals + 1);
-  if (equals == std::string::npos && all.size() > 1) {
-    throw Error("--parallel annotated: which of {}? annotated={}", fmt::join(names, ", "), name);
-  }
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) {
-    throw Error("--parallel {}: the file has {}{}", Printable(options.plan), fmt::join(names, ", "),
-                DidYouMean(name, names));
-  }
-  annotations = all[static_cast<std::size_t>(found - names.begin())];
-  HybridPlan plan;
-  if (!annotations.axes.empty()) plan.tensor = static_cast<int>(annotations.axes.front().shards);
-  for (const auto& [output, stage] : annotations.stage_of) {
-    plan.stages = std::max(plan.stages, stage + 1);
-  }
-  if (plan.devices() < 1 || annotations.devices % (std::int64_t{plan.tensor} * plan.stages) != 0) {
-    throw Error(
-        "device configuration '{}' has {} devices, and its annotations {} shards in {} stages",
-        Printable(name), annotations.devices, plan.tensor, plan.stages);
-  }
-  plan.data = static_cast<int>(annotations.devices / plan.tensor / plan.stages);
-  return plan;
-}
-
 int Run(const Options& options) {
   RequireOneOf("--format", options.format, {"text", "json"});
-  if (options.job.model.batch) throw Error("--batch: say --micro-batch and --global-batch instead");
-  const Job job(options.job);
-  const System& system = job.system();
-  const bool annotated = options.plan == "annotated" || options.plan.starts_with("annotated=");
-  DeviceConfiguration annotations;
-  const bool trains = !options.job.model.train.empty();
-  std::map<std::tuple<std::int64_t, int, bool>, StepProfile> profiles;
   Progress steps(0, "steps of a device looked at");
-  const auto profile_of = [&](const HybridPlan& plan) -> const StepProfile& {
-    const auto key = std::tuple(plan.micro_batch, plan.tensor, plan.sequence);
-    const auto known = profiles.find(key);
-    if (known != profiles.end()) return known->second;
-    steps.Add();
-    const TensorParallel split = {plan.tensor, plan.sequence, annotated ? &annotations : nullptr,
-                                  trains};
-    return profiles.emplace(key, job.Profile(plan.micro_batch, std::nullopt, split)).first->second;
-  };
-  CheckItems("--global-batch", options.global_batch);
-  PlanReport report{
-      options.job.model.path, system.id, job.device().id, {}, job.device().memory.size, "", {}};
-  if (options.plan == "auto") {
-    if (!trains) throw Error("--parallel auto needs --train OPTIMIZER, such as adamw");
-    const int devices = options.devices > 0 ? options.devices : system.node_devices;
-    job.CheckSize("--devices", devices);
-    if (options.global_batch < 1) throw Error("--parallel auto needs --global-batch");
-    // What does not split among so many devices is left out, with the first reason.
-    std::set<std::pair<int, bool>> refused;
-    const auto profile_if = [&](const HybridPlan& plan) -> const StepProfile* {
-      if (plan.tensor == 1) return &profile_of(plan);
-      if (refused.count({plan.tensor, plan.sequence}) > 0) return nullptr;
-      try {
-        return &profile_of(plan);
-      } catch (const Error& error) {
-        refused.insert({plan.tensor, plan.sequence});
-        if (report.left_out.empty()) report.left_out = error.what();
-        return nullptr;
-      }
-    };
-    report.steps =
-        AllPlans(profile_if, system, devices, options.global_batch, SpreadOf(options.spread));
-    if (report.steps.empty()) {
-      throw Error("--global-batch {} divides by no plan of {} devices; {} would",
-                  options.global_batch, devices, devices);
-    }
-  } else {
-    HybridPlan plan = annotated ? AnnotatedPlan(options, annotations) : ParsePlan(options.plan);
-    if (options.devices > 0 && options.devices != plan.devices()) {
-      throw Error("--devices {}: --parallel {} is for {}", options.devices, options.plan,
-                  plan.devices());
-    }
-    plan = PlanOf(
-        {options.plan, options.micro_batch, options.global_batch, options.schedule, options.spread},
-        job, plan, trains);
-    report.steps = {RunHybrid(profile_of(plan), system, plan)};
-  }
-  report.profile = profile_of(report.steps.front().plan);
+  ParallelRequest request = options.request;
+  request.on_step = [&] { steps.Add(); };
+  const PlanReport report = Parallelize(request);
   WriteRendered(options.output, options.format,
                 options.format == "json" ? PlanJson(report, options.top)
                                          : PlanText(report, options.top, WidthOf(options.output)));
@@ -153,23 +48,24 @@ void AddParallelCommand(Commands& commands) {
       "parallel",
       "a model laid out on devices: replicas, split operators, stages, ZeRO; or the best");
   app->footer(kExamples);
-  AddJobOptions(*app, options->job);
-  app->add_option("--parallel", options->plan,
+  AddJobOptions(*app, options->request.job);
+  app->add_option("--parallel", options->request.plan,
                   "dp=N,tp=N,sp=1,pp=N,zero=N,chunks=N, or auto: all plans of --devices, the best "
                   "first; or annotated: as the file says")
       ->type_name("PLAN")
       ->capture_default_str();
-  app->add_option("--micro-batch", options->micro_batch, "items that pass a stage at a time")
+  app->add_option("--micro-batch", options->request.micro_batch,
+                  "items that pass a stage at a time")
       ->type_name("N")
       ->capture_default_str();
-  app->add_option("--global-batch", options->global_batch, "items of a step on all devices")
+  app->add_option("--global-batch", options->request.global_batch, "items of a step on all devices")
       ->type_name("N");
-  app->add_option("--schedule", options->schedule,
+  app->add_option("--schedule", options->request.schedule,
                   "gpipe, 1f1b or zb-h1; interleaved with chunks=N")
       ->type_name("NAME")
       ->capture_default_str();
-  app->add_option("--devices", options->devices, "for auto; else a node's")->type_name("N");
-  AddSpreadOption(*app, options->spread);
+  app->add_option("--devices", options->request.devices, "for auto; else a node's")->type_name("N");
+  AddSpreadOption(*app, options->request.spread);
   app->add_option("--top", options->top, "plans to show")->type_name("N")->capture_default_str();
   AddOutputOptions(*app, options->format, options->output);
   app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });

@@ -158,7 +158,8 @@ std::string RenderCompareMarkdown(const Comparison& comparison, const CompareTex
 // All views, whatever `by` says.
 std::string RenderCompareJson(const Comparison& comparison);
 std::string RenderCompareCsv(const Comparison& comparison);
+// Without a `title`: the model's name.
 std::string RenderCompareHtml(const Comparison& comparison, const Device* device,
-                              const std::string& title);
+                              const std::string& title = "");
 
 }  // namespace dlcost

@@ -60,6 +60,10 @@ std::string RenderCompareHtml(const Comparison& comparison, const Device* device
                               const std::string& title) {
   MeasuredPage page;
   page.title = title;
+  if (title.empty()) {
+    const std::string& path = comparison.model;
+    page.title = "dlcost: " + Printable(path.substr(path.rfind('/') + 1), 80) + ", measured";
+  }
   page.lines.emplace_back("model", Printable(comparison.model, 300));
   if (!comparison.device.empty()) page.lines.emplace_back("device", comparison.device);
   for (const std::string& file : comparison.files) {
@@ -85,7 +89,7 @@ std::string RenderCompareHtml(const Comparison& comparison, const Device* device
   page.device = device;
   page.roofs = comparison.roofs;
   using Json = nlohmann::ordered_json;
-  return RenderPage(title, {{"title", title}, {"reports", Json::array({MeasuredPageJson(page)})}});
+  return RenderPage(page.title, {{"title", page.title}, {"reports", Json::array({MeasuredPageJson(page)})}});
 }
 
 }  // namespace dlcost

@@ -38,7 +38,8 @@ struct Scaling {
   ScaleQuestion question;
   std::vector<ScalePoint> points;
   std::vector<std::string> notes;
-  std::string bound_by;  // the slowest stage of the input, where there is one
+  std::string bound_by;           // the slowest stage of the input, where there is one
+  std::optional<int> pays_up_to;  // PaysUpTo
 };
 
 // Fills in efficiencies: against `alone`, the step of one device (weak: with the same batch;
@@ -49,8 +50,7 @@ void SetEfficiencies(Scaling& scaling, const ScalePoint& alone);
 // least half of what the first one does. None where the first step does not pay.
 std::optional<int> PaysUpTo(const Scaling& scaling, const ScalePoint& alone);
 
-std::string ScalingText(const Scaling& scaling, std::optional<int> pays_up_to,
-                        std::size_t max_width = 0);
-std::string ScalingJson(const Scaling& scaling, std::optional<int> pays_up_to);
+std::string ScalingText(const Scaling& scaling, std::size_t max_width = 0);
+std::string ScalingJson(const Scaling& scaling);
 
 }  // namespace dlcost

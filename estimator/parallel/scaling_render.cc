@@ -38,8 +38,7 @@ Json OrNull(const std::optional<T>& value) {
 
 }  // namespace
 
-std::string ScalingText(const Scaling& scaling, std::optional<int> pays_up_to,
-                        std::size_t max_width) {
+std::string ScalingText(const Scaling& scaling, std::size_t max_width) {
   std::string text = fmt::format(
       "{} on {} ({}), data parallel{}, {} scaling\n\n", scaling.model, scaling.system,
       scaling.device, scaling.plan.zero ? fmt::format(" with ZeRO {}", scaling.plan.zero) : "",
@@ -80,12 +79,12 @@ std::string ScalingText(const Scaling& scaling, std::optional<int> pays_up_to,
   }
   table.MayDrop({"runs as", "sent", "compute", "batch of all", "exchanged", "input", "exposed"});
   text += table.Fit(max_width, "--format json has them") + "\n";
-  if (pays_up_to && *pays_up_to == scaling.points.back().devices) {
-    text += fmt::format("scaling pays up to {} devices, and perhaps beyond\n", *pays_up_to);
-  } else if (pays_up_to) {
+  if (scaling.pays_up_to && *scaling.pays_up_to == scaling.points.back().devices) {
+    text += fmt::format("scaling pays up to {} devices, and perhaps beyond\n", *scaling.pays_up_to);
+  } else if (scaling.pays_up_to) {
     text += fmt::format(
         "scaling pays up to {} devices: beyond, an added one brings less than half of the first\n",
-        *pays_up_to);
+        *scaling.pays_up_to);
   } else {
     text += "scaling does not pay: an added device brings less than half of the first\n";
   }
@@ -96,7 +95,7 @@ std::string ScalingText(const Scaling& scaling, std::optional<int> pays_up_to,
   return text;
 }
 
-std::string ScalingJson(const Scaling& scaling, std::optional<int> pays_up_to) {
+std::string ScalingJson(const Scaling& scaling) {
   Json points = Json::array();
   for (const ScalePoint& point : scaling.points) {
     const ParallelStep& step = point.step;
@@ -131,7 +130,7 @@ std::string ScalingJson(const Scaling& scaling, std::optional<int> pays_up_to) {
                {"spread", scaling.plan.spread},
                {"input_bound_by", scaling.bound_by.empty() ? Json() : Json(scaling.bound_by)},
                {"points", std::move(points)},
-               {"pays_up_to", OrNull(pays_up_to)},
+               {"pays_up_to", OrNull(scaling.pays_up_to)},
                {"notes", scaling.notes}})
              .dump(2, ' ', false, Json::error_handler_t::replace) +
          "\n";

@@ -72,7 +72,11 @@ Json Page(const ProfileReport& report, const ProfileReportOptions& options) {
 }  // namespace
 
 std::string RenderProfileHtml(const std::vector<ProfileReport>& reports,
-                              const ProfileReportOptions& options, const std::string& title) {
+                              const ProfileReportOptions& options, std::string title) {
+  if (title.empty() && !reports.empty()) {
+    const std::string& path = reports.front().path;
+    title = "dlcost: " + Printable(path.substr(path.rfind('/') + 1), 80);
+  }
   Json data = {{"title", title}, {"reports", Json::array()}};
   for (const ProfileReport& report : reports) data["reports"].push_back(Page(report, options));
   return RenderPage(title, data);

@@ -23,7 +23,8 @@ std::string RenderProfileMarkdown(const ProfileReport& report, const ProfileRepo
 void WriteProfileJson(const std::vector<ProfileReport>& reports,
                       const ProfileReportOptions& options, const TextSink& sink);
 std::string RenderProfileCsv(const std::vector<ProfileReport>& reports);
+// Without a `title`: the first file's name.
 std::string RenderProfileHtml(const std::vector<ProfileReport>& reports,
-                              const ProfileReportOptions& options, const std::string& title);
+                              const ProfileReportOptions& options, std::string title = "");
 
 }  // namespace dlcost

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "estimator/core/error.h"
 #include "estimator/profiles/kernel_name.h"
 #include "estimator/profiles/text.h"
 
@@ -106,6 +107,15 @@ std::optional<double> ComputeLeast(const MeasuredKernel& row, const KernelName& 
 }
 
 }  // namespace
+
+NumberFormat ReadFlopFormat(const std::string& option, const std::string& name) {
+  std::optional<NumberFormat> format = ParseNumberFormat(name);
+  const std::optional<DType> type = ParseDType(name);
+  if (!format && type) format = FormatOf(*type);
+  if (format) return *format;
+  throw Error("{} '{}' is no type of arithmetic; try fp32, tf32, fp16, bf16, fp64 or int8", option,
+              Printable(name));
+}
 
 RowWork WorkOf(const MeasuredKernel& row, const ProfileReportOptions& options) {
   RowWork work;

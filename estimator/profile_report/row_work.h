@@ -14,6 +14,9 @@ struct ProfileReportOptions {
   std::optional<NumberFormat> format;
 };
 
+// A type of arithmetic that somebody names with an option; throws Error for what is none.
+NumberFormat ReadFlopFormat(const std::string& option, const std::string& name);
+
 // What the counters of one row say of all its launches together. Nothing where the file carries no
 // such counter: unknown is never zero.
 struct RowWork {

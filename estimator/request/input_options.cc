@@ -4,7 +4,6 @@
 
 #include "estimator/core/error.h"
 #include "estimator/report/format.h"
-#include "estimator/request/leading_number.h"
 
 namespace dlcost {
 namespace {
@@ -14,16 +13,16 @@ class Chain {
   Chain(const InputOptions& options, const System* system, int devices)
       : options_(options), system_(system), devices_(devices) {
     if (devices < 1) throw Error("--devices {}: 1 or more", devices);
-    if (options.item.empty()) {
+    if (!options.item_bytes) {
       throw Error("how large is an item on the device? --item 150528B (224 x 224 x 3)");
     }
-    item_ = ParseWith("--item", options.item, Dimension::kByteSize);
-    stored_ = options.stored.empty() ? item_
-                                     : ParseWith("--stored", options.stored, Dimension::kByteSize);
-    if (item_ < 1 || stored_ < 1) throw Error("--item, --stored: an item has 1 byte or more");
+    item_ = *options.item_bytes;
+    stored_ = options.stored_bytes.value_or(item_);
+    if (!(item_ >= 1) || !(stored_ >= 1))
+      throw Error("--item, --stored: an item has 1 byte or more");
     Storage();
-    Cores("decode", "--decode", options.decode);
-    Cores("augment", "--augment", options.augment);
+    Cores("decode", "--decode", options.decode_items_per_s);
+    Cores("augment", "--augment", options.augment_items_per_s);
     HostLink();
   }
 
@@ -36,8 +35,8 @@ class Chain {
 
   void Storage() {
     double read = 0;
-    if (!options_.storage.empty()) {
-      read = ParseWith("--storage", options_.storage, Dimension::kByteRate);
+    if (options_.storage_bytes_per_s) {
+      read = *options_.storage_bytes_per_s;
     } else if (system_ && system_->storage && system_->storage->read) {
       read = system_->storage->read->value();
     }
@@ -48,25 +47,26 @@ class Chain {
   }
 
   // Decoding and augmentation share the cores: each has those that keep both at the same rate.
-  void Cores(const char* name, const char* option, const std::string& text) {
-    if (text.empty()) return;
+  void Cores(const char* name, const char* option, std::optional<double> rate) {
+    if (!rate) return;
+    if (!(*rate > 0)) throw Error("{}: items per second, such as 1050", option);
     int cores = options_.cores;
     if (cores == 0 && system_ && system_->cores) cores = *system_->cores;
     if (cores < 1) throw Error("{} needs --cores, or a --system whose file names them", option);
     double work = 0;  // core seconds of an item, of both
-    for (const std::string& stage : {options_.decode, options_.augment}) {
-      if (!stage.empty()) work += 1 / ParseItemRate(option, stage);
+    for (const std::optional<double> stage :
+         {options_.decode_items_per_s, options_.augment_items_per_s}) {
+      if (stage) work += 1 / *stage;
     }
-    const double rate = ParseItemRate(option, text);
-    const double share = 1 / rate / work;
-    Add(name, cores * share * rate,
-        fmt::format("{:.3g} of {} cores x {:g}/s", cores * share, cores, rate));
+    const double share = 1 / *rate / work;
+    Add(name, cores * share * *rate,
+        fmt::format("{:.3g} of {} cores x {:g}/s", cores * share, cores, *rate));
   }
 
   void HostLink() {
     double rate = 0;
-    if (!options_.host_link.empty()) {
-      rate = ParseWith("--host-link", options_.host_link, Dimension::kByteRate);
+    if (options_.host_link_bytes_per_s) {
+      rate = *options_.host_link_bytes_per_s;
     } else if (system_ && system_->host_link) {
       rate = system_->host_link->value();
     }
@@ -84,22 +84,6 @@ class Chain {
 };
 
 }  // namespace
-
-double ParseItemRate(const std::string& option, const std::string& text) {
-  const std::optional<LeadingNumber> rate = ParseLeadingNumber(text);
-  if (!rate || !rate->rest.empty()) {
-    throw Error("{} '{}': items per second, such as 1050", option, Printable(text));
-  }
-  return rate->value;
-}
-
-double ParseWith(const std::string& option, const std::string& text, Dimension dimension) {
-  try {
-    return ParseQuantity(text, dimension);
-  } catch (const Error& error) {
-    throw error.At(option);
-  }
-}
 
 std::vector<InputStage> StagesOf(const InputOptions& options, const System* system, int devices) {
   return Chain(options, system, devices).Take();
