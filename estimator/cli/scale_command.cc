@@ -1,12 +1,12 @@
-#include <fmt/format.h>
-
 #include <memory>
 
+#include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
 #include "estimator/cli/job_options.h"
 #include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
+#include "estimator/core/shell.h"
 #include "estimator/hardware/quantity_text.h"
 #include "estimator/infer/sizes.h"
 #include "estimator/request/leading_number.h"
@@ -22,7 +22,7 @@ struct Options {
   bool serial = false;
   InputTexts input;
   std::string price;
-  std::string trace;
+  std::string trace;  // what writes it is --format perfetto
   std::string format = "text";
   std::string output;
 };
@@ -36,7 +36,9 @@ constexpr const char* kExamples =
     "  dlcost scale gpt2.onnx --system dgx-h100 --devices 8,64 --train adamw --batch 8 --dim "
     "sequence=1024 --dtype bf16 --zero 3\n"
     "  dlcost scale resnet50.onnx --system p4d --train sgd --batch 128 --samples 115.2e6 --price "
-    "4.1/h --trace step.json\n"
+    "4.1/h\n"
+    "  dlcost scale resnet50.onnx --system p4d --train sgd --batch 128 --devices 64 --format "
+    "perfetto -o step.json\n"
     "--batch is that of one device; with --strong that of all devices together.\n";
 
 double ParsePrice(const std::string& text) {
@@ -47,8 +49,12 @@ double ParsePrice(const std::string& text) {
   return price->value;
 }
 
-int Run(const Options& options) {
-  RequireOneOf("--format", options.format, {"text", "json"});
+int Run(const Options& options, const Applicability& applies) {
+  RequireOneOf("--format", options.format, {"text", "json", "perfetto"});
+  applies.Require(!options.trace.empty(), "--trace",
+                  "here, where no profile is read; the step over time is a format",
+                  {"--trace", "--format", "-o", "--output"},
+                  "--format perfetto -o " + ShellWord(options.trace));
   ScaleRequest request = options.request;
   request.input = ParseInput(options.input);
   request.devices = ParseSizeList("--devices", options.devices).Sizes();
@@ -56,10 +62,9 @@ int Run(const Options& options) {
   request.overlap = !options.serial;
   if (!options.price.empty()) request.price = ParsePrice(options.price);
   const Scaling scaling = Scale(request);
-  if (!options.trace.empty()) {
-    const ScalePoint& last = scaling.points.back();
-    WriteOutput(options.trace,
-                ChromeTrace(last.step.timeline, fmt::format("one of {} devices", last.devices)));
+  if (options.format == "perfetto") {
+    WriteOutput(options.output, StepTrace(scaling));
+    return 0;
   }
   WriteRendered(options.output, options.format,
                 options.format == "json" ? ScalingJson(scaling)
@@ -100,11 +105,13 @@ void AddScaleCommand(Commands& commands) {
   app->add_option("--samples", options->request.samples, "to train on in all: time to train")
       ->type_name("N");
   app->add_option("--price", options->price, "of a device per hour")->type_name("P/h");
-  app->add_option("--trace", options->trace,
-                  "write the step on the most devices for Perfetto (chrome trace)")
-      ->type_name("FILE");
+  app->add_option("--trace", options->trace)->group("");  // as it was called: Run says what to do
   AddOutputOptions(*app, options->format, options->output);
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->get_option("--format")
+      ->description("text, json, or perfetto: the step on the most devices over time");
+  app->callback([&commands, options] {
+    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+  });
 }
 
 }  // namespace dlcost

@@ -45,6 +45,12 @@ std::vector<std::string> Spellings(const CLI::Option& option) {
   return names;
 }
 
+// Those that the help shows: others are taken for their old names alone.
+std::vector<const CLI::Option*> OptionsOf(const CLI::App& command) {
+  return command.get_options(
+      [](const CLI::Option* option) { return !option->get_group().empty(); });
+}
+
 bool TakesValue(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 bool TakesDevice(const CLI::Option& option) { return option.get_type_name() == "ID"; }
 
@@ -52,7 +58,7 @@ using EachOption = std::function<void(const CLI::App&, const CLI::Option&)>;
 
 void ForEachOption(const CLI::App& app, const EachOption& visit) {
   for (const CLI::App* command : app.get_subcommands(nullptr)) {
-    for (const CLI::Option* option : command->get_options()) {
+    for (const CLI::Option* option : OptionsOf(*command)) {
       if (!option->get_positional() || !Spellings(*option).empty()) visit(*command, *option);
     }
   }
@@ -80,7 +86,7 @@ std::string BashCompletion(const CLI::App& app) {
   std::vector<std::string> devices, values;
   for (const CLI::App* command : app.get_subcommands(nullptr)) {
     std::vector<std::string> names;
-    for (const CLI::Option* option : command->get_options()) {
+    for (const CLI::Option* option : OptionsOf(*command)) {
       const std::vector<std::string> spellings = Spellings(*option);
       names.insert(names.end(), spellings.begin(), spellings.end());
       if (!TakesValue(*option)) continue;
@@ -125,7 +131,7 @@ std::string ZshCompletion(const CLI::App& app) {
     commands +=
         fmt::format("    '{}:{}'\n", command->get_name(), ZshText(command->get_description()));
     std::string specs;
-    for (const CLI::Option* option : command->get_options()) {
+    for (const CLI::Option* option : OptionsOf(*command)) {
       for (const std::string& name : Spellings(*option)) {
         specs += fmt::format(" \\\n        '*{}[{}]", name, ZshText(option->get_description()));
         if (TakesDevice(*option)) {
@@ -206,7 +212,7 @@ std::string ManPage(const CLI::App& app) {
       DLCOST_VERSION, Roff(app.get_description()));
   for (const CLI::App* command : app.get_subcommands(nullptr)) {
     out += fmt::format(".SS {}\n{}\n", Roff(command->get_name()), Roff(command->get_description()));
-    for (const CLI::Option* option : command->get_options()) {
+    for (const CLI::Option* option : OptionsOf(*command)) {
       std::vector<std::string> names = Spellings(*option);
       if (names.empty()) names = {option->get_type_name()};
       const std::string value = TakesValue(*option) && !Spellings(*option).empty()

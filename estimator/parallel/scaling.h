@@ -52,5 +52,7 @@ std::optional<int> PaysUpTo(const Scaling& scaling, const ScalePoint& alone);
 
 std::string ScalingText(const Scaling& scaling, std::size_t max_width = 0);
 std::string ScalingJson(const Scaling& scaling);
+// The step on the last number of devices over time, as Chrome's trace events: for Perfetto.
+std::string StepTrace(const Scaling& scaling);
 
 }  // namespace dlcost

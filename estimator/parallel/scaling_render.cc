@@ -136,4 +136,9 @@ std::string ScalingJson(const Scaling& scaling) {
          "\n";
 }
 
+std::string StepTrace(const Scaling& scaling) {
+  const ScalePoint& last = scaling.points.back();
+  return ChromeTrace(last.step.timeline, fmt::format("one of {} devices", last.devices));
+}
+
 }  // namespace dlcost

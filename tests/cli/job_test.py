@@ -68,8 +68,12 @@ class Job(unittest.TestCase):
     def test_trace_adds_up_to_the_report(self):
         with tempfile.TemporaryDirectory() as folder:
             trace = os.path.join(folder, "step.json")
-            point = load("scale", RESNET, "--system", "dgx-a100", "--devices", "8", "--train", "sgd",
-                         "--batch", "32", "--trace", trace)["points"][0]
+            job = ("scale", RESNET, "--system", "dgx-a100", "--devices", "8", "--train", "sgd", "--batch", "32")
+            point = load(*job)["points"][0]
+            self.assertEqual(run(*job, "--format", "perfetto", "-o", trace).returncode, 0)
+            # Other commands read what --trace names; it wrote here, once.
+            self.fails(*job, "--trace", trace, says=f"--format perfetto -o {trace}")
+            self.assertNotIn("--trace", run("scale", "--help").stdout)
             with open(trace, encoding="utf-8") as file:
                 events = [e for e in json.load(file)["traceEvents"] if e["ph"] == "X"]
             busy = {}
