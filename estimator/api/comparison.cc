@@ -2,11 +2,14 @@
 
 #include "estimator/api/state.h"
 #include "estimator/compare/compare.h"
+#include "estimator/compare/kernel_measurements.h"
 #include "estimator/profiles/reader.h"
+#include "estimator/regress/page.h"
 
 namespace dlcost::api {
 
 struct Comparison::State {
+  Report report;
   dlcost::Comparison comparison;
 };
 
@@ -26,8 +29,9 @@ Comparison Compare(const Report& report, const Measurements& measurements) {
       traces.push_back(ReadMeasurementFile(path, {.ranges_alone = true}));
     }
     const Report::State& state = report.state();
-    auto compared = std::make_shared<const Comparison::State>(Comparison::State{dlcost::Compare(
-        state.report, measured, traces, state.device, {.runs = measurements.runs})});
+    auto compared = std::make_shared<const Comparison::State>(
+        Comparison::State{report, dlcost::Compare(state.report, measured, traces, state.device,
+                                                  {.runs = measurements.runs})});
     if (!measurements.force) RequireBelief(compared->comparison);
     return Comparison(std::move(compared));
   });
@@ -69,6 +73,23 @@ std::string Comparison::Csv() const {
 }
 std::string Comparison::Markdown() const {
   return Guarded([&] { return RenderCompareMarkdown(state_->comparison, {}); });
+}
+
+std::string Comparison::Html(const std::string& title) const {
+  return Guarded([&] {
+    const std::optional<dlcost::Device> device = state_->report.state().DeviceForPage();
+    return RenderCompareHtml(state_->comparison, device ? &*device : nullptr, title);
+  });
+}
+std::string Comparison::ReportHtml(const std::string& title) const {
+  return Guarded([&] {
+    const Report::State& state = state_->report.state();
+    const std::optional<dlcost::Device> device = state.DeviceForPage();
+    const dlcost::Report report = state.ForPage();
+    HtmlReport page{&report, device ? &*device : nullptr};
+    page.measured = KernelMeasurements(state_->comparison, report);
+    return PageOf({page}, title);
+  });
 }
 
 }  // namespace dlcost::api

@@ -53,6 +53,9 @@ std::string Difference::Json() const {
 std::string Difference::Markdown() const {
   return Guarded([&] { return RenderDiffMarkdown(state_->diff, {}); });
 }
+std::string Difference::Html(const std::string& title) const {
+  return Page({state_->before, state_->after}, title);
+}
 
 Verdict::Verdict(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 

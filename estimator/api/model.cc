@@ -9,12 +9,15 @@ namespace dlcost::api {
 Model::Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
 Model Model::Read(const std::string& path) {
-  return Guarded([&] { return Model(std::make_shared<const State>(State{OpenModel(path)})); });
+  return Guarded([&] {
+    return Model(std::make_shared<const State>(State{OpenModel(path), path != "-"}));
+  });
 }
 
 Model Model::FromBytes(std::string_view bytes, const std::string& name) {
-  return Guarded(
-      [&] { return Model(std::make_shared<const State>(State{OpenModelFromBytes(bytes, name)})); });
+  return Guarded([&] {
+    return Model(std::make_shared<const State>(State{OpenModelFromBytes(bytes, name), false}));
+  });
 }
 
 const std::string& Model::path() const { return state_->model.path; }

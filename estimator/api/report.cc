@@ -1,12 +1,17 @@
 #include "dlcost/report.h"
 
+#include <deque>
+
 #include "estimator/api/state.h"
 #include "estimator/core/spelling.h"
 #include "estimator/infer/infer.h"
 #include "estimator/onnx/writer.h"
+#include "estimator/picture/pictures.h"
 #include "estimator/regress/page.h"
 #include "estimator/regress/report_reader.h"
 #include "estimator/report/render.h"
+#include "estimator/request/known_device.h"
+#include "estimator/request/memory_fit.h"
 #include "estimator/training/step.h"
 
 namespace dlcost::api {
@@ -171,12 +176,34 @@ std::string Report::Csv(const std::string& by) const {
 std::string Report::Markdown() const {
   return Guarded([&] { return RenderMarkdown(state_->report); });
 }
-std::string Report::Html() const {
+std::optional<dlcost::Device> Report::State::DeviceForPage() const {
+  return device ? device : KnownDevice(report);
+}
+
+std::string Report::Html(const std::string& title) const { return Page({*this}, title); }
+
+std::string Report::Svg(const std::string& picture, bool dark, const std::string& title) const {
   return Guarded([&] {
-    const dlcost::Device* device = state_->device ? &*state_->device : nullptr;
-    if (!state_->for_page) return PageOf({{&state_->report, device}});
-    const dlcost::Report report = state_->for_page();
-    return PageOf({{&report, device}});
+    RequireOneOf("picture", picture, {"roofline", "memory", "icicle"});
+    const PictureOptions look = {.title = title, .dark = dark};
+    return picture == "roofline" ? RooflinePicture(state_->report, look)
+           : picture == "memory" ? MemoryPicture(state_->report, look)
+                                 : IciclePicture(state_->report, look);
+  });
+}
+
+std::string Page(const std::vector<Report>& reports, const std::string& title) {
+  return Guarded([&] {
+    if (reports.empty()) throw dlcost::Error("a page of no report");
+    std::deque<dlcost::Report> shown;  // the page points into both
+    std::deque<std::optional<dlcost::Device>> devices;
+    std::vector<HtmlReport> page;
+    for (const Report& report : reports) {
+      const dlcost::Report& one = shown.emplace_back(report.state().ForPage());
+      const auto& device = devices.emplace_back(report.state().DeviceForPage());
+      page.push_back({&one, device ? &*device : nullptr});
+    }
+    return PageOf(std::move(page), title);
   });
 }
 
@@ -189,9 +216,12 @@ Report Count(const Model& model, const std::optional<Device>& device, const Bind
         ReportOptionsOf(options, state->device ? &*state->device : nullptr);
     ModelOptions model_options = ModelOptionsOf(model, bindings, options);
     model_options.plan = report_options.plan;
+    const std::vector<std::string> found = ResolveFit(model_options, state->device, report_options);
     // `model` lasts as long as the report, for a page.
-    const auto count = [model, model_options, on = state->device](const ReportOptions& as) {
-      return BuildReport(InferModel(model_options), on, as);
+    const auto count = [model, model_options, found, on = state->device](const ReportOptions& as) {
+      InferredModel inferred = InferModel(model_options);
+      inferred.notes.insert(inferred.notes.begin(), found.begin(), found.end());
+      return BuildReport(inferred, on, as);
     };
     state->report = count(report_options);
     report_options.detail = ReportDetail::kSteps;

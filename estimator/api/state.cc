@@ -15,6 +15,7 @@ void SetTraining(const Options& options, ModelOptions& model) {
   model.micro_batches = options.micro_batches;
   model.clip_norm = options.clip_norm;
   model.sparse_embeddings = options.sparse_embeddings;
+  model.fit = options.fit;
 }
 
 }  // namespace
@@ -29,6 +30,10 @@ ModelOptions ModelOptionsOf(const Model& model, const Bindings& bindings, const 
   asked.path = model.path();
   asked.read = &model.state().model;
   asked.batch = bindings.batch;
+  asked.batch_max = bindings.largest_batch;
+  if (bindings.largest_batch && bindings.batch) {
+    throw dlcost::Error("a batch and the largest one: give one of them");
+  }
   asked.bound = {.dims = bindings.dims,
                  .batch = bindings.batch,
                  .inputs = bindings.shapes,

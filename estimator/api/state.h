@@ -10,6 +10,7 @@
 #include "dlcost/error.h"
 #include "dlcost/model.h"
 #include "dlcost/report.h"
+#include "dlcost/system.h"
 #include "estimator/core/error.h"
 #include "estimator/graph/graph.h"
 #include "estimator/hardware/device.h"
@@ -17,6 +18,7 @@
 #include "estimator/request/count_options.h"
 #include "estimator/request/device_options.h"
 #include "estimator/request/model_options.h"
+#include "estimator/system/system.h"
 
 namespace dlcost::api {
 
@@ -24,10 +26,15 @@ namespace dlcost::api {
 
 struct Model::State {
   dlcost::Model model;
+  bool from_file = true;
 };
 
 struct Device::State {
   dlcost::Device device;
+};
+
+struct System::State {
+  dlcost::System system;
 };
 
 struct Report::State {
@@ -36,6 +43,10 @@ struct Report::State {
   // The same with what only a page shows, which takes more memory than all the rest: counted anew
   // where one is asked for. Null where the model is not known.
   std::function<dlcost::Report()> for_page;
+
+  dlcost::Report ForPage() const { return for_page ? for_page() : report; }
+  // Its device; of a report that was read the one that the database knows.
+  std::optional<dlcost::Device> DeviceForPage() const;
 };
 
 // Runs what may throw, as the public interface throws it.

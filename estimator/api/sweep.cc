@@ -100,4 +100,8 @@ std::string Sweep::Csv() const {
   });
 }
 
+std::string Sweep::Html() const {
+  return Guarded([&] { return SweepHtml(state_->sweep, {}, state_->points); });
+}
+
 }  // namespace dlcost::api

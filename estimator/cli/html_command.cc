@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
-#include <unordered_map>
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/load.h"
@@ -10,8 +9,10 @@
 #include "estimator/cli/progress.h"
 #include "estimator/cli/read_profile.h"
 #include "estimator/compare/compare.h"
+#include "estimator/compare/kernel_measurements.h"
 #include "estimator/core/error.h"
 #include "estimator/regress/page.h"
+#include "estimator/request/known_device.h"
 
 namespace dlcost {
 namespace {
@@ -33,18 +34,6 @@ constexpr const char* kExamples =
     "  dlcost html model.onnx --gpu a100 --gpu h100 -o devices.html\n"
     "  dlcost html old.json new.json -o releases.html\n"
     "  dlcost html model.onnx --gpu t4 --measured nvprof.csv -o measured.html\n";
-
-// The device of a report that was read: its roofs and sources, if the database still knows it.
-std::optional<Device> KnownDevice(const Report& report, const DeviceOptions& options) {
-  if (!report.device) return std::nullopt;
-  DeviceOptions same = options;
-  same.gpu = report.device->id;
-  try {
-    return FindDevice(same);
-  } catch (const Error&) {
-    return std::nullopt;  // a device of somebody else's: its roofs stay unknown
-  }
-}
 
 // Ids of the devices; several may be given at once, with commas. One empty name for none.
 std::vector<std::string> DeviceNames(const Options& options) {
@@ -73,16 +62,7 @@ std::vector<KernelMeasurement> Measured(const Options& options, const Report& re
   };
   const auto comparison = Compare(report, read(options.measured), read(options.traces), device);
   RequireBelief(comparison);
-  std::unordered_map<std::string, KernelMeasurement> known;
-  for (const CompareRow& row : comparison.rows) {
-    known[row.kernel] = {row.measured.time, row.measured_flops, row.measured.dram_bytes};
-  }
-  std::vector<KernelMeasurement> measured;
-  for (const KernelRow& kernel : report.kernels) {
-    const auto found = known.find(kernel.id);
-    measured.push_back(found == known.end() ? KernelMeasurement() : found->second);
-  }
-  return measured;
+  return KernelMeasurements(comparison, report);
 }
 
 int Run(const Options& options, const CLI::App& app, const Applicability& applies) {

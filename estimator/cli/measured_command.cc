@@ -69,15 +69,11 @@ int Run(const Options& options, const Applicability& applies) {
     out = RenderProfileCsv(reports);
   } else if (options.format == "html") {
     out = RenderProfileHtml(reports, report_options, options.title);
+  } else if (options.format == "markdown") {
+    out = RenderProfilesMarkdown(reports, report_options, options.top);
   } else {
-    for (const ProfileReport& report : reports) {
-      if (!out.empty()) out += "\n";
-      out += options.format == "markdown"
-                 ? RenderProfileMarkdown(report, report_options, options.top)
-                 : RenderProfileText(
-                       report, report_options,
-                       {.top = options.top, .width = WidthOf(options.output), .plot = {}});
-    }
+    out = RenderProfilesText(reports, report_options,
+                             {.top = options.top, .width = WidthOf(options.output), .plot = {}});
   }
   WriteRendered(options.output, options.format, out);
   return 0;

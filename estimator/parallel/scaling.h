@@ -50,6 +50,10 @@ void SetEfficiencies(Scaling& scaling, const ScalePoint& alone);
 // least half of what the first one does. None where the first step does not pay.
 std::optional<int> PaysUpTo(const Scaling& scaling, const ScalePoint& alone);
 
+// Of training on all samples, and its price; none where they are not asked for.
+std::optional<double> HoursOf(const Scaling& scaling, const ScalePoint& point);
+std::optional<double> PriceOf(const Scaling& scaling, const ScalePoint& point);
+
 std::string ScalingText(const Scaling& scaling, std::size_t max_width = 0);
 std::string ScalingJson(const Scaling& scaling);
 // The step on the last number of devices over time, as Chrome's trace events: for Perfetto.

@@ -11,17 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::optional<double> HoursOf(const Scaling& scaling, const ScalePoint& point) {
-  if (!scaling.question.samples) return std::nullopt;
-  return *scaling.question.samples / point.Throughput() / 3600;
-}
-
-std::optional<double> PriceOf(const Scaling& scaling, const ScalePoint& point) {
-  const auto hours = HoursOf(scaling, point);
-  if (!hours || !scaling.question.price) return std::nullopt;
-  return *hours * point.devices * *scaling.question.price;
-}
-
 std::string Fits(const Scaling& scaling, const ScalePoint& point) {
   if (!scaling.question.memory || point.step.memory <= *scaling.question.memory) return "";
   return fmt::format(" ({} too much)", ReadableBytes(point.step.memory - *scaling.question.memory));
@@ -37,6 +26,17 @@ Json OrNull(const std::optional<T>& value) {
 }
 
 }  // namespace
+
+std::optional<double> HoursOf(const Scaling& scaling, const ScalePoint& point) {
+  if (!scaling.question.samples) return std::nullopt;
+  return *scaling.question.samples / point.Throughput() / 3600;
+}
+
+std::optional<double> PriceOf(const Scaling& scaling, const ScalePoint& point) {
+  const auto hours = HoursOf(scaling, point);
+  if (!hours || !scaling.question.price) return std::nullopt;
+  return *hours * point.devices * *scaling.question.price;
+}
 
 std::string ScalingText(const Scaling& scaling, std::size_t max_width) {
   std::string text = fmt::format(

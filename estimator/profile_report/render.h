@@ -19,6 +19,11 @@ std::string RenderProfileText(const ProfileReport& report, const ProfileReportOp
                               const ProfileTextOptions& text);
 std::string RenderProfileMarkdown(const ProfileReport& report, const ProfileReportOptions& options,
                                   std::size_t top);
+// Several, one below the other.
+std::string RenderProfilesText(const std::vector<ProfileReport>& reports,
+                               const ProfileReportOptions& options, const ProfileTextOptions& text);
+std::string RenderProfilesMarkdown(const std::vector<ProfileReport>& reports,
+                                   const ProfileReportOptions& options, std::size_t top);
 // All reports in one document each.
 void WriteProfileJson(const std::vector<ProfileReport>& reports,
                       const ProfileReportOptions& options, const TextSink& sink);

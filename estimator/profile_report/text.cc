@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "estimator/core/error.h"
 #include "estimator/profile_report/render.h"
 #include "estimator/profile_report/tables.h"
@@ -61,6 +63,32 @@ std::string RenderProfileMarkdown(const ProfileReport& report, const ProfileRepo
     if (cells.left_out > 0) out += fmt::format("\n{} more\n", cells.left_out);
   }
   return out;
+}
+
+namespace {
+
+std::string OneBelowTheOther(const std::vector<ProfileReport>& reports,
+                             const std::function<std::string(const ProfileReport&)>& render) {
+  std::string out;
+  for (const ProfileReport& report : reports) out += (out.empty() ? "" : "\n") + render(report);
+  return out;
+}
+
+}  // namespace
+
+std::string RenderProfilesText(const std::vector<ProfileReport>& reports,
+                               const ProfileReportOptions& options,
+                               const ProfileTextOptions& text) {
+  return OneBelowTheOther(reports, [&](const ProfileReport& report) {
+    return RenderProfileText(report, options, text);
+  });
+}
+
+std::string RenderProfilesMarkdown(const std::vector<ProfileReport>& reports,
+                                   const ProfileReportOptions& options, std::size_t top) {
+  return OneBelowTheOther(reports, [&](const ProfileReport& report) {
+    return RenderProfileMarkdown(report, options, top);
+  });
 }
 
 }  // namespace dlcost

@@ -34,6 +34,10 @@ class Comparison {
   std::string Json() const;  // schema dlcost.compare/1
   std::string Csv() const;
   std::string Markdown() const;
+  // The page of what was measured. Without a `title`: the model's name.
+  std::string Html(const std::string& title = "") const;
+  // The page of the report, with what was measured of each kernel.
+  std::string ReportHtml(const std::string& title = "") const;
 
   struct State;
   explicit Comparison(std::shared_ptr<const State> state);

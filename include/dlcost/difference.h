@@ -27,6 +27,8 @@ class Difference {
   std::string Text(std::size_t top = 0) const;
   std::string Json() const;  // schema dlcost.diff/1
   std::string Markdown() const;
+  // One page of both reports (Page of report.h).
+  std::string Html(const std::string& title = "") const;
 
   struct State;
   explicit Difference(std::shared_ptr<const State> state);

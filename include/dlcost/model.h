@@ -14,6 +14,8 @@ namespace dlcost::api {
 // (docs/dimensions.md) and is written as there.
 struct Bindings {
   std::optional<std::int64_t> batch;
+  // The largest batch with which the device's memory suffices, instead; of Count and Explain alone.
+  bool largest_batch = false;
   std::map<std::string, std::int64_t> dims;                 // "sequence", or "x[3]": an axis
   std::map<std::string, std::vector<std::int64_t>> shapes;  // of inputs, by name
   std::map<std::string, std::vector<std::int64_t>> values;  // integers that inputs hold

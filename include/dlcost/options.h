@@ -31,6 +31,9 @@ struct Options {
   std::int64_t micro_batches = 1;   // forward and backward passes before one update
   std::optional<double> clip_norm;  // gradients are scaled down to this norm of all of them
   bool sparse_embeddings = false;   // gradients of embeddings are the rows that were used
+  // Recompute what takes least time of what makes a step fit the device's memory; of Count and
+  // Explain alone.
+  bool fit = false;
 
   // Types as frameworks mix them, of a step or of inference: amp-fp16, bf16, ...; "": as is.
   std::string precision;

@@ -98,7 +98,11 @@ class Report {
   std::string Json() const;  // schema dlcost.report/1
   std::string Csv(const std::string& by = "op") const;
   std::string Markdown() const;
-  std::string Html() const;
+  std::string Html(const std::string& title = "") const;
+  // A picture for slides, as SVG: roofline, memory (what is live over the run) or icicle (where the
+  // time goes). Throws Error for a roofline without a device.
+  std::string Svg(const std::string& picture, bool dark = false,
+                  const std::string& title = "") const;
 
   struct State;
   const State& state() const { return *state_; }  // for the implementation
@@ -112,6 +116,10 @@ class Report {
 // open, for options that do not exist and for models that contradict the ONNX specification.
 Report Count(const Model& model, const std::optional<Device>& device = std::nullopt,
              const Bindings& bindings = {}, const Options& options = {});
+
+// One page of several reports: models, releases or devices side by side; what differs from the
+// first one is told in the words of a Difference. Throws Error for none.
+std::string Page(const std::vector<Report>& reports, const std::string& title = "");
 
 // A training step as an ONNX file (docs/training.md), for Options::optimizer.
 std::string TrainingStep(const Model& model, const Bindings& bindings, const Options& options);

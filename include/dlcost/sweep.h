@@ -41,6 +41,7 @@ class Sweep {
   std::string Text() const;
   std::string Json() const;  // schema dlcost.sweep/1
   std::string Csv() const;
+  std::string Html() const;  // curves over one size, a heat map over two
 
   struct State;
   explicit Sweep(std::shared_ptr<const State> state);
