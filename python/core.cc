@@ -12,6 +12,7 @@
 #include "dlcost/dlcost.h"
 #include "estimator/cli/command_line.h"
 #include "estimator/open/open_model.h"
+#include "renderings.h"
 
 namespace nb = nanobind;
 namespace api = dlcost::api;
@@ -19,14 +20,8 @@ using nb::literals::operator""_a;
 
 namespace {
 
-// Runs without the interpreter's lock: threads count at the same time.
-using Free = nb::call_guard<nb::gil_scoped_release>;
-
-// JSON and other text of a result, as str.
-template <typename Result>
-void AddRenderings(nb::class_<Result>& result) {
-  result.def("json", &Result::Json, Free()).def("markdown", &Result::Markdown, Free());
-}
+using dlcost::python::AddRenderings;
+using dlcost::python::Free;
 
 // Rows of a result as a table that other libraries take as it is: Arrow's PyCapsule interface.
 class Table {
@@ -72,6 +67,7 @@ NB_MODULE(_core, m) {
   nb::class_<api::Bindings>(m, "Bindings")
       .def(nb::init<>())
       .def_rw("batch", &api::Bindings::batch, nb::arg().none())
+      .def_rw("largest_batch", &api::Bindings::largest_batch)
       .def_rw("dims", &api::Bindings::dims)
       .def_rw("shapes", &api::Bindings::shapes)
       .def_rw("values", &api::Bindings::values)
@@ -97,6 +93,10 @@ NB_MODULE(_core, m) {
       .def_rw("loss", &api::Options::loss)
       .def_rw("frozen", &api::Options::frozen)
       .def_rw("recompute", &api::Options::recompute)
+      .def_rw("micro_batches", &api::Options::micro_batches)
+      .def_rw("clip_norm", &api::Options::clip_norm, nb::arg().none())
+      .def_rw("sparse_embeddings", &api::Options::sparse_embeddings)
+      .def_rw("fit", &api::Options::fit)
       .def_rw("precision", &api::Options::precision);
 
   nb::class_<api::Model>(m, "Model")
@@ -127,7 +127,9 @@ NB_MODULE(_core, m) {
       .def_static("from_json", &api::Report::FromJson, "json"_a, "name"_a, Free())
       .def("text", &api::Report::Text, "by"_a, "top"_a, Free())
       .def("csv", &api::Report::Csv, "by"_a, Free())
-      .def("html", &api::Report::Html, Free());
+      .def("html", &api::Report::Html, "title"_a, Free())
+      .def("svg", &api::Report::Svg, "picture"_a, "dark"_a, "title"_a, Free());
+  m.def("page", &api::Page, "reports"_a, "title"_a, Free());
   m.def("count", &api::Count, "model"_a, "device"_a.none(), "bindings"_a, "options"_a, Free());
   m.def(
       "train",
@@ -143,7 +145,8 @@ NB_MODULE(_core, m) {
 
   nb::class_<api::Difference> difference(m, "Difference");
   AddRenderings(difference);
-  difference.def("text", &api::Difference::Text, "top"_a, Free());
+  difference.def("text", &api::Difference::Text, "top"_a, Free())
+      .def("html", &api::Difference::Html, "title"_a, Free());
   m.def(
       "diff", [](const api::Report& a, const api::Report& b) { return api::Compare(a, b); },
       "before"_a, "after"_a, Free());
@@ -172,7 +175,9 @@ NB_MODULE(_core, m) {
   nb::class_<api::Comparison> comparison(m, "Comparison");
   AddRenderings(comparison);
   comparison.def("text", &api::Comparison::Text, "top"_a, Free())
-      .def("csv", &api::Comparison::Csv, Free());
+      .def("csv", &api::Comparison::Csv, Free())
+      .def("html", &api::Comparison::Html, "title"_a, Free())
+      .def("report_html", &api::Comparison::ReportHtml, "title"_a, Free());
   m.def(
       "compare",
       [](const api::Report& a, const api::Measurements& b) { return api::Compare(a, b); },
@@ -194,13 +199,16 @@ NB_MODULE(_core, m) {
   nb::class_<api::Sweep>(m, "Sweep")
       .def("text", &api::Sweep::Text, Free())
       .def("json", &api::Sweep::Json, Free())
-      .def("csv", &api::Sweep::Csv, Free());
+      .def("csv", &api::Sweep::Csv, Free())
+      .def("html", &api::Sweep::Html, Free());
   m.def("sweep", &api::RunSweep, "model"_a, "request"_a, Free());
 
   nb::class_<Table>(m, "Table")
       .def(nb::init<const std::string&, const std::string&>(), "json"_a, "path"_a, Free())
       .def("__len__", &Table::rows)
       .def("__arrow_c_stream__", &Table::Stream, "requested_schema"_a.none() = nb::none());
+
+  dlcost::python::AddQuestions(m);
 
   // The program. Once in a process: its commands keep what they make to the end.
   // `models`: bytes that stand for names among the arguments.

@@ -12,7 +12,9 @@ import sys
 
 SINGLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 # The schemas that results of dlcost's functions follow, and what their classes are called.
-SCHEMAS = {"report": "Report", "diff": "Diff", "check": "Check", "compare": "Compare", "sweep": "Sweep", "device": "Device"}
+SCHEMAS = {"report": "Report", "diff": "Diff", "check": "Check", "compare": "Compare", "sweep": "Sweep", "device": "Device",
+           "formula": "Formula", "explain": "Explanation", "parallel": "ParallelPlans", "scale": "Scaling",
+           "collective": "Collectives", "measured": "Measured", "system": "System"}
 
 
 def title(name):

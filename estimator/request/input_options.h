@@ -15,6 +15,12 @@ struct InputOptions {
   std::optional<double> storage_bytes_per_s, host_link_bytes_per_s;  // of a node; to one device
   std::optional<double> decode_items_per_s, augment_items_per_s;     // of one core
   int cores = 0;                                                     // of the host
+
+  // Whether anything is said about it.
+  bool given() const {
+    return item_bytes || stored_bytes || storage_bytes_per_s || host_link_bytes_per_s ||
+           decode_items_per_s || augment_items_per_s || cores > 0;
+  }
 };
 
 // The stages before the devices, of a node with so many of them; what the options leave open is the

@@ -68,7 +68,7 @@ Scaling Scale(const ScaleRequest& options) {
   const StepProfile whole = job.Profile(batch, send_as);
   if (!whole.Note().empty()) scaling.notes.push_back(whole.Note());
   ScalePoint alone{1, batch, RunDataParallel(whole, system, {1}), {}, {}};
-  if (options.input.item_bytes) AddInput(options, system, alone, scaling);
+  if (options.input.given()) AddInput(options, system, alone, scaling);
   for (const std::int64_t size : options.devices) {
     job.CheckSize("--devices", size);
     if (options.strong && batch % size != 0) {
@@ -82,7 +82,7 @@ Scaling Scale(const ScaleRequest& options) {
     point.step = options.strong && size > 1
                      ? RunDataParallel(job.Profile(point.batch, send_as), system, scaling.plan)
                      : RunDataParallel(whole, system, scaling.plan);
-    if (options.input.item_bytes) AddInput(options, system, point, scaling);
+    if (options.input.given()) AddInput(options, system, point, scaling);
     scaling.points.push_back(std::move(point));
   }
   SetEfficiencies(scaling, alone);

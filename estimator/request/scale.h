@@ -21,7 +21,7 @@ struct ScaleRequest {
   bool overlap = true;                       // send gradients while the backward pass goes on
   double spread = kDeviceSpread * 100;       // percent
   std::string gradients;                     // type to send them in; "": as they are
-  InputOptions input;                        // without the size of an item: not looked at
+  InputOptions input;                        // where nothing is given: not looked at
   int prefetch = 2;                          // batches that are prepared ahead
   std::optional<double> samples;             // to train on in all
   std::optional<double> price;               // of a device, per hour

@@ -11,12 +11,18 @@ from ._core import __version__
 from ._errors import Error
 from ._map import map  # noqa: A004: as the builtin, over an executor
 from ._models import Model, load
+from ._questions import collective, explain, formula, measured, page, parallel, scale, system, systems
 from ._records import Record, Rows
-from ._results import Comparison, Device, Difference, Report, Sweep, Verdict
+from ._results import (
+    Collectives, Comparison, Device, Difference, Explanation, Formula, Measured, ParallelPlans, Report, Scaling, Sweep, System,
+    Verdict,
+)
 
 __all__ = [
-    "Comparison", "Device", "Difference", "Error", "Model", "Record", "Report", "Rows", "Sweep", "Verdict",
-    "check", "compare", "device", "devices", "diff", "load", "map", "read_report", "report", "sweep", "train",
+    "Collectives", "Comparison", "Device", "Difference", "Error", "Explanation", "Formula", "Measured", "Model",
+    "ParallelPlans", "Record", "Report", "Rows", "Scaling", "Sweep", "System", "Verdict",
+    "check", "collective", "compare", "device", "devices", "diff", "explain", "formula", "load", "map", "measured", "page",
+    "parallel", "read_report", "report", "scale", "sweep", "system", "systems", "train",
 ]
 
 

@@ -1,10 +1,10 @@
 """dlcost's functions: each is a command of the program, with its options as keywords."""
 
-import operator
 import os
 from collections.abc import Mapping
 
 from . import _core
+from ._errors import integer, number
 from ._models import load
 from ._results import Comparison, Device, Difference, Report, Sweep, Verdict, find
 
@@ -13,13 +13,6 @@ def _list(value):
     if value is None:
         return []
     return [os.fspath(value)] if isinstance(value, (str, os.PathLike)) else [os.fspath(item) for item in value]
-
-
-def _integer(what, value):
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise _core.Error(f"{what} {value!r} is no whole number") from None
 
 
 def _mapping(what, value, example):
@@ -31,14 +24,15 @@ def _mapping(what, value, example):
 
 
 def _integers(what, value, example):
-    return {name: [_integer(f"{what}: {name}", item) for item in items]
+    return {name: [integer(f"{what}: {name}", item) for item in items]
             for name, items in _mapping(what, value, example).items()}
 
 
 def _bindings(batch=None, dims=None, shapes=None, values=None, at=(), trips=(), branches=(), ops=(), assume=None):
     bindings = _core.Bindings()
-    bindings.batch = None if batch is None else _integer("batch", batch)
-    bindings.dims = {name: _integer(f"dims: {name}", size)
+    bindings.largest_batch = isinstance(batch, str) and batch == "max"
+    bindings.batch = None if batch is None or bindings.largest_batch else integer("batch", batch)
+    bindings.dims = {name: integer(f"dims: {name}", size)
                      for name, size in _mapping("dims", dims, "{'sequence': 128}").items()}
     bindings.shapes = _integers("shapes", shapes, "{'x': (1, 3, 224, 224)}")
     bindings.values = _integers("values", values, "{'sizes': [1, 3, 448, 448]}")
@@ -55,7 +49,8 @@ def _some(value):
 
 
 def _options(convention="dlcost", runtime="", fusion="", attention="", conv="auto", math="", cache="cold", launch="",
-             dtype="", depth=2, train="", loss="auto", freeze=(), recompute="none", precision=""):
+             dtype="", depth=2, train="", loss="auto", freeze=(), recompute="none", precision="",
+             accumulate=1, clip_norm=None, sparse_embeddings=False, fit=False):
     names = {"convention": convention, "runtime": runtime, "fusion": fusion, "attention": attention, "convolution": conv,
              "math": math, "cache": cache, "launch": launch, "dtype": dtype, "optimizer": train, "loss": loss,
              "recompute": recompute, "precision": precision}
@@ -64,13 +59,15 @@ def _options(convention="dlcost", runtime="", fusion="", attention="", conv="aut
         if not isinstance(value, (str, os.PathLike)):
             raise _core.Error(f"{name} {value!r} is no name")
         setattr(options, name, os.fspath(value))
-    options.scope_depth, options.frozen = _integer("depth", depth), _list(freeze)
+    options.scope_depth, options.frozen = integer("depth", depth), _list(freeze)
+    options.micro_batches, options.clip_norm = integer("accumulate", accumulate), number("clip_norm", clip_norm)
+    options.sparse_embeddings, options.fit = bool(sparse_embeddings), bool(fit)
     return options
 
 
 _BINDINGS = {"batch", "dims", "shapes", "values", "at", "trips", "branches", "ops", "assume"}
 _OPTIONS = {"convention", "runtime", "fusion", "attention", "conv", "math", "cache", "launch", "dtype", "depth", "train",
-            "loss", "freeze", "recompute", "precision"}
+            "loss", "freeze", "recompute", "precision", "accumulate", "clip_norm", "sparse_embeddings", "fit"}
 
 
 def _split(keywords):
@@ -111,7 +108,8 @@ def report(model, gpu=None, *, changes=(), **keywords):
     gpu: id, alias, YAML file or Device; changes: what-if values of it, as "memory.bandwidth=8TB/s".
     batch, dims={"sequence": 128}, shapes={"x": (1, 3, 224, 224)}, values, at, trips, branches, ops, assume="typical": what
     the file leaves open (docs/dimensions.md). runtime="tensorrt", dtype, precision, math, cache, launch, convention, fusion,
-    attention, conv, depth: how it is run and counted. train="adamw", loss, freeze, recompute: a training step instead.
+    attention, conv, depth: how it is run and counted. train="adamw", loss, freeze, recompute, accumulate, clip_norm,
+    sparse_embeddings: a training step instead. batch="max" and fit=True look for what the device's memory suffices for.
     """
     bindings, options = _split(keywords)
     return Report(_core.count(load(model), _device(gpu, changes), bindings, options))
@@ -158,7 +156,7 @@ def compare(model, measured=(), *, traces=(), measured_format="", runs=None, for
     measurements = _core.Measurements()
     measurements.measured, measurements.traces = _list(measured), _list(traces)
     measurements.format, measurements.force = measured_format, force
-    measurements.runs = None if runs is None else _integer("runs", runs)
+    measurements.runs = None if runs is None else integer("runs", runs)
     made = model if isinstance(model, Report) else report(model, gpu, changes=changes, **keywords)
     return Comparison(_core.compare(made._made, measurements))
 
@@ -177,7 +175,7 @@ def sweep(model, *, batch=None, dims=None, gpu=None, dtypes=(), bounds=False, **
             continue
         axis = _core.Axis()
         axis.name, axis.batch = name, of_batch
-        axis.sizes = [_integer(name, size) for size in ([sizes] if one else sizes)]
+        axis.sizes = [integer(name, size) for size in ([sizes] if one else sizes)]
         axes.append(axis)
     request.axes = axes
     several = gpu if isinstance(gpu, (list, tuple)) else [] if gpu is None else [gpu]

@@ -4,6 +4,7 @@ import html as _html
 import json as _json
 
 from . import _core
+from ._errors import integer
 from ._records import Record, Rows
 
 
@@ -81,6 +82,22 @@ class Table(Result):
         return getattr(self, self._rows).to_pandas()
 
 
+def _framed(page):
+    # The page brings its own scripts and styles: in a frame, neither meets the notebook's.
+    page = _html.escape(page, quote=True)
+    return (f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" '
+            'style="width:100%;height:720px;border:0"></iframe>')
+
+
+class WithText(Result):
+    """Shows itself in a notebook as in a terminal."""
+
+    __slots__ = ()
+
+    def _repr_html_(self):
+        return f"<pre>{_html.escape(str(self))}</pre>"
+
+
 class WithMarkdown(Result):
     __slots__ = ()
 
@@ -112,9 +129,13 @@ class Report(WithMarkdown, Table):
     def csv(self, by="op"):
         return self._made.csv(by)
 
-    def html(self):
+    def html(self, title=""):
         """One page: table, roofline, time by module, live memory. It needs no network."""
-        return self._made.html()
+        return self._made.html(title)
+
+    def svg(self, picture, dark=False, title=""):
+        """A picture for slides: roofline, memory (what is live over the run) or icicle (where the time goes)."""
+        return self._made.svg(picture, dark, title)
 
     def rows(self, by="kernel"):
         """The rows of a grouping: op, scope, phase, node or kernel."""
@@ -139,10 +160,7 @@ class Report(WithMarkdown, Table):
         return f"<dlcost.Report: {self.model.path}{on}, {self.totals.macs} MACs, {self.totals.bytes} bytes>"
 
     def _repr_html_(self):
-        # The page brings its own scripts and styles: in a frame, neither meets the notebook's.
-        page = _html.escape(self.html(), quote=True)
-        return (f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" '
-                'style="width:100%;height:720px;border:0"></iframe>')
+        return _framed(self.html())
 
     _repr_markdown_ = None  # the page instead
 
@@ -154,6 +172,10 @@ class Difference(WithMarkdown):
 
     def text(self, top=0):
         return str(self) if self._kept and top == 0 else self._text(top)
+
+    def html(self, title=""):
+        """One page of both reports."""
+        return self._made.html(title)
 
 
 class Verdict(WithMarkdown):
@@ -180,6 +202,14 @@ class Comparison(WithMarkdown, Table):
     def csv(self):
         return self._made.csv()
 
+    def html(self, title=""):
+        """The page of what was measured."""
+        return self._made.html(title)
+
+    def report_html(self, title=""):
+        """The page of the report, with what was measured of each kernel."""
+        return self._made.report_html(title)
+
 
 class Sweep(Table):
     """A model over its sizes: schema dlcost.sweep/1."""
@@ -189,6 +219,139 @@ class Sweep(Table):
 
     def csv(self):
         return self._made.csv()
+
+
+    def html(self):
+        """One page: curves over one size, a heat map over two."""
+        return self._made.html()
+
+    def _repr_html_(self):
+        return None if self._held is None else _framed(self.html())
+
+
+class Formula(WithText):
+    """Counts as functions of sizes: schema dlcost.formula/1. As a table: its quantities."""
+
+    __slots__ = ()
+
+    def text(self, by="op"):
+        """As in a terminal. `by`: op or scope."""
+        return str(self) if self._kept and by == "op" else self._text(by)
+
+    def at(self, quantity, sizes=None, **more):
+        """A quantity ("macs", "bytes.default", ...) at sizes of all variables: at("macs", batch=8) or at("macs", {"x[2]": 48})."""
+        given = {**(sizes or {}), **more}
+        return self._made.at(quantity, {name: integer(name, size) for name, size in given.items()})
+
+    def latex(self):
+        return self._made.latex()
+
+    def python(self):
+        """Functions to paste, one for each quantity: whole numbers, exact."""
+        return self._made.python()
+
+    def cpp(self):
+        return self._made.cpp()
+
+    def rows(self):
+        names = ("quantity", "title", "formula", "python")
+        return Rows(Record(dict(zip(names, (cell or None for cell in row)))) for row in self._made.quantities())
+
+    def to_pandas(self):
+        return self.rows().to_pandas()
+
+    def to_arrow(self):
+        return self.rows().to_arrow()
+
+
+class Explanation(WithText, Table):
+    """The expected time of one kernel: schema dlcost.explain/2. As a table: its terms."""
+
+    __slots__ = ()
+    _rows = "terms"
+
+
+class ParallelPlans(WithText, Table):
+    """Steps by several plans, the best first: schema dlcost.parallel/1."""
+
+    __slots__ = ()
+    _rows = "plans"
+
+    def text(self, top=10):
+        return str(self) if self._kept and top == 10 else self._text(top)
+
+
+class Scaling(WithText, Table):
+    """A training on several numbers of devices: schema dlcost.scale/1."""
+
+    __slots__ = ()
+    _rows = "points"
+
+    def perfetto(self):
+        """The step on the last number of devices over time, for ui.perfetto.dev."""
+        return self._made.perfetto()
+
+
+class Collectives(WithText, Table):
+    """Exchanges of data: schema dlcost.collective/1."""
+
+    __slots__ = ()
+    _rows = "rows"
+
+
+_MEASURED = ("kernels", "by_name", "by_family", "by_op_type", "by_op", "by_module", "copies", "calls")
+
+
+class Measured(WithMarkdown):
+    """What profilers' files tell: schema dlcost.measured/1. As a table: the kernels of all files."""
+
+    __slots__ = ()
+
+    def text(self, top=20):
+        return str(self) if self._kept and top == 20 else self._text(top)
+
+    def csv(self):
+        return self._made.csv()
+
+    def html(self, title=""):
+        return self._made.html(title)
+
+    def rows(self, by="kernels"):
+        """The rows of a grouping, of all files one after another: kernels, by_name, by_family, by_op_type, by_op, by_module."""
+        if by not in _MEASURED:
+            raise _core.Error(f"by '{by}' is not one of {', '.join(_MEASURED)}")
+        return Rows(Record({"file": profile.file, **row.to_dict()}) for profile in self.profiles for row in profile.get(by, ()))
+
+    def to_pandas(self, by="kernels"):
+        return self.rows(by).to_pandas()
+
+    def to_arrow(self, by="kernels"):
+        return self.rows(by).to_arrow()
+
+    def _repr_html_(self):
+        return None if self._held is None else _framed(self.html())
+
+    _repr_markdown_ = None  # the page instead
+
+
+class System(WithText):
+    """Many devices and what joins them: schema dlcost.system/1."""
+
+    __slots__ = ("_asked",)
+
+    def __init__(self, made, asked):
+        super().__init__(made)
+        self._asked = asked  # by which another process finds it
+
+    def __repr__(self):
+        return f"<dlcost.System: {self._made.id}>"
+
+    def __reduce__(self):
+        return find_system, (self._asked,)
+
+
+def find_system(name):
+    return System(_core.find_system(name), name)
 
 
 class Device(Result):

@@ -23,3 +23,17 @@ def gate(old: dlcost.Report, new: dlcost.Report) -> bool:
 
 def several(paths: List[str]) -> List[dlcost.Report]:
     return dlcost.map(dlcost.report, paths)
+
+
+def questions(path: str) -> int:
+    formula: dlcost.Formula = dlcost.formula(path, tied={"target": "source"}, batch=1)
+    macs: int = formula.at("macs", source=128)
+    explained: dlcost.Explanation = dlcost.explain(path, "a100")
+    terms: List[Optional[float]] = [term.value for term in explained.terms]
+    times: List[float] = [plan.step_s for plan in dlcost.parallel(path, "dgx-h100", global_batch=64, train="adamw").plans]
+    points: List[float] = [point.efficiency for point in dlcost.scale(path, "dgx-h100", [1, 8], train="sgd").points]
+    sent: List[int] = [row.ring_bytes for row in dlcost.collective("all_reduce", dlcost.system("dgx-1"), bytes=1 << 20).rows]
+    measured: dlcost.Measured = dlcost.measured("profile.csv", gpu="a100")
+    page: str = dlcost.page([dlcost.report(path, batch="max", gpu="a100")]) + measured.html()
+    print(terms, times, points, sent, [profile.file for profile in measured.profiles], page, measured.to_pandas("by_name"))
+    return macs
