@@ -15,6 +15,8 @@ void DeclareShapes(Graph& graph) {
   }
 }
 
+}  // namespace
+
 void SortNodes(Graph& graph) {
   std::vector<Node> sorted;
   sorted.reserve(graph.nodes.size());
@@ -23,8 +25,6 @@ void SortNodes(Graph& graph) {
   }
   graph.nodes = std::move(sorted);
 }
-
-}  // namespace
 
 Model EditableCopy(const InferredModel& model) {
   Model copy = *model.model;

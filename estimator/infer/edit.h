@@ -8,6 +8,9 @@ namespace dlcost {
 // so that it asks for no dimension again, and nodes are in an order in which they can run.
 Model EditableCopy(const InferredModel& model);
 
+// Puts the nodes of a graph in an order in which they can run.
+void SortNodes(Graph& graph);
+
 // An edited copy, inferred and counted under the options that its `original` was inferred with.
 InferredModel InferEdited(const Model& edited, const InferredModel& original,
                           const InferOptions& options);

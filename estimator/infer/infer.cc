@@ -48,6 +48,38 @@ InferredModel InferWithHelp(std::unique_ptr<Model> model, const InferOptions& gi
   return result;
 }
 
+// Whether an edit gave a graph inside control flow types, which files do not have.
+bool IsTyped(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    return std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId id) {
+      return id != kNoTensor &&
+             graph.tensors[static_cast<std::size_t>(id)].type.dtype != DType::kUndefined;
+    });
+  });
+}
+
+void Forget(Graph& graph) {
+  const auto forget = [&](TensorId id) {
+    if (id == kNoTensor) return;
+    Tensor& tensor = graph.tensors[static_cast<std::size_t>(id)];
+    tensor.type = TensorType{};
+    tensor.value = nullptr;
+    tensor.constant = tensor.foldable = tensor.upper_bound = false;
+    if (tensor.role == Role::kWeight) tensor.role = Role::kActivation;
+  };
+  for (const TensorId id : graph.inputs) forget(id);
+  for (const Capture& capture : graph.captures) forget(capture.inner);
+  for (Node& node : graph.nodes) {
+    for (const TensorId id : node.outputs) forget(id);
+    for (Attribute& attribute : node.attributes) {
+      auto* body = std::get_if<std::shared_ptr<Graph>>(&attribute.value);
+      if (body == nullptr || !IsTyped(**body)) continue;
+      *body = std::make_shared<Graph>(**body);
+      Forget(**body);
+    }
+  }
+}
+
 }  // namespace
 
 InferredModel InferOnce(std::unique_ptr<Model>& model, const InferOptions& options,
@@ -93,19 +125,7 @@ InferredModel InferOnce(std::unique_ptr<Model>& model, const InferOptions& optio
 
 std::unique_ptr<Model> Uninferred(const Model& model) {
   auto fresh = std::make_unique<Model>(model);
-  Graph& graph = fresh->graph;
-  const auto forget = [&](TensorId id) {
-    if (id == kNoTensor) return;
-    Tensor& tensor = graph.tensors[static_cast<std::size_t>(id)];
-    tensor.type = TensorType{};
-    tensor.value = nullptr;
-    tensor.constant = tensor.foldable = tensor.upper_bound = false;
-    if (tensor.role == Role::kWeight) tensor.role = Role::kActivation;
-  };
-  for (const TensorId id : graph.inputs) forget(id);
-  for (const Node& node : graph.nodes) {
-    for (const TensorId id : node.outputs) forget(id);
-  }
+  Forget(fresh->graph);
   return fresh;
 }
 

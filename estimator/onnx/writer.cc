@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "estimator/core/error.h"
 #include "estimator/graph/value_integer.h"
@@ -94,15 +95,14 @@ void SetType(const Tensor& tensor, onnx::ValueInfoProto& info) {
 
 class GraphWriter {
  public:
-  // `outer` are the names of what the graph captures, by its own ids.
+  // `outer` are the names of what the graph captures, by its own ids; `taken` all names so far.
   GraphWriter(const Graph& graph, std::unordered_map<TensorId, std::string> outer,
-              std::map<std::string, int>& opsets)
-      : graph_(graph), names_(std::move(outer)), opsets_(opsets) {
-    for (const auto& [id, name] : names_) taken_.emplace(name, id);
-  }
+              std::unordered_set<std::string>& taken, std::map<std::string, int>& opsets)
+      : graph_(graph), names_(std::move(outer)), taken_(taken), opsets_(opsets) {}
 
   void Write(const std::vector<TensorId>& as_inputs, onnx::GraphProto& proto) {
     proto.set_name(graph_.name.empty() ? "graph" : graph_.name);
+    NameAll();
     for (const TensorId id : graph_.inputs) Describe(id, *proto.add_input());
     for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
       const auto id = static_cast<TensorId>(t);
@@ -131,14 +131,28 @@ class GraphWriter {
   }
 
  private:
-  // A tensor's name, unique in the graph: inlined functions may repeat names.
+  // Before the graphs inside take theirs: a name means one value in a graph and all inside.
+  void NameAll() {
+    for (const TensorId id : graph_.inputs) NameOf(id);
+    for (const TensorId id : graph_.outputs) NameOf(id);
+    for (const Node& node : graph_.nodes) {
+      for (const TensorId id : node.inputs) {
+        if (id != kNoTensor) NameOf(id);
+      }
+      for (const TensorId id : node.outputs) {
+        if (id != kNoTensor) NameOf(id);
+      }
+    }
+  }
+
+  // A tensor's name, unique in the file: inlined functions may repeat names.
   const std::string& NameOf(TensorId id) {
     const auto known = names_.find(id);
     if (known != names_.end()) return known->second;
     std::string name = graph_.tensors[static_cast<std::size_t>(id)].name;
-    if (!taken_.emplace(name, id).second) {
-      name += fmt::format("#{}", id);
-      taken_.emplace(name, id);
+    const std::string own = name;
+    for (auto number = static_cast<std::int64_t>(id); !taken_.insert(name).second; ++number) {
+      name = fmt::format("{}#{}", own, number);
     }
     return names_.emplace(id, std::move(name)).first->second;
   }
@@ -231,12 +245,12 @@ class GraphWriter {
     for (const Capture& capture : graph.captures) {
       captured.emplace(capture.inner, NameOf(capture.outer));
     }
-    GraphWriter(graph, std::move(captured), opsets_).Write({}, proto);
+    GraphWriter(graph, std::move(captured), taken_, opsets_).Write({}, proto);
   }
 
   const Graph& graph_;
   std::unordered_map<TensorId, std::string> names_;
-  std::unordered_map<std::string, TensorId> taken_;
+  std::unordered_set<std::string>& taken_;
   std::map<std::string, int>& opsets_;
   std::vector<bool> read_;
 };
@@ -248,7 +262,8 @@ std::string WriteModel(const Model& model, const std::vector<TensorId>& as_input
   proto.set_ir_version(std::max(model.ir_version, kIrVersion));
   proto.set_producer_name("dlcost");
   std::map<std::string, int> opsets;
-  GraphWriter(model.graph, {}, opsets).Write(as_inputs, *proto.mutable_graph());
+  std::unordered_set<std::string> taken;
+  GraphWriter(model.graph, {}, taken, opsets).Write(as_inputs, *proto.mutable_graph());
   for (const auto& [domain, version] : opsets) {
     onnx::OperatorSetIdProto& import = *proto.add_opset_import();
     import.set_domain(domain);

@@ -93,7 +93,16 @@ std::string_view DerivativeOf(const OpDef& def) {
   for (const auto& [name, why] : kReasons) {
     if (name == def.name) return why;
   }
-  if (def.control != ControlFlow::kNone) return "not written: bodies of control flow";
+  switch (def.control) {
+    case ControlFlow::kIf:
+    case ControlFlow::kLoop:
+    case ControlFlow::kScan:
+      return "those of the graphs inside";
+    case ControlFlow::kNone:
+      break;
+    default:
+      return "not written: bodies of control flow";
+  }
   if (def.random) return "none: draws numbers";
   if (!WritesReals(def)) return "none: writes no reals";
   if (IsRuntimeLayout(def.domain)) return "none: a layout of a runtime for inference";

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "estimator/core/error.h"
+#include "estimator/training/bodies.h"
 #include "models/operators/registry.h"
 
 namespace dlcost {
@@ -63,6 +64,15 @@ bool Matches(std::string_view patterns, const Node& node) {
     begin = end + 1;
   }
   return false;
+}
+
+// Of a node and of all inside, whose graphs are its own.
+void SetPhase(Node& node, Phase phase) {
+  node.phase = phase;
+  ForEachBody(node, [&](std::shared_ptr<Graph>& body) {
+    body = std::make_shared<Graph>(*body);
+    for (Node& inner : body->nodes) SetPhase(inner, phase);
+  });
 }
 
 class Recomputer {
@@ -232,9 +242,8 @@ class Recomputer {
     w_.graph().nodes.clear();
     for (std::size_t n = 0; n < segment_.size(); ++n) {
       if (IsBackward(nodes[n])) {
-        std::vector<TensorId> inputs = nodes[n].inputs;
-        for (TensorId& id : inputs) {
-          if (id == kNoTensor || Index(id) >= dropped_.size() || !dropped_[Index(id)]) continue;
+        const auto replace = [&](TensorId id) {
+          if (id == kNoTensor || Index(id) >= dropped_.size() || !dropped_[Index(id)]) return id;
           if (again_[Index(id)] == kNoTensor) {
             const auto all = needed.find(SegmentOf(id));
             if (all != needed.end()) {
@@ -243,9 +252,10 @@ class Recomputer {
               Make(id);
             }
           }
-          id = again_[Index(id)];
-        }
-        nodes[n].inputs = std::move(inputs);
+          return again_[Index(id)];
+        };
+        for (TensorId& id : nodes[n].inputs) id = replace(id);
+        ReplaceCaptures(nodes[n], replace);
         w_.graph().nodes.push_back(std::move(nodes[n]));
       } else {
         w_.graph().nodes.push_back(nodes[n]);  // may be written once more
@@ -289,11 +299,13 @@ class Recomputer {
 
   void WriteAgain(const Node& node) {
     Node copy = node;
-    copy.phase = Phase::kRecompute;
     copy.name = w_.UniqueNode(node.name + "/again");
     for (TensorId& id : copy.inputs) {
       if (id != kNoTensor && dropped_[Index(id)]) id = again_[Index(id)];
     }
+    ReplaceCaptures(copy,
+                    [&](TensorId id) { return dropped_[Index(id)] ? again_[Index(id)] : id; });
+    SetPhase(copy, Phase::kRecompute);
     for (TensorId& id : copy.outputs) {
       if (id == kNoTensor) continue;
       if (!dropped_[Index(id)] && node.op == "BatchNormInternal") {

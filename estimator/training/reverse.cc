@@ -3,11 +3,19 @@
 #include <algorithm>
 
 #include "estimator/core/error.h"
+#include "estimator/training/reverse_bodies.h"
 #include "models/gradients/gradient.h"
 #include "models/operators/registry.h"
 
 namespace dlcost {
 namespace {
+
+// How a node with graphs inside is differentiated; null: like any other.
+auto RuleOfBodies(const Node& node) -> decltype(&ReverseSteps) {
+  if (!node.domain.empty()) return nullptr;
+  if (node.op == "Loop" || node.op == "Scan") return ReverseSteps;
+  return node.op == "If" ? ReverseBranches : nullptr;
+}
 
 class Reverser {
  public:
@@ -21,7 +29,7 @@ class Reverser {
 
   Reversed Run() {
     std::vector<Node>& nodes = w_.graph().nodes;
-    for (const Node& node : nodes) SpreadActivity(node);
+    SpreadActivity(w_.graph(), active_);
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) Differentiate(*node);
     return std::move(result_);
   }
@@ -34,21 +42,6 @@ class Reverser {
   TensorId GradientOf(TensorId id) const {
     return id != kNoTensor && Index(id) < result_.gradients.size() ? result_.gradients[Index(id)]
                                                                    : kNoTensor;
-  }
-
-  // A value depends on a parameter by a way along which a derivative may flow.
-  void SpreadActivity(const Node& node) {
-    const GradientDef* def = FindGradient(node.domain, node.op);
-    if (def != nullptr && def->write == nullptr) return;
-    bool active = false;
-    ForEachRead(node, [&](TensorId id) { active |= IsActive(id); });
-    if (!active) return;
-    for (const TensorId id : node.outputs) {
-      if (id == kNoTensor) continue;
-      const DType type = w_.TypeOf(id);
-      const bool passes = def != nullptr && def->through_integers;
-      if (IsFloat(type) || type == DType::kUndefined || passes) active_[Index(id)] = true;
-    }
   }
 
   void Accumulate(TensorId id, TensorId gradient) {
@@ -81,6 +74,13 @@ class Reverser {
   }
 
   void Apply(Node& node, const std::vector<TensorId>& outputs) {
+    if (const auto reverse = RuleOfBodies(node)) {
+      const auto is_active = [&](TensorId id) { return IsActive(id); };
+      for (const auto& [value, gradient] : reverse(w_, node, is_active, outputs, result_.unknown)) {
+        Accumulate(value, gradient);
+      }
+      return;
+    }
     const GradientDef* def = FindGradient(node.domain, node.op);
     if (def == nullptr)
       throw Unresolved("the derivative of " + Printable(node.op) + " is not written");
@@ -157,6 +157,25 @@ void MarkWeightNodes(NodeWriter& writer, const std::vector<TensorId>& gradients)
 }
 
 }  // namespace
+
+void SpreadActivity(const Graph& graph, std::vector<bool>& active) {
+  const auto is_active = [&](TensorId id) { return active[static_cast<std::size_t>(id)]; };
+  for (const Node& node : graph.nodes) {
+    const GradientDef* def = FindGradient(node.domain, node.op);
+    if (def != nullptr && def->write == nullptr) continue;
+    bool any = false;
+    ForEachRead(node, [&](TensorId id) { any |= is_active(id); });
+    if (!any) continue;
+    for (const TensorId id : node.outputs) {
+      if (id == kNoTensor) continue;
+      const DType type = graph.tensors[static_cast<std::size_t>(id)].type.dtype;
+      const bool passes = def != nullptr && def->through_integers;
+      if (IsFloat(type) || type == DType::kUndefined || passes) {
+        active[static_cast<std::size_t>(id)] = true;
+      }
+    }
+  }
+}
 
 Reversed Reverse(NodeWriter& writer, const std::vector<TensorId>& parameters, const Seeds& seeds) {
   Reversed reversed = Reverser(writer, parameters, seeds).Run();

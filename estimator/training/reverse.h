@@ -16,6 +16,10 @@ struct Reversed {
   std::vector<std::string> without_data_gradient;
 };
 
+// Marks in `active`, one per tensor of the graph, what depends on what is marked by a way along
+// which a derivative may flow. The nodes are in an order in which they can run, with types.
+void SpreadActivity(const Graph& graph, std::vector<bool>& active);
+
 // Reverse mode: writes the nodes that take the seeds back to `parameters`. The nodes of the graph
 // are in an order in which they can run, with types. Values used several times add their gradients
 // up; nothing is written for what no parameter is behind. An operator whose derivative is not

@@ -32,11 +32,17 @@ std::vector<TensorId> SavedValues(const InferredModel& step) {
     const bool backward = node.phase == Phase::kRecompute || node.phase == Phase::kBackwardData ||
                           node.phase == Phase::kBackwardWeights;
     if (!backward) continue;
+    const auto save = [&](TensorId id) {
+      saved[static_cast<std::size_t>(root[static_cast<std::size_t>(id)])] = true;
+    };
+    // Control flow costs nothing by itself: what its graphs read, it hands them.
+    if (counted.def != nullptr && counted.def->control != ControlFlow::kNone) {
+      ForEachRead(node, save);
+    }
     for (const Access& access : counted.cost.accesses) {
       if (access.is_output || access.operand < 0 || access.bytes == Bytes(0)) continue;
       const TensorId id = node.inputs[static_cast<std::size_t>(access.operand)];
-      if (id != kNoTensor)
-        saved[static_cast<std::size_t>(root[static_cast<std::size_t>(id)])] = true;
+      if (id != kNoTensor) save(id);
     }
   }
   std::vector<TensorId> values;

@@ -11,6 +11,7 @@
 #include "estimator/infer/parameters.h"
 #include "estimator/precision/precision.h"
 #include "estimator/training/activations.h"
+#include "estimator/training/bodies.h"
 #include "estimator/training/fused_attention.h"
 #include "estimator/training/loss.h"
 #include "estimator/training/optimizer.h"
@@ -122,6 +123,7 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
       FindPrecision(options.precision.empty() ? "fp32" : options.precision);
   Step step{.model = EditableCopy(forward)};
   Graph& graph = step.model.graph;
+  step.replaced = PrepareBodies(graph, forward);
   JoinActivations(graph);
   const std::vector<TensorId> parameters = TakeParameters(graph, options.frozen);
   // What the file stores in them is not what a step finds there.
@@ -197,7 +199,10 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
 }
 
 InferredModel InferStep(Step step, const InferredModel& forward, const InferOptions& options) {
-  InferredModel result = InferEdited(step.model, forward, options);
+  InferOptions settled = options;
+  for (const std::string& node : step.replaced) settled.control.branches.erase(node);
+  if (!step.replaced.empty()) settled.control.branches.erase("");
+  InferredModel result = InferEdited(step.model, forward, settled);
   for (CountedNode& counted : result.nodes) {
     const auto why = step.unknown.find(counted.node->name);
     if (why == step.unknown.end()) continue;

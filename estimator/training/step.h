@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ struct Step {
   std::vector<std::string> notes;
   // Nodes that stand for a derivative that is not written, and why.
   std::map<std::string, std::string> unknown;
+  // Nodes of the model, an If each, whose one branch that runs took their place.
+  std::set<std::string> replaced;
   // Stored tensors that training changes: parameters, running statistics.
   std::vector<TensorId> changed;
 };

@@ -52,6 +52,23 @@ TensorId NodeWriter::AddTensor(const std::string& name) {
   return id;
 }
 
+TensorId NodeWriter::OfType(const std::string& name, TensorType type) {
+  const TensorId id = AddTensor(name);
+  graph_.tensors[static_cast<std::size_t>(id)].type = std::move(type);
+  return id;
+}
+
+std::vector<TensorId> NodeWriter::Control(std::string_view op, std::vector<TensorId> inputs,
+                                          std::vector<Attribute> attributes,
+                                          const std::vector<TensorType>& outputs) {
+  Node node = NewNode(op, "", std::move(inputs), std::move(attributes));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    node.outputs.push_back(OfType(fmt::format("{}:{}", node.name, i), outputs[i]));
+  }
+  nodes_.push_back(std::move(node));
+  return nodes_.back().outputs;
+}
+
 TensorId NodeWriter::Copy(TensorId id) {
   const std::string name = graph_.tensors[static_cast<std::size_t>(id)].name + "/again";
   const TensorId copy = AddTensor(name);

@@ -32,6 +32,12 @@ class NodeWriter {
 
   // A new input of the graph; a name that is taken gets a number.
   TensorId Input(const std::string& name, DType dtype, Shape shape);
+  // A tensor of this type that a node of the graph is to make.
+  TensorId OfType(const std::string& name, TensorType type);
+  // One node of control flow, which tells no types by itself: those of its outputs.
+  std::vector<TensorId> Control(std::string_view op, std::vector<TensorId> inputs,
+                                std::vector<Attribute> attributes,
+                                const std::vector<TensorType>& outputs);
   // A further tensor like one that the graph has; the name for a node that is none yet.
   TensorId Copy(TensorId id);
   std::string UniqueNode(const std::string& name) { return UniqueName(node_names_, name); }

@@ -453,7 +453,7 @@ class TrainingTest(unittest.TestCase):
         rows = dict(line.split(None, 2)[1:] for line in lines[2:] if line.startswith("ai.onnx "))
         self.assertEqual({n: rows[n] for n in ("Conv", "Floor", "Loop", "Shape", "LRN", "RandomNormal")},
                          {"Conv": "a rule", "Floor": "zero wherever there is one", "LRN": "a rule",
-                          "Loop": "not written: bodies of control flow", "Shape": "none: writes no reals",
+                          "Loop": "those of the graphs inside", "Shape": "none: writes no reals",
                           "RandomNormal": "none: draws numbers"})
 
     def test_micro_batches_are_passes(self):

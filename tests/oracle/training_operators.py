@@ -7,6 +7,8 @@ import onnx
 import torch
 import torchvision
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_loop import Loop as _LoopOp
+from onnx.reference.ops.op_scan import Scan as _ScanOp
 
 DOMAIN = "com.microsoft"
 
@@ -510,6 +512,56 @@ class MuonUpdate(_Contrib):
                      for w, x in zip(operands[:count], operands[count:]))
 
 
+class Scan(_ScanOp):
+    """onnx's own goes forwards along first axes alone."""
+    op_domain = ""
+
+    def __init__(self, onnx_node, run_params):
+        OpRun.__init__(self, onnx_node, run_params)
+        self.input_names, self.output_names = self.body.input_names, self.body.output_names
+
+    def _run(self, *args, context=None, body=None, num_scan_inputs=None, scan_input_axes=None,
+             scan_input_directions=None, scan_output_axes=None, scan_output_directions=None,
+             attributes=None, bindings=None):
+        states = list(args[:len(args) - num_scan_inputs])
+        count = len(states)
+        scanned = [np.moveaxis(x, axis, 0)[::-1 if backwards else 1] for x, axis, backwards in zip(
+            args[count:], scan_input_axes or num_scan_inputs * [0],
+            scan_input_directions or num_scan_inputs * [0])]
+        results = [[] for _ in self.output_names[count:]]
+        for step in range(len(scanned[0])):
+            inputs = dict(context or {})
+            inputs.update(zip(self.input_names, states + [x[step] for x in scanned]))
+            outputs = self._run_body(inputs, bindings=bindings)
+            states = outputs[:count]
+            for all_steps, output in zip(results, outputs[count:]):
+                all_steps.append(output)
+        axes = scan_output_axes or len(results) * [0]
+        directions = scan_output_directions or len(results) * [0]
+        return tuple(states) + tuple(np.stack(r[::-1 if d else 1], a)
+                                     for r, a, d in zip(results, axes, directions))
+
+
+class Loop(_LoopOp):
+    """onnx's own does not run without a condition, and joins what the specification stacks."""
+    op_domain = ""
+
+    def _run(self, trips, condition, *states, context=None, body=None, attributes=None,
+             bindings=None):
+        names, count = self.body.input_names, len(states)
+        states, results = list(states), [[] for _ in self.body.output_names[1 + count:]]
+        step = 0
+        while (condition is None or condition) and (trips is None or step < trips):
+            inputs = dict(context or {})
+            inputs.update(zip(names, [np.array(step), np.array(True), *states]))
+            condition, *outputs = self._run_body(inputs, attributes=attributes, bindings=bindings)
+            states = outputs[:count]
+            for all_steps, output in zip(results, outputs[count:]):
+                all_steps.append(output)
+            step += 1
+        return tuple(states) + tuple(np.stack(r) for r in results)
+
+
 def prepare(model):
     """Tells the gradients of pools and resizes how large the input was, which only types say, and
     names outputs that are left out: the evaluator would give them to inputs that are."""
@@ -528,4 +580,4 @@ OPERATORS = [ConvGrad, ConvTranspose, LRN, ResizeGrad, MaxPoolGrad, AveragePoolG
              LayerNormalizationGrad, BatchNormInternal, BatchNormalizationGrad, GatherGrad,
              GatherElementsGrad, SliceGrad, SoftmaxCrossEntropyLossGrad, FusedMatMul, LSTMTraining, GRUTraining, RecurrentGrad,
              MultiHeadAttention, Attention, FusedAttention, FusedAttentionGrad, GlobalLpPool, LpNormalization, GridSampleGrad, RoiAlignGrad,
-             MuonMomentum, MuonUpdate]
+             MuonMomentum, MuonUpdate, Scan, Loop]

@@ -29,6 +29,7 @@ except ImportError as missing:
 
 from onnx.reference import ReferenceEvaluator
 
+import training_loops
 import training_networks
 import training_operators
 from torch_counts import CountProducts, unset_weights
@@ -152,6 +153,16 @@ def gradients_of(module, inputs):
     return {name: p.grad.numpy() for name, p in module.named_parameters() if p.grad is not None}
 
 
+def stored_tensors(graph):
+    """By name, those of graphs inside as well."""
+    stored = {t.name: onnx.numpy_helper.to_array(t) for t in graph.initializer}
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                stored.update(stored_tensors(attribute.g))
+    return stored
+
+
 FUSED = ("--attention", "flash")  # there and back in one kernel each
 
 
@@ -161,7 +172,7 @@ def run_step(binary, path, inputs, work, options=()):
     subprocess.run([binary, "train", str(path), "--train", "none", "--loss", "sum", "-o",
                     str(step), *options], check=True, capture_output=True, text=True)
     model = training_operators.prepare(onnx.load(str(step)))
-    stored = {t.name: onnx.numpy_helper.to_array(t) for t in onnx.load(str(path)).graph.initializer}
+    stored = stored_tensors(onnx.load(str(path)).graph)
     feeds = {}
     for value in model.graph.input:
         feeds[value.name] = inputs[value.name] if value.name in inputs else stored[value.name]
@@ -230,10 +241,30 @@ def check_fused(checks, binary, name, model, weights, function, work, options=()
         return
     problems = []
     for n, leaf in leaves.items():
-        error = np.abs(got[n] - leaf.grad.numpy()).max() / leaf.grad.abs().max().item()
+        if leaf.grad is None:  # of a branch that does not run
+            leaf.grad = torch.zeros_like(leaf)
+            got.setdefault(n, leaf.grad.numpy())
+        scale = leaf.grad.abs().max().item() or 1
+        error = np.abs(got[n] - leaf.grad.numpy()).max() / scale
         if not error < CLOSE:
             problems.append(f"{n}: off by {error:.2g} of the largest")
     checks.check(f"{' '.join([name, *options])}: gradients", problems)
+
+
+def check_loop(checks, binary, estimator, name, model, weights, function, work):
+    """Gradients, and the MACs of the loop that autograd unrolls."""
+    check_fused(checks, binary, name, model, weights, function, work)
+    onnx.checker.check_model(str(work / f"{name}.step.onnx"))
+    report = estimator.report(work / f"{name}.onnx", ["--train", "none", "--loss", "sum"])
+    leaves = {n: value.clone().requires_grad_() for n, value in weights.items()}
+    with CountProducts() as counter:
+        function(torch.rand(2, 5, 8), **leaves).sum().backward()
+    macs = report["totals"]["macs"]
+    if name in training_loops.AT_MOST:
+        checks.check(f"{name}: MACs at most", [] if macs >= counter.macs else [f"{macs} < {counter.macs}"])
+    else:
+        checks.equal(f"{name}: MACs", macs, counter.macs)
+    checks.check(f"{name}: nothing unknown", unknown(report))
 
 
 def orthogonal(x):
@@ -305,6 +336,8 @@ def main(binary, work, *only):
                          int(fused[0] != "shared_keys"))
     for alone in [] if only else training_networks.single():
         check_fused(checks, binary, *alone, work)
+    for loop in [] if only else training_loops.loops():
+        check_loop(checks, binary, estimator, *loop, work)
     if not only:
         check_muon(checks, binary, work)
     for name, module, inputs in [] if only else text_networks():
