@@ -33,12 +33,13 @@ Model EditableCopy(const InferredModel& model) {
   return copy;
 }
 
-InferredModel InferEdited(const Model& edited, const InferredModel& original,
+InferredModel InferEdited(Model edited, const InferredModel& original,
                           const InferOptions& options) {
+  Forget(edited.graph);
   InferOptions again = options;
   again.bindings = Bindings();
   again.bindings.values = options.bindings.values;
-  InferredModel result = Infer(std::move(*Uninferred(edited)), again);
+  InferredModel result = Infer(std::move(edited), again);
   result.dims = original.dims;
   result.notes = original.notes;
   return result;

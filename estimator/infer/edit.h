@@ -12,7 +12,7 @@ Model EditableCopy(const InferredModel& model);
 void SortNodes(Graph& graph);
 
 // An edited copy, inferred and counted under the options that its `original` was inferred with.
-InferredModel InferEdited(const Model& edited, const InferredModel& original,
+InferredModel InferEdited(Model edited, const InferredModel& original,
                           const InferOptions& options);
 
 }  // namespace dlcost

@@ -58,6 +58,8 @@ bool IsTyped(const Graph& graph) {
   });
 }
 
+}  // namespace
+
 void Forget(Graph& graph) {
   const auto forget = [&](TensorId id) {
     if (id == kNoTensor) return;
@@ -79,8 +81,6 @@ void Forget(Graph& graph) {
     }
   }
 }
-
-}  // namespace
 
 InferredModel InferOnce(std::unique_ptr<Model>& model, const InferOptions& options,
                         InferTrace& trace) {

@@ -18,7 +18,8 @@ struct InferTrace {
 InferredModel InferOnce(std::unique_ptr<Model>& model, const InferOptions& options,
                         InferTrace& trace);
 
-// The model as it was before it was inferred.
+// The graph, or a copy of the model, as it was before it was inferred.
+void Forget(Graph& graph);
 std::unique_ptr<Model> Uninferred(const Model& model);
 
 // A copy of the model inferred under other options; nullopt where they do not fit it.

@@ -424,7 +424,7 @@ RankModel SplitOperators(const InferredModel& model, const TensorParallel& plan)
 InferredModel InferRank(const InferredModel& model, const TensorParallel& plan,
                         const InferOptions& options) {
   RankModel rank = SplitOperators(model, plan);
-  InferredModel result = InferEdited(rank.model, model, options);
+  InferredModel result = InferEdited(std::move(rank.model), model, options);
   for (std::string& note : rank.notes) result.notes.push_back(std::move(note));
   if (rank.whole > Macs(0)) {
     result.notes.push_back(fmt::format("{} MACs are computed by every device alike, the most by {}",

@@ -329,7 +329,7 @@ InferredModel InPrecision(const InferredModel& model, const Precision& precision
     copied = TakeParameters(edited.graph, {});
   }
   ApplyPrecision(writer, precision, copied);
-  return InferEdited(edited, model, options);
+  return InferEdited(std::move(edited), model, options);
 }
 
 TensorId InFloat32(NodeWriter& writer, TensorId x) {

@@ -202,7 +202,7 @@ InferredModel InferStep(Step step, const InferredModel& forward, const InferOpti
   InferOptions settled = options;
   for (const std::string& node : step.replaced) settled.control.branches.erase(node);
   if (!step.replaced.empty()) settled.control.branches.erase("");
-  InferredModel result = InferEdited(step.model, forward, settled);
+  InferredModel result = InferEdited(std::move(step.model), forward, settled);
   for (CountedNode& counted : result.nodes) {
     const auto why = step.unknown.find(counted.node->name);
     if (why == step.unknown.end()) continue;

@@ -11,6 +11,9 @@
 namespace dlcost {
 
 NodeWriter::NodeWriter(Graph& graph, int opset) : graph_(graph), opset_(opset) {
+  // A derivative is about twice what it is of.
+  tensor_names_.reserve(3 * graph.tensors.size());
+  node_names_.reserve(3 * graph.nodes.size());
   for (const Tensor& tensor : graph.tensors) tensor_names_.emplace(tensor.name, 1);
   for (const Node& node : graph.nodes) node_names_.emplace(node.name, 1);
 }
@@ -36,7 +39,7 @@ DType NodeWriter::TypeOf(TensorId id) const {
 }
 
 std::string NodeWriter::UniqueName(std::unordered_map<std::string, int>& names, std::string name) {
-  const auto [known, fresh] = names.emplace(name, 1);
+  const auto [known, fresh] = names.try_emplace(name, 1);
   if (fresh) return name;
   int& count = known->second;
   std::string unique;
