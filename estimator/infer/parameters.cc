@@ -27,12 +27,26 @@ bool IsGenerator(const Graph& graph, const Node& node) {
   return node.op == "Constant" || node.op == "ConstantOfShape";
 }
 
-// The running mean and variance of normalizations.
-std::vector<TensorId> Statistics(const Graph& graph) {
+// Where operators read what no gradient is taken of: the running mean and variance of
+// normalizations, and what stored numbers were quantized with.
+constexpr struct {
+  std::string_view op;
+  std::size_t first, last;  // inputs
+} kMeasured[] = {{"BatchNormalization", 3, 4},
+                 {"QuantizeLinear", 1, 2},
+                 {"DequantizeLinear", 1, 2},
+                 {"MatMulNBits", 2, 3},
+                 {"MatMulBnb4", 2, 2}};
+
+std::vector<TensorId> Measured(const Graph& graph) {
   std::vector<TensorId> ids;
   for (const Node& node : graph.nodes) {
-    if (node.op != "BatchNormalization") continue;
-    for (std::size_t i = 3; i < node.inputs.size(); ++i) ids.push_back(node.inputs[i]);
+    for (const auto& [op, first, last] : kMeasured) {
+      if (node.op != op) continue;
+      for (std::size_t i = first; i <= last && i < node.inputs.size(); ++i) {
+        ids.push_back(node.inputs[i]);
+      }
+    }
   }
   std::sort(ids.begin(), ids.end());
   return ids;
@@ -73,7 +87,7 @@ void StoreGenerated(Graph& graph) {
 
 std::vector<TensorId> TakeParameters(Graph& graph, const std::vector<std::string>& frozen) {
   StoreGenerated(graph);
-  const std::vector<TensorId> statistics = Statistics(graph);
+  const std::vector<TensorId> measured = Measured(graph);
   const std::vector<bool> factors = FactorsOf(graph);
   std::vector<bool> used(frozen.size(), false);
   std::vector<TensorId> parameters;
@@ -82,7 +96,7 @@ std::vector<TensorId> TakeParameters(Graph& graph, const std::vector<std::string
     const Tensor& tensor = graph.tensors[t];
     const auto id = static_cast<TensorId>(t);
     if (!tensor.is_initializer || !IsTrainable(tensor) || factors[t] ||
-        std::binary_search(statistics.begin(), statistics.end(), id)) {
+        std::binary_search(measured.begin(), measured.end(), id)) {
       continue;
     }
     names.push_back(tensor.name);

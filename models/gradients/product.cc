@@ -105,6 +105,34 @@ void GemmFloat8Gradient(GradientContext& g) {
   if (g.Wants(2)) g.Set(2, w.SumTo(g.dY(), g.XShape(2)));
 }
 
+// A product with a weight stored in blocks of a few bits (`stored`, with what goes
+// with it), which is not trained: through the weight in the type of the result, as
+// bitsandbytes goes (MatMul4Bit).
+void BlockwiseGradient(GradientContext& g, std::vector<TensorId> stored) {
+  NodeWriter& w = g.w();
+  const OpContext forward = g.forward();
+  for (const std::size_t i : {1U, 2U, 3U, 4U}) {
+    if (g.Wants(i)) throw Unresolved("the derivative to scales of a weight is not written");
+  }
+  std::vector<Attribute> attributes = {
+      IntAttribute("dtype", static_cast<std::int64_t>(w.TypeOf(g.dY())))};
+  for (const char* name : {"K", "N", "bits", "block_size", "quant_type"}) {
+    if (forward.HasAttribute(name)) attributes.push_back(IntAttribute(name, forward.Int(name, 0)));
+  }
+  if (g.Wants(0)) {
+    const TensorId weight =
+        w.NodeWith("DequantizeWeight", "dlcost.training", std::move(stored), attributes, {true})[0];
+    g.Set(0, w.Product(g.dY(), false, weight, false));
+  }
+}
+
+void NBitsGradient(GradientContext& g) {
+  BlockwiseGradient(g, {g.X(1), g.X(2), g.X(3), g.X(4)});
+  if (g.Wants(5)) g.Set(5, g.w().SumTo(g.dY(), g.XShape(5)));
+}
+
+void Bnb4Gradient(GradientContext& g) { BlockwiseGradient(g, {g.X(1), g.X(2)}); }
+
 // "bij,bjk->bik": the gradient of an operand is the einsum of dy and the other operand, back to the
 // operand's letters. A letter that only one operand has and the result has not was summed away: its
 // gradient repeats.
@@ -157,7 +185,9 @@ constexpr GradientDef kRules[] = {{"MatMul", MatMulGradient},
                                   {"Gemm", GemmGradient},
                                   {"Einsum", EinsumGradient},
                                   {"FusedMatMul", FusedMatMulGradient, "com.microsoft"},
-                                  {"GemmFloat8", GemmFloat8Gradient, "com.microsoft"}};
+                                  {"GemmFloat8", GemmFloat8Gradient, "com.microsoft"},
+                                  {"MatMulNBits", NBitsGradient, "com.microsoft"},
+                                  {"MatMulBnb4", Bnb4Gradient, "com.microsoft"}};
 
 }  // namespace
 

@@ -55,6 +55,24 @@ OpCost CostMatMulBnb4(const OpContext& ctx) {
   return cost;
 }
 
+// The way back of both goes through the weight in the type of the result: bitsandbytes, autograd/
+// _functions.py, MatMul4Bit. Inputs: B, scales, zero_points, g_idx. [N, K]: a conversion and a
+// multiplication per weight, an integer subtraction where there are zero points.
+void InferDequantizeWeight(OpContext& ctx) {
+  const DType type = DTypeFromOnnx(static_cast<int>(ctx.RequiredInt("dtype")));
+  ctx.SetOutput(0, type, {ctx.RequiredInt("N"), ctx.RequiredInt("K")});
+}
+
+OpCost CostDequantizeWeight(const OpContext& ctx) {
+  OpCost cost = StreamAll(ctx);
+  const Count weights = Count(ctx.RequiredInt("N")) * ctx.RequiredInt("K");
+  cost.work.Add(OpClass::kConvert, ctx.OutputType(0), weights);
+  cost.work.Add(OpClass::kMul, ctx.OutputType(0), weights);
+  if (ctx.HasInput(2)) cost.work.Add(OpClass::kInteger, DType::kInt32, weights);
+  cost.nest = ElementwiseNest{weights};
+  return cost;
+}
+
 // Inputs: A, B, B_shape. Blocks of 32 in all of the format's variants.
 Product ShapedProduct(const OpContext& ctx) {
   const std::vector<std::int64_t> shape = ctx.InputInts(2);
@@ -180,6 +198,11 @@ std::optional<Count> PackedNBits(const OpContext& ctx, int input) {
   return NumbersOf(ctx, ctx.RequiredInt("K"), ctx.RequiredInt("N"), input == 3);
 }
 
+std::optional<Count> PackedWeight(const OpContext& ctx, int input) {
+  if (input != 0 && input != 2) return std::nullopt;
+  return NumbersOf(ctx, ctx.RequiredInt("K"), ctx.RequiredInt("N"), input == 2);
+}
+
 std::optional<Count> PackedBnb4(const OpContext& ctx, int input) {
   if (input != 1) return std::nullopt;
   return NumbersOf(ctx, ctx.RequiredInt("K"), ctx.RequiredInt("N"), false);
@@ -240,6 +263,16 @@ constexpr OpCase kMatMulBnb4Cases[] = {
      .flops = 3072 + 24,
      .bytes_read = 384 + 256 + 16,
      .bytes_written = 48},
+};
+
+constexpr OpCase kDequantizeWeightCases[] = {
+    {.what = "4 bits in blocks of 32, zero points",
+     .attributes = "K=64 N=8 bits=4 block_size=32 dtype=10",
+     .inputs = "w:u8[8,2,16] w:f16[8,2] w:u8[8,1]",
+     .outputs = "f16[8,64]",
+     .flops = 512,
+     .bytes_read = 256 + 32 + 8,
+     .bytes_written = 1024},
 };
 
 constexpr OpCase kMatMulFpQ4Cases[] = {
@@ -313,6 +346,14 @@ constexpr OpDef kOps[] = {
             PackedNBits),
     Holding(kMake("MatMulBnb4", kFormula, InferAttributes, CostMatMulBnb4, kMatMulBnb4Cases),
             PackedBnb4),
+    Holding({.name = "DequantizeWeight",
+             .domain = "dlcost.training",
+             .formula = "N * K conversions and multiplications",
+             .infer = InferDequantizeWeight,
+             .cost = CostDequantizeWeight,
+             .cases = kDequantizeWeightCases,
+             .integers = IntegerInputs{}},
+            PackedWeight),
     Holding(kMake("MatMulFpQ4", kFormula, InferMatMulFpQ4, CostMatMulFpQ4, kMatMulFpQ4Cases),
             PackedFpQ4),
     Holding(kMake("MatMulBlockQuantizedFp4Weight", kFormula, InferStored, CostFp4, kFp4Cases),

@@ -7,6 +7,8 @@ import torchvision
 from onnx import TensorProto, helper
 from torch import nn
 
+import training_operators
+
 
 class Function(nn.Module):
     """A linear layer, then a function of what it gives."""
@@ -400,6 +402,12 @@ def single():
              True) ** 2),
     )
     constants["places"] = torch.tensor([2, 5, 4, 2])
+    stored = torch.randint(0, 256, (4, 1, 8)).to(torch.uint8)
+    scales = torch.rand(4, 1)
+    constants.update(stored=stored, scales=scales)
+    few_bits = torch.tensor(training_operators.dequantized(stored.numpy(), scales.numpy(), 8, 16))
+    cases += (("few_bits", [node("MatMulNBits", ["m", "stored", "scales"], ["y"], K=8, N=4, bits=4,
+                                 block_size=16, domain="com.microsoft")], lambda m: m @ few_bits.T),)
     for name, nodes, function in cases:
         own = {"w": torch.rand(8, 8) - 0.5}
         opset = 26 if name == "cumulated_product" else 22

@@ -512,6 +512,25 @@ class MuonUpdate(_Contrib):
                      for w, x in zip(operands[:count], operands[count:]))
 
 
+def dequantized(stored, scales, columns, block_size):
+    """A weight [N, K] of 4 bits in blocks along K, the low half of a byte first; 8 is zero."""
+    halves = np.stack([stored & 15, stored >> 4], -1).reshape(*stored.shape[:2], block_size)
+    numbers = (halves.astype(np.float32) - 8) * scales.reshape(*stored.shape[:2], 1)
+    return numbers.reshape(len(stored), -1)[:, :columns].astype(np.float32)
+
+
+class MatMulNBits(_Contrib):
+    def compute(self, x, stored, scales, K=0, N=0, bits=4, block_size=32):
+        return (x @ dequantized(stored, scales, K, block_size).T,)
+
+
+class DequantizeWeight(_Contrib):
+    op_domain = "dlcost.training"
+
+    def compute(self, stored, scales, K=0, N=0, bits=4, block_size=32, dtype=1):
+        return (dequantized(stored, scales, K, block_size),)
+
+
 class Scan(_ScanOp):
     """onnx's own goes forwards along first axes alone."""
     op_domain = ""
@@ -580,4 +599,4 @@ OPERATORS = [ConvGrad, ConvTranspose, LRN, ResizeGrad, MaxPoolGrad, AveragePoolG
              LayerNormalizationGrad, BatchNormInternal, BatchNormalizationGrad, GatherGrad,
              GatherElementsGrad, SliceGrad, SoftmaxCrossEntropyLossGrad, FusedMatMul, LSTMTraining, GRUTraining, RecurrentGrad,
              MultiHeadAttention, Attention, FusedAttention, FusedAttentionGrad, GlobalLpPool, LpNormalization, GridSampleGrad, RoiAlignGrad,
-             MuonMomentum, MuonUpdate, Scan, Loop]
+             MuonMomentum, MuonUpdate, Scan, Loop, MatMulNBits, DequantizeWeight]
