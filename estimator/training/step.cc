@@ -12,6 +12,7 @@
 #include "estimator/precision/precision.h"
 #include "estimator/training/activations.h"
 #include "estimator/training/bodies.h"
+#include "estimator/training/caches.h"
 #include "estimator/training/fused_attention.h"
 #include "estimator/training/loss.h"
 #include "estimator/training/optimizer.h"
@@ -129,6 +130,8 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   // What the file stores in them is not what a step finds there.
   for (const TensorId id : parameters) graph.tensors[static_cast<std::size_t>(id)].value = nullptr;
   NodeWriter writer(graph, OpsetOf(step.model));
+  LeaveCaches(writer);
+  const std::vector<TensorId> outputs = graph.outputs;
   FuseAttention(writer, parameters,
                 {.fuses = options.fuses_attention,
                  .joins = options.joins_attention,
@@ -136,8 +139,6 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
                  .recompute = options.recompute});
   ApplyPrecision(writer, precision, parameters);
   step.notes = EnterTraining(writer);
-  std::vector<TensorId> outputs;
-  for (const TensorId id : forward.model->graph.outputs) outputs.push_back(id);
   const Seeds seeds = WriteLoss(writer, options.loss, outputs, precision.scales_loss);
   writer.Take();  // a loss is differentiated like the model
   const Reversed reversed = Reverse(writer, parameters, seeds);

@@ -16,6 +16,8 @@ struct Heads {
   TensorId bias = kNoTensor;  // added to the scores
   TensorId keep = kNoTensor;  // which scores count
   double scale = 1;
+  double softcap = 0;       // scores stay within +-softcap; 0: as they are
+  std::int64_t offset = 0;  // keys before the first query's own
   bool causal = false;
   std::int64_t left = -1, right = -1;  // keys before and after its own that a query sees, -1: all
 };
@@ -33,10 +35,19 @@ Shape Grouped(const Shape& rows, const Shape& keys) {
   return {rows[0], keys[1], shared * rows[2], rows[3]};
 }
 
-TensorId Probabilities(NodeWriter& w, const Heads& heads) {
+struct Probabilities {
+  TensorId p, capped = kNoTensor;  // scores over their cap
+};
+
+Probabilities ProbabilitiesOf(NodeWriter& w, const Heads& heads) {
   const Shape q = w.ShapeOf(heads.q), k = w.ShapeOf(heads.k);
   const TensorId product = w.Product(w.Reshape(heads.q, Grouped(q, k)), false, heads.k, true);
   TensorId scores = w.Scale(w.Reshape(product, {q[0], q[1], q[2], k[2]}), heads.scale);
+  Probabilities result;
+  if (heads.softcap != 0) {
+    result.capped = w.Node1("Tanh", {w.Scale(scores, 1 / heads.softcap)});
+    scores = w.Scale(result.capped, heads.softcap);
+  }
   if (heads.bias != kNoTensor) scores = w.Add(scores, heads.bias);
   const DType type = w.TypeOf(scores);
   const auto keep = [&](TensorId which) {
@@ -48,23 +59,26 @@ TensorId Probabilities(NodeWriter& w, const Heads& heads) {
     if (diagonal != 0) inputs.push_back(w.Ints({diagonal}));
     keep(w.Node1("Trilu", std::move(inputs), {IntAttribute("upper", upper ? 1 : 0)}));
   };
-  if (heads.causal) keep_triangle(false, 0);
-  if (heads.left >= 0) keep_triangle(true, -heads.left);
-  if (heads.right >= 0 && !heads.causal) keep_triangle(false, heads.right);
-  return w.Node1("Softmax", {scores}, {IntAttribute("axis", -1)});
+  if (heads.causal) keep_triangle(false, heads.offset);
+  if (heads.left >= 0) keep_triangle(true, heads.offset - heads.left);
+  if (heads.right >= 0 && !heads.causal) keep_triangle(false, heads.offset + heads.right);
+  result.p = w.Node1("Softmax", {scores}, {IntAttribute("axis", -1)});
+  return result;
 }
 
 HeadGradients Differentiate(NodeWriter& w, const Heads& heads, TensorId dy) {
   const Shape q = w.ShapeOf(heads.q), k = w.ShapeOf(heads.k);
   if (k[1] < 1 || q[1] % k[1] != 0) throw Unresolved("the heads of an attention do not fit");
-  const TensorId p = Probabilities(w, heads);
+  const auto [p, capped] = ProbabilitiesOf(w, heads);
   const Shape scores = w.ShapeOf(p), grouped = Grouped(scores, k);
   const TensorId rows = w.Reshape(p, grouped);
   const TensorId dy_rows = w.Reshape(dy, Grouped(w.ShapeOf(dy), k));
   const TensorId dv = w.Product(rows, true, dy_rows, false);
   const TensorId dp = w.Reshape(w.Product(dy_rows, false, heads.v, true), scores);
   const TensorId bias = w.Contrib("SoftmaxGrad_13", {dp, p}, {IntAttribute("axis", -1)});
-  const TensorId ds = w.Reshape(w.Scale(bias, heads.scale), grouped);
+  // The derivative of c tanh(s / c) is 1 - tanh(s / c)^2.
+  const TensorId own = capped == kNoTensor ? bias : w.Contrib("TanhGrad", {bias, capped});
+  const TensorId ds = w.Reshape(w.Scale(own, heads.scale), grouped);
   const TensorId dk = w.Product(ds, true, w.Reshape(heads.q, Grouped(q, k)), false);
   return {w.Reshape(w.Product(ds, false, heads.k, false), q), dk, dv, bias};
 }
@@ -94,28 +108,46 @@ void SetHeads(GradientContext& g, const HeadGradients& gradients) {
   if (g.Wants(2)) g.Set(2, JoinHeads(w, gradients.v, g.XShape(2)));
 }
 
-// ONNX's own.
+// The gradient of a value that several things are made of; kNoTensor where none has one.
+TensorId Sum(NodeWriter& w, TensorId a, TensorId b) {
+  if (a == kNoTensor || b == kNoTensor) return a == kNoTensor ? b : a;
+  return w.Add(a, b);
+}
+
+// ONNX's own. With a past, keys and values are those that it hands on: past and own ones behind
+// each other, [batch, heads, past + length, width].
 void AttentionGradient(GradientContext& g) {
   NodeWriter& w = g.w();
   const OpContext forward = g.forward();
-  if (g.HasInput(4) || g.HasInput(5)) {
-    throw Unresolved("the derivative of attention with a past is not written");
-  }
-  if (forward.Float("softcap", 0) != 0) {
-    throw Unresolved("the derivative of attention with capped scores is not written");
-  }
-  Heads heads{.q = SplitHeads(w, g.X(0), forward.Int("q_num_heads", 0)),
-              .k = SplitHeads(w, g.X(1), forward.Int("kv_num_heads", 0)),
-              .v = SplitHeads(w, g.X(2), forward.Int("kv_num_heads", 0)),
+  if (g.HasInput(6)) throw Unresolved("the derivative of attention with lengths is not written");
+  if (g.dY(3) != kNoTensor) throw Unresolved("the derivative of scores is not written");
+  const std::int64_t q_heads = forward.Int("q_num_heads", 0);
+  const std::int64_t kv_heads = forward.Int("kv_num_heads", 0);
+  const bool past = g.HasInput(4) && g.HasInput(5);
+  Heads heads{.q = SplitHeads(w, g.X(0), q_heads),
+              .k = past ? g.Saved(1) : SplitHeads(w, g.X(1), kv_heads),
+              .v = past ? g.Saved(2) : SplitHeads(w, g.X(2), kv_heads),
+              .softcap = forward.Float("softcap", 0),
+              .offset = past ? g.XShape(4)[2] : 0,
               .causal = forward.Int("is_causal", 0) != 0,
               .left = forward.Int("left_window_size", -1),
               .right = forward.Int("right_window_size", -1)};
   heads.scale = ScaleOf(w, forward, heads.q);
   if (g.HasInput(3)) (w.TypeOf(g.X(3)) == DType::kBool ? heads.keep : heads.bias) = g.X(3);
-  const HeadGradients gradients =
-      Differentiate(w, heads, SplitHeads(w, g.dY(), forward.Int("q_num_heads", 0)));
-  SetHeads(g, gradients);
-  if (g.Wants(3)) g.Set(3, gradients.bias);
+  HeadGradients gradients{kNoTensor, kNoTensor, kNoTensor, kNoTensor};
+  if (g.dY(0) != kNoTensor) gradients = Differentiate(w, heads, SplitHeads(w, g.dY(0), q_heads));
+  gradients.k = Sum(w, gradients.k, g.dY(1));
+  gradients.v = Sum(w, gradients.v, g.dY(2));
+  if (g.Wants(3) && gradients.bias != kNoTensor) g.Set(3, gradients.bias);
+  if (g.Wants(0) && gradients.q != kNoTensor) g.Set(0, JoinHeads(w, gradients.q, g.XShape(0)));
+  for (const std::size_t i : {1U, 2U}) {
+    TensorId gradient = i == 1 ? gradients.k : gradients.v;
+    if (gradient == kNoTensor) continue;
+    if (past && g.Wants(i + 3)) g.Set(i + 3, w.Slice(gradient, 2, 0, heads.offset));
+    if (!g.Wants(i)) continue;
+    if (past) gradient = w.Slice(gradient, 2, heads.offset, w.ShapeOf(gradient)[2] - heads.offset);
+    g.Set(i, JoinHeads(w, gradient, g.XShape(i)));
+  }
 }
 
 // ONNX Runtime's: query, key, value, bias of the three, mask of keys, bias of scores, past.
@@ -222,7 +254,7 @@ void RotaryGradient(GradientContext& g) {
 }
 
 constexpr GradientDef kRules[] = {
-    {"Attention", AttentionGradient},
+    {.name = "Attention", .write = AttentionGradient, .any_output = true},
     {"MultiHeadAttention", MultiHeadGradient, "com.microsoft"},
     {"Attention", SelfAttentionGradient, "com.microsoft"},
     {"FusedAttention", FusedAttentionGradient, "dlcost.training"},

@@ -262,6 +262,60 @@ def fused():
         yield f"self_attention_{name}", _model([helper.make_node(
             "Attention", ["x", "w", "b"], ["y"], domain="com.microsoft", num_heads=2,
             unidirectional=causal)], weights), weights, attend
+    past = [torch.rand(2, 2, 3, 4) - 0.5 for _ in range(2)]
+    stored = [onnx.numpy_helper.from_array(value.numpy(), name)
+              for name, value in zip(("past_k", "past_v"), past)]
+
+    def cached(x, w, b, cap=0.0):
+        q, k, v = torch.split(x @ w + b, 8, -1)
+        k, v = torch.cat([past[0], _heads(k)], 2), torch.cat([past[1], _heads(v)], 2)
+        scores = _heads(q) @ k.transpose(-1, -2) * 0.5
+        scores = torch.tanh(scores / cap) * cap if cap else scores
+        scores = scores.masked_fill(torch.ones(5, 8).triu(4).bool(), float("-inf"))
+        y = (torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(2, 5, 8)
+        return torch.cat([y.flatten(), (k * v).flatten()])
+
+    behind = [helper.make_node("Mul", ["key", "value"], ["kv"]),
+              helper.make_node("Reshape", ["o", "flat"], ["o1"]),
+              helper.make_node("Reshape", ["kv", "flat"], ["kv1"]),
+              helper.make_node("Concat", ["o1", "kv1"], ["y"], axis=0)]
+    flat = onnx.numpy_helper.from_array(np.array([-1]), "flat")
+    for name, cap in (("cached", 0.0), ("capped", 0.3)):
+        model = _model(project + [helper.make_node(
+            "Attention", ["q", "k", "v", "", "pk", "pv"], ["o", "key", "value"], q_num_heads=2,
+            kv_num_heads=2, is_causal=1, softcap=cap)] + behind, weights)
+        for value, of in zip(stored, ("pk", "pv")):
+            model.graph.node.insert(0, helper.make_node("Constant", [], [of], value=value))
+        model.graph.initializer.append(flat)
+        yield name, model, weights, lambda x, w, b, cap=cap: cached(x, w, b, cap)
+    turns = torch.rand(8, 2)
+    turns = {"cosine": torch.cos(turns), "sine": torch.sin(turns)}
+
+    def rotated(x):
+        a, b = _heads(x)[..., :2], _heads(x)[..., 2:]
+        cosine, sine = (turns[n][:5] for n in ("cosine", "sine"))
+        return torch.cat([a * cosine - b * sine, b * cosine + a * sine], -1)
+
+    def grouped(x, w, b):
+        q, k, v = torch.split(x @ w + b, 8, -1)
+        scores = rotated(q) @ rotated(k).transpose(-1, -2) * 0.5
+        scores = scores.masked_fill(torch.ones(5, 5).triu(1).bool(), float("-inf"))
+        return (torch.softmax(scores, -1) @ _heads(v)).transpose(1, 2).reshape(2, 5, 8)
+
+    # Queries, keys and values in one; what it hands on for the next token leaves the step.
+    model = _model([*project[:2], helper.make_node(
+        "GroupQueryAttention", ["a", "", "", "", "", "lengths", "total", "c", "s"],
+        ["y", "present_k", "present_v"], domain="com.microsoft", num_heads=2, kv_num_heads=2,
+        do_rotary=1)], weights)
+    for name, table in (("c", "cosine"), ("s", "sine")):
+        value = onnx.numpy_helper.from_array(turns[table].numpy())
+        model.graph.node.insert(0, helper.make_node("Constant", [], [name], value=value))
+    model.graph.initializer.extend([
+        onnx.numpy_helper.from_array(np.array([4, 4], np.int32), "lengths"),
+        onnx.numpy_helper.from_array(np.array(5, np.int32), "total")])
+    model.graph.output.extend([helper.make_tensor_value_info(n, TensorProto.FLOAT, [2, 2, 5, 4])
+                               for n in ("present_k", "present_v")])
+    yield "attention_of_groups", model, weights, grouped
     weights = {"w": torch.rand(8, 16) - 0.5, "mask": torch.rand(5, 5) - 0.5}
     sizes = onnx.numpy_helper.from_array(torch.tensor([8, 4, 4]).numpy(), "sizes")
 

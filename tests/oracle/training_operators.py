@@ -531,6 +531,17 @@ class DequantizeWeight(_Contrib):
         return (dequantized(stored, scales, K, block_size),)
 
 
+class RotaryEmbedding(_Contrib):
+    def compute(self, x, first, cosine, sine, interleaved=0, num_heads=0, rotary_embedding_dim=0):
+        assert not interleaved and not rotary_embedding_dim and first.size == 1
+        rows = slice(int(first.reshape(-1)[0]), int(first.reshape(-1)[0]) + x.shape[1])
+        heads = x.reshape(*x.shape[:2], num_heads, -1)
+        a, b = np.split(heads, 2, -1)
+        cosine, sine = cosine[rows][:, None], sine[rows][:, None]
+        return (np.concatenate([a * cosine - b * sine, b * cosine + a * sine],
+                               -1).reshape(x.shape),)
+
+
 class Scan(_ScanOp):
     """onnx's own goes forwards along first axes alone."""
     op_domain = ""
@@ -599,4 +610,5 @@ OPERATORS = [ConvGrad, ConvTranspose, LRN, ResizeGrad, MaxPoolGrad, AveragePoolG
              LayerNormalizationGrad, BatchNormInternal, BatchNormalizationGrad, GatherGrad,
              GatherElementsGrad, SliceGrad, SoftmaxCrossEntropyLossGrad, FusedMatMul, LSTMTraining, GRUTraining, RecurrentGrad,
              MultiHeadAttention, Attention, FusedAttention, FusedAttentionGrad, GlobalLpPool, LpNormalization, GridSampleGrad, RoiAlignGrad,
-             MuonMomentum, MuonUpdate, Scan, Loop, MatMulNBits, DequantizeWeight]
+             MuonMomentum, MuonUpdate, Scan, Loop, MatMulNBits, DequantizeWeight,
+             RotaryEmbedding]
