@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "models/gradients/gradient.h"
 #include "models/operators/conv.h"
 
@@ -21,11 +23,11 @@ std::vector<Attribute> AttributesOf(const Window& window, std::int64_t groups) {
           IntAttribute("group", groups)};
 }
 
-void SetBias(GradientContext& g) {
-  if (!g.Wants(2)) return;
+void SetBias(GradientContext& g, std::size_t bias = 2) {
+  if (!g.Wants(bias)) return;
   std::vector<std::int64_t> axes = {0};
   for (std::int64_t axis = 2; axis < g.YShape().Rank(); ++axis) axes.push_back(axis);
-  g.Set(2, g.w().Reshape(g.w().ReduceSum(g.dY(), axes), g.XShape(2)));
+  g.Set(bias, g.w().Reshape(g.w().ReduceSum(g.dY(), axes), g.XShape(bias)));
 }
 
 // The weight's gradient, `y` being the side of the convolution's output.
@@ -64,7 +66,25 @@ void ConvTransposeGradient(GradientContext& g) {
   SetBias(g);
 }
 
-constexpr GradientDef kRules[] = {{"Conv", ConvGradient}, {"ConvTranspose", ConvTransposeGradient}};
+// Inputs: X, W, offset, B, mask.
+void DeformConvGradient(GradientContext& g) {
+  const std::vector<std::size_t> inputs = {0, 1, 2, 4};
+  std::vector<bool> present;
+  for (const std::size_t i : inputs) present.push_back(g.Wants(i));
+  if (std::count(present.begin(), present.end(), true) > 0) {
+    const std::vector<TensorId> gradients =
+        g.w().NodeWith("DeformConvGrad", "dlcost.training",
+                       {g.X(0), g.X(1), g.X(2), g.X(4), g.dY()}, g.node().attributes, present);
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      if (present[k]) g.Set(inputs[k], gradients[k]);
+    }
+  }
+  SetBias(g, 3);
+}
+
+constexpr GradientDef kRules[] = {{"Conv", ConvGradient},
+                                  {"ConvTranspose", ConvTransposeGradient},
+                                  {"DeformConv", DeformConvGradient}};
 
 }  // namespace
 

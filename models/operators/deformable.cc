@@ -13,6 +13,40 @@ namespace {
 // Col2Im: one addition per column element that lands in the image, counted densely, less one for
 // each image element (the first of a sum is a copy).
 
+// DeformConvGrad, as torchvision goes back (ops/cuda/deform_conv2d_kernel.cu): columns W' dY, of
+// the MACs of the convolution, are scattered over the corners for dX (2^n multiplications and
+// additions per sample), and times what a sample changes by along each axis, or by the mask, for
+// those (along an axis 2^n - 1 additions and, for n above 1, 2^(n-1) multiplications, then 1 of
+// each). dW takes the samples again, and the MACs of the convolution. Positions are computed in
+// both passes.
+
+// What places samples among the corners around them.
+struct Samples {
+  std::int64_t axes = 0;
+  Count corners, places, samples;
+};
+
+Samples SamplesOf(const OpContext& ctx, const ConvShape& conv) {
+  Samples s;
+  s.axes = static_cast<std::int64_t>(conv.window.in.size());
+  if (s.axes > 30) throw Error("{} spatial axes", s.axes);
+  s.corners = Count(std::int64_t{1} << s.axes);
+  s.places = conv.out.Product(2, conv.out.rank()) * conv.batch * conv.window.KernelElements();
+  s.samples = s.places * conv.in_channels;
+  s.places = s.places * Count(ctx.Int("offset_group", 1));
+  return s;
+}
+
+void AddPlacing(OpCost& cost, const Samples& s, DType type) {
+  cost.work.Add(OpClass::kAdd, type, s.places * (s.axes * 2));
+  cost.work.Add(OpClass::kMul, type, s.places * s.corners * Count(s.axes - 1));
+}
+
+// Every sample is a weighted sum of the corners around it.
+LoopNest Interpolation(const Samples& s) {
+  return GemmNest{.batch = s.samples, .m = 1, .n = 1, .k = s.corners};
+}
+
 void InferDeformConv(OpContext& ctx) {
   ctx.SetOutputType(0, ctx.InputType(0));
   ctx.SetOutput(0, ctx.InputType(0), ForwardConv(ctx, {}).out);
@@ -25,20 +59,64 @@ OpCost CostDeformConv(const OpContext& ctx) {
   AddConv(cost, conv, type);
   const LoopNest product = cost.nest;
   cost.valid_macs = Macs();  // where the samples fall is data
-  const auto axes = static_cast<std::int64_t>(conv.window.in.size());
-  if (axes > 30) throw Error("{} spatial axes", axes);
-  const Count corners = Count(std::int64_t{1} << axes);
-  const Count groups = ctx.Int("offset_group", 1);
-  const Count places =
-      conv.out.Product(2, conv.out.rank()) * conv.batch * conv.window.KernelElements();
-  const Count samples = places * conv.in_channels;
-  // Every sample is a weighted sum of the corners around it.
-  cost.AddPart("interpolation", GemmNest{.batch = samples, .m = 1, .n = 1, .k = corners}, type);
+  const Samples s = SamplesOf(ctx, conv);
+  cost.AddPart("interpolation", Interpolation(s), type);
   cost.parts.push_back({"convolution", product, type});
-  cost.work.Add(OpClass::kAdd, type, places * groups * (axes * 2));
-  cost.work.Add(OpClass::kMul, type, places * groups * corners * Count(axes - 1));
-  if (ctx.HasInput(4)) cost.work.Add(OpClass::kMul, type, samples);
+  AddPlacing(cost, s, type);
+  if (ctx.HasInput(4)) cost.work.Add(OpClass::kMul, type, s.samples);
   if (ctx.HasInput(3)) cost.work.Add(OpClass::kAdd, type, conv.out.Elements());
+  cost.note = "interpolation included: samples are counted as if all fell on data";
+  return cost;
+}
+
+// Inputs: X, W, offset, mask, dY. Outputs: their gradients but that of dY.
+void InferDeformConvGrad(OpContext& ctx) {
+  for (int i = 0; i < 4; ++i) {
+    if (ctx.HasOutput(i) && ctx.HasInput(i)) {
+      ctx.SetOutput(i, ctx.InputType(i), ctx.InputShape(i));
+    }
+  }
+}
+
+OpCost CostDeformConvGrad(const OpContext& ctx) {
+  OpCost cost;
+  const bool data = ctx.HasOutput(0), weight = ctx.HasOutput(1), offset = ctx.HasOutput(2),
+             mask = ctx.HasOutput(3);
+  const bool columns = data || offset || mask;
+  if (weight || offset || mask) AddRead(cost, ctx, 0);
+  if (columns) AddRead(cost, ctx, 1);
+  for (const int i : {2, 3, 4}) AddRead(cost, ctx, i);
+  for (int i = 0; i < ctx.NumOutputs(); ++i) AddWrite(cost, ctx, i);
+  const ConvShape conv = ForwardConv(ctx, {});
+  const DType type = ctx.InputType(0);
+  const Samples s = SamplesOf(ctx, conv);
+  OpCost forward;
+  AddConv(forward, conv, type);
+  const Count masked = ctx.HasInput(3) ? s.samples : Count(0);
+  const auto add = [&](Count mul, Count sum) {
+    cost.work.Add(OpClass::kMul, type, mul);
+    cost.work.Add(OpClass::kAdd, type, sum);
+  };
+  if (columns) {
+    cost.AddPart("columns", forward.nest, type);
+    AddPlacing(cost, s, type);
+  }
+  if (data) add(s.samples * s.corners + masked, s.samples * s.corners);
+  if (offset) {
+    const Count slopes = s.axes > 1 ? s.corners / Count(2) : Count(0);
+    add((s.samples * (slopes + 1) + masked) * s.axes, s.samples * s.corners * s.axes);
+  }
+  if (mask) {
+    cost.AddPart("samples for the mask", Interpolation(s), type);
+    add(s.samples, s.samples);
+  }
+  if (weight) {
+    cost.AddPart("samples for the weight", Interpolation(s), type);
+    cost.AddPart("dW", forward.nest, type);
+    AddPlacing(cost, s, type);
+    add(masked, 0);
+  }
+  cost.nest = forward.nest;
   cost.note = "interpolation included: samples are counted as if all fell on data";
   return cost;
 }
@@ -91,6 +169,27 @@ constexpr OpCase kDeformConvCases[] = {
      .bytes_written = 16},
 };
 
+// As above: 16 samples of 4 corners. dX 16 * 8 and the mask 16, offsets 2 * 16 * (3 + 4) and the
+// mask 32, mask 32, dW the mask 16; positions and weights twice 128.
+constexpr OpCase kDeformConvGradCases[] = {
+    {.what = "2x2, one channel, all gradients",
+     .attributes = "kernel_shape=[2,2]",
+     .inputs = "f32[1,1,3,3] w:f32[1,1,2,2] f32[1,8,2,2] f32[1,4,2,2] f32[1,1,2,2]",
+     .outputs = "f32[1,1,3,3] f32[1,1,2,2] f32[1,8,2,2] f32[1,4,2,2]",
+     .macs = 16 + 64 + 64 + 16,
+     .flops = 320 + 144 + 256 + 32 + 16 + 256,
+     .bytes_read = 4 * (9 + 4 + 32 + 16 + 4),
+     .bytes_written = 4 * (9 + 4 + 32 + 16)},
+    {.what = "dW alone: W is not read",
+     .attributes = "kernel_shape=[2,2]",
+     .inputs = "f32[1,1,3,3] w:f32[1,1,2,2] f32[1,8,2,2] _ f32[1,1,2,2]",
+     .outputs = "_ f32[1,1,2,2]",
+     .macs = 64 + 16,
+     .flops = 160 + 128,
+     .bytes_read = 4 * (9 + 32 + 4),
+     .bytes_written = 16},
+};
+
 // 5 rows of 5 columns, 25 image elements.
 constexpr OpCase kCol2ImCases[] = {
     {.what = "blocks that do not overlap: a copy",
@@ -113,6 +212,13 @@ constexpr OpDef kOps[] = {
      .infer = InferDeformConv,
      .cost = CostDeformConv,
      .cases = kDeformConvCases},
+    {.name = "DeformConvGrad",
+     .domain = "dlcost.training",
+     .formula =
+         "MACs as Conv for the columns and for dW, and 2^n per sample for dW and for the mask",
+     .infer = InferDeformConvGrad,
+     .cost = CostDeformConvGrad,
+     .cases = kDeformConvGradCases},
     {.name = "Col2Im",
      .since = {18},
      .formula = "1 add per column element, less 1 per image element",

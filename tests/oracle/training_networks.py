@@ -365,6 +365,19 @@ def fused():
     positions = onnx.numpy_helper.from_array(torch.arange(5).repeat(2, 1).numpy(), "at")
     model.graph.initializer.append(positions)
     yield "rotary", model, weights, rotary
+    weights = {"w": torch.rand(8, 8) - 0.5, "filter": torch.rand(3, 1, 2, 2) - 0.5,
+               "bias": torch.rand(3), "offset": torch.rand(2, 8, 4, 7) - 0.5,
+               "mask": torch.rand(2, 4, 4, 7)}
+    image = onnx.numpy_helper.from_array(np.array([2, 1, 5, 8]), "image")
+    model = _model([helper.make_node("MatMul", ["x", "w"], ["m"]),
+                    helper.make_node("Reshape", ["m", "image"], ["r"]),
+                    helper.make_node("DeformConv", ["r", "filter", "offset", "bias", "mask"], ["d"],
+                                     kernel_shape=[2, 2]),
+                    helper.make_node("Mul", ["d", "d"], ["y"])], weights, 22)
+    model.graph.initializer.append(image)
+    yield "deformable", model, weights, (
+        lambda x, w, filter, bias, offset, mask: torchvision.ops.deform_conv2d(
+            (x @ w).view(2, 1, 5, 8), offset, filter, bias, mask=mask) ** 2)
     # In the square of a projection, and one and a half: where every function is smooth.
     weights = {"w": torch.rand(8, 8) - 0.5, "offset": torch.full((8,), 1.5)}
     for name in ("Sinh", "Cosh", "Asinh", "Acosh", "Atanh"):

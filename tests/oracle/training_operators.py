@@ -116,6 +116,19 @@ class GridSampleGrad(_Contrib):
         return tuple(leaf.grad.numpy() for leaf in leaves)[:len(self.onnx_node.output)]
 
 
+class DeformConvGrad(_Contrib):
+    op_domain = "dlcost.training"
+
+    def compute(self, x, w, offset, mask, dy, kernel_shape=None, strides=(1, 1), pads=(0, 0, 0, 0),
+                dilations=(1, 1), group=1, offset_group=1):
+        leaves = [None if t is None else torch.tensor(t, requires_grad=True)
+                  for t in (x, w, offset, mask)]
+        y = torchvision.ops.deform_conv2d(leaves[0], leaves[2], leaves[1], None, tuple(strides),
+                                          tuple(pads[:2]), tuple(dilations), leaves[3])
+        y.backward(torch.tensor(dy))
+        return tuple(leaf.grad.numpy() for leaf in leaves)[:len(self.onnx_node.output)]
+
+
 class RoiAlignGrad(_Contrib):
     op_domain = "dlcost.training"
 
@@ -611,4 +624,4 @@ OPERATORS = [ConvGrad, ConvTranspose, LRN, ResizeGrad, MaxPoolGrad, AveragePoolG
              GatherElementsGrad, SliceGrad, SoftmaxCrossEntropyLossGrad, FusedMatMul, LSTMTraining, GRUTraining, RecurrentGrad,
              MultiHeadAttention, Attention, FusedAttention, FusedAttentionGrad, GlobalLpPool, LpNormalization, GridSampleGrad, RoiAlignGrad,
              MuonMomentum, MuonUpdate, Scan, Loop, MatMulNBits, DequantizeWeight,
-             RotaryEmbedding]
+             RotaryEmbedding, DeformConvGrad]
