@@ -144,35 +144,59 @@ void TopKGradient(GradientContext& g) {
                      {IntAttribute("axis", g.forward().Int("axis", -1))}));
 }
 
-void RequireOverwriting(GradientContext& g) {
+// ScatterElements and ScatterND, and what takes back what they wrote.
+struct Scatter {
+  GradientContext& g;
+  std::string_view op, inverse;
+  std::vector<Attribute> attributes;
+
+  TensorId Write(TensorId into, TensorId updates, const char* reduction = "none") const {
+    std::vector<Attribute> all = attributes;
+    if (std::string_view(reduction) != "none") all.push_back(TextAttribute("reduction", reduction));
+    return g.w().Node1(op, {into, g.X(1), updates}, std::move(all));
+  }
+  TensorId Read(TensorId from) const { return g.w().Node1(inverse, {from, g.X(1)}, attributes); }
+};
+
+// The largest or smallest took the gradient; several that are equal share it, as PyTorch's
+// scatter_reduce does.
+void ExtremeGradient(const Scatter& scatter) {
+  GradientContext& g = scatter.g;
+  NodeWriter& w = g.w();
+  const auto equals = [&](TensorId a, TensorId b) {
+    const Attribute to = IntAttribute("to", static_cast<std::int64_t>(g.Type()));
+    return w.Node1("Cast", {w.Node1("Equal", {a, b})}, {to});
+  };
+  const TensorId own = equals(g.X(0), g.Y());
+  const TensorId updates = equals(g.X(2), scatter.Read(g.Y()));
+  const TensorId share = w.Div(g.dY(), scatter.Write(own, updates, "add"));
+  if (g.Wants(0)) g.Set(0, w.Mul(share, own));
+  if (g.Wants(2)) g.Set(2, w.Mul(scatter.Read(share), updates));
+}
+
+// Data keeps its gradient where nothing was written over it; updates take theirs from there. Sums
+// hand it to both.
+void ScatterGradient(const Scatter& scatter) {
+  GradientContext& g = scatter.g;
   const std::string reduction = g.forward().String("reduction", "none");
-  if (reduction != "none") {
+  if (reduction == "max" || reduction == "min") return ExtremeGradient(scatter);
+  if (reduction != "none" && reduction != "add") {
     throw Unresolved("the derivative of scattering with reduction '" + reduction +
                      "' is not written");
   }
+  if (g.Wants(0)) {
+    g.Set(0,
+          reduction == "add" ? g.dY() : scatter.Write(g.dY(), g.w().Zeros(g.Type(), g.XShape(2))));
+  }
+  if (g.Wants(2)) g.Set(2, scatter.Read(g.dY()));
 }
 
-// Data keeps its gradient where nothing was written over it; updates take theirs from there.
 void ScatterElementsGradient(GradientContext& g) {
-  RequireOverwriting(g);
-  NodeWriter& w = g.w();
-  const Attribute axis = IntAttribute("axis", g.forward().Int("axis", 0));
-  if (g.Wants(0)) {
-    const TensorId zeros = w.Zeros(g.Type(), g.XShape(2));
-    g.Set(0, w.Node1("ScatterElements", {g.dY(), g.X(1), zeros}, {axis}));
-  }
-  if (g.Wants(2)) g.Set(2, w.Node1("GatherElements", {g.dY(), g.X(1)}, {axis}));
+  ScatterGradient(
+      {g, "ScatterElements", "GatherElements", {IntAttribute("axis", g.forward().Int("axis", 0))}});
 }
 
-void ScatterNdGradient(GradientContext& g) {
-  RequireOverwriting(g);
-  NodeWriter& w = g.w();
-  if (g.Wants(0)) {
-    const TensorId zeros = w.Zeros(g.Type(), g.XShape(2));
-    g.Set(0, w.Node1("ScatterND", {g.dY(), g.X(1), zeros}));
-  }
-  if (g.Wants(2)) g.Set(2, w.Node1("GatherND", {g.dY(), g.X(1)}));
-}
+void ScatterNdGradient(GradientContext& g) { ScatterGradient({g, "ScatterND", "GatherND", {}}); }
 
 // Turned back, sample by sample.
 void ReverseSequenceGradient(GradientContext& g) {

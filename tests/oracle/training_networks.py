@@ -469,6 +469,26 @@ def single():
              True) ** 2),
     )
     constants["places"] = torch.tensor([2, 5, 4, 2])
+    places = torch.tensor([0, 2, 0, 1, 2]).view(1, 5, 1).expand(2, 5, 8)
+    constants.update(places=places.clone(), half=torch.tensor(0.5), zero=torch.tensor([0]),
+                     three=torch.tensor([3]), one_axis=torch.tensor([1]))
+
+    def scattered(m, how):
+        base = m[:, :3] * 0.5
+        return base.scatter_reduce(1, places, m, {"add": "sum"}.get(how, "a" + how)) ** 2
+
+    for how in ("add", "max", "min"):
+        cases += ((f"scattered_{how}", [
+            node("Slice", ["m", "zero", "three", "one_axis"], ["f"]),
+            node("Mul", ["f", "half"], ["base"]),
+            node("ScatterElements", ["base", "places", "m"], ["s"], axis=1, reduction=how),
+            node("Mul", ["s", "s"], ["y"])], lambda m, how=how: scattered(m, how)),)
+    constants.update(rows=torch.tensor([[1], [0], [1]]), pick=torch.tensor([0, 1, 1]))
+    cases += (("scattered_rows", [
+        node("Gather", ["m", "pick"], ["u"], axis=0),
+        node("ScatterND", ["m", "rows", "u"], ["s"], reduction="add"),
+        node("Mul", ["s", "s"], ["y"])],
+        lambda m: m.index_add(0, torch.tensor([1, 0, 1]), m[[0, 1, 1]]) ** 2),)
     stored = torch.randint(0, 256, (4, 1, 8)).to(torch.uint8)
     scales = torch.rand(4, 1)
     constants.update(stored=stored, scales=scales)
