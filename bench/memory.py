@@ -21,6 +21,9 @@ from training_multi import MEGATRON
 
 # Scores, softmax, dropout and context, but not what the projections behind them read.
 ATTENTION_CORE = "selective:" + ",".join(f"*/attn/{op}" for op in ("MatMul", "Mul", "Add", "Softmax", "Dropout"))
+# torchtitan's "op" policy (torchtitan/parallelisms/parallelize_llama.py, _apply_ac_to_transformer_block): attention and every
+# other product are kept, the first of a layer among them: q, v, gate and down.
+EVERY_OTHER_PRODUCT = "selective:pointwise," + ",".join(f"*/{p}_proj/MatMul" for p in ("k", "o", "up"))
 GIB = 1 << 30
 # Interleaved stages per device, which the table has no column for: the paper's own.
 CHUNKS = {"gpt3-175B": 3}
@@ -55,7 +58,7 @@ def torchtitan(row):
     runtime = "pytorch-compile" if "compile" in row["note"] else "pytorch-eager"
     return ("llama3-8b", "dtype=f32"), (
         "--system", "dgx-h100", "--runtime", runtime, "--attention", "flash", "--precision", "bf16", "--recompute",
-        "selective:pointwise", "--loss", "cross_entropy", "--train", "adamw", "--dim", f"sequence={row['seq']}", "--micro-batch", row["micro_batch"],
+        EVERY_OTHER_PRODUCT, "--loss", "cross_entropy", "--train", "adamw", "--dim", f"sequence={row['seq']}", "--micro-batch", row["micro_batch"],
         "--global-batch", row["global_batch"], "--parallel", f"dp={row['dp']},zero=3")  # fmt: skip
 
 

@@ -147,8 +147,8 @@ Bytes MemoryOf(const StepProfile& profile, const DataParallelPlan& plan) {
   const auto part = [&](Bytes bytes, int from) {
     return plan.zero >= from ? Bytes(CeilDiv(bytes.count(), plan.devices)) : bytes;
   };
-  return profile.activations + part(profile.states, 1) + part(profile.gradients, 2) +
-         part(profile.weights, 3);
+  const Bytes running = std::max(profile.activations, part(profile.updating, 1));
+  return running + part(profile.states, 1) + part(profile.gradients, 2) + part(profile.weights, 3);
 }
 
 ParallelStep RunDataParallel(const StepProfile& profile, const System& system,

@@ -257,6 +257,41 @@ std::vector<std::size_t> AnnotatedEnds(const StepProfile& profile,
   return ends;
 }
 
+// The last kernels of stages of equally many modules that repeat, as Megatron-LM lays out layers:
+// what is before the first is in the first stage, what is behind the last in the last. Where fewest
+// bytes pass between the kernels of two modules there is the cut. None where they do not divide.
+std::optional<std::vector<std::size_t>> LayerEnds(const StepProfile& profile,
+                                                  const std::vector<std::size_t>& forward,
+                                                  int stages) {
+  std::vector<std::size_t> begins;  // of modules, in `forward`
+  const auto module = [&](std::size_t i) -> const std::string& {
+    return profile.kernels[forward[i]].module;
+  };
+  std::size_t before = 0;  // the last kernel of the module before
+  std::vector<std::size_t> previous;
+  for (std::size_t i = 0; i < forward.size(); ++i) {
+    if (module(i).empty()) continue;
+    if (begins.empty() || module(i) != module(before)) {
+      begins.push_back(i);
+      previous.push_back(before);
+    }
+    before = i;
+  }
+  const auto count = static_cast<std::size_t>(stages);
+  if (begins.size() < count || begins.size() % count != 0) return std::nullopt;
+  std::vector<std::size_t> ends;
+  for (std::size_t s = 1; s < count; ++s) {
+    const std::size_t m = s * (begins.size() / count);
+    std::size_t end = previous[m];
+    for (std::size_t i = end; i < begins[m]; ++i) {
+      if (profile.kernels[forward[i]].passed < profile.kernels[forward[end]].passed) end = i;
+    }
+    ends.push_back(end);
+  }
+  ends.push_back(forward.size() - 1);
+  return ends;
+}
+
 }  // namespace
 
 std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages) {
@@ -299,15 +334,17 @@ std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages
   for (std::size_t i = 0; i < forward.size(); ++i) {
     until[i + 1] = until[i] + (front[i] + back[i]).value();
   }
-  const std::vector<std::size_t> ends =
-      !profile.stages.empty()
-          ? AnnotatedEnds(profile, forward, stages)
-          : CheapestCuts(until, stages, LeastLimit(until, stages) * kSlack, [&](std::size_t i) {
-              return profile.kernels[forward[i]].passed.AsDouble();
-            });
+  std::optional<std::vector<std::size_t>> ends;
+  if (!profile.stages.empty()) ends = AnnotatedEnds(profile, forward, stages);
+  if (!ends) ends = LayerEnds(profile, forward, stages);
+  if (!ends) {
+    ends = CheapestCuts(until, stages, LeastLimit(until, stages) * kSlack, [&](std::size_t i) {
+      return profile.kernels[forward[i]].passed.AsDouble();
+    });
+  }
   std::vector<PipelineStage> result;
   std::size_t begin = 0;
-  for (const std::size_t end : ends) {
+  for (const std::size_t end : *ends) {
     PipelineStage stage;
     stage.first = forward[begin];
     stage.last = forward[end];

@@ -31,6 +31,7 @@ struct StepKernel {
   Bytes passed;
   std::optional<Exchange> exchange;  // instead of computing
   Bytes saved;                       // of what it makes, for the backward pass
+  std::string module;                // that repeats, "" for none (ModuleOf)
 };
 
 // A training step of one device: what runs in which order, and what memory it holds.
@@ -40,7 +41,8 @@ struct StepProfile {
   Bytes weights;
   Bytes gradients;    // in memory
   Bytes states;       // of the optimizer, float32 copies of narrower weights included
-  Bytes activations;  // the most that is live beside those
+  Bytes activations;  // the most that is live beside those in the passes
+  Bytes updating;     // and in the update, which ZeRO parts
   Bytes saved;        // of the forward pass, for the backward pass
   // Gradients where they add up over micro-batches: in float32 where one of them is narrower.
   Bytes gradient_sums;

@@ -22,18 +22,6 @@ bool EndsWithIndex(std::string_view component) {
   return digits < component.size() && (digits == 0 || component[digits - 1] == '.');
 }
 
-// "encoder/layer.3" of "encoder/layer.3/attention/self"; "" where no part has an index.
-std::string ModuleOf(const std::string& scope) {
-  for (std::size_t begin = 0; begin < scope.size();) {
-    const std::size_t end = std::min(scope.find('/', begin), scope.size());
-    if (EndsWithIndex(std::string_view(scope).substr(begin, end - begin))) {
-      return scope.substr(0, end);
-    }
-    begin = end + 1;
-  }
-  return "";
-}
-
 bool IsPointwise(const Node& node) {
   const OpDef* def = FindOperator(node.domain, node.op);
   if (def == nullptr) return false;
@@ -335,6 +323,17 @@ bool IsSelected(const std::string& what, const Node& node) {
   if (what.compare(0, kSelective.size(), kSelective) != 0) return false;
   const std::string_view patterns = std::string_view(what).substr(kSelective.size());
   return patterns.substr(0, kPointwise.size()) != kPointwise && Matches(patterns, node);
+}
+
+std::string ModuleOf(const std::string& scope) {
+  for (std::size_t begin = 0; begin < scope.size();) {
+    const std::size_t end = std::min(scope.find('/', begin), scope.size());
+    if (EndsWithIndex(std::string_view(scope).substr(begin, end - begin))) {
+      return scope.substr(0, end);
+    }
+    begin = end + 1;
+  }
+  return "";
 }
 
 std::vector<std::string> RepeatedModules(const Graph& graph) {

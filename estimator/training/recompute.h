@@ -27,6 +27,9 @@ void Recompute(NodeWriter& writer, const std::string& what);
 // Whether "selective:PATTERN" names a node by a pattern; "selective:pointwise" names none.
 bool IsSelected(const std::string& what, const Node& node);
 
+// "encoder/layer.3" of the module path "encoder/layer.3/attention/self"; "" where no part of it has
+// an index.
+std::string ModuleOf(const std::string& scope);
 // The modules that "scopes" recomputes, in order.
 std::vector<std::string> RepeatedModules(const Graph& graph);
 

@@ -43,6 +43,23 @@ class Job(unittest.TestCase):
             self.assertEqual(row["ring_bytes"], 140895744)
             self.assertAlmostEqual(row["time_s"], seconds, 12)
 
+    def test_a_stage_keeps_what_its_own_way_back_reads(self):
+        """Of layers that are computed again their inputs, [32, 64] in float32, the input of the next stage's first layer
+        on that stage; before the first layer the mask of a dropout and the tokens."""
+        layer, embedding = 32 * 64 * 4, 32 * 64 + 32 * 8
+        last = 2 * layer + 2 * 32 * 4  # what the last normalization and the head read, and its statistics
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "gpt2.onnx")
+            made = run("network", "gpt2", "layers=4", "width=64", "heads=4", "positions=32", "vocabulary=100",
+                       "dropout=kept", "-o", path)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            for plan, saved in (("pp=2", 2 * (2 * layer + embedding)), ("pp=4", 4 * (layer + embedding)),
+                                ("dp=2", 4 * layer + embedding + last)):
+                plans = load("parallel", path, "--system", "dgx-a100", "--loss", "none", "--train", "adamw", "--dim",
+                             "sequence=32", "--micro-batch", "1", "--global-batch", "8", "--recompute", "scopes",
+                             "--parallel", plan)["plans"]
+                self.assertEqual(plans[0]["saved_bytes"], saved, plan)
+
     def test_sizes_of_a_collective(self):
         rows = load("collective", "all_gather", "--system", "dgx-a100", "--devices", "2,8", "--bytes",
                     "1KiB:1MiB:x32,3MB")["rows"]

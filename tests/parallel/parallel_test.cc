@@ -192,6 +192,21 @@ TEST(Pipeline, CutsWhereLittlePasses) {
   EXPECT_EQ(stages[0].passed.value(), 1 << 10);
 }
 
+// As frameworks lay out layers, whatever comes before the first.
+TEST(Pipeline, StagesAreOfEquallyManyModules) {
+  StepProfile profile = Layers(13, 1.3, 1300);
+  profile.kernels[0].time = Seconds(1);  // an embedding
+  for (std::size_t k = 1; k <= 12; ++k) {
+    profile.kernels[k].module = "h/" + std::to_string((k - 1) / 3);
+  }
+  EXPECT_EQ(BalancedStages(profile, 2)[0].last, 6u);
+  const std::vector<PipelineStage> four = BalancedStages(profile, 4);
+  EXPECT_EQ(four[0].last, 3u);
+  EXPECT_EQ(four[2].last, 9u);
+  // Four modules do not divide among three stages: the slowest is as fast as it can be.
+  EXPECT_EQ(BalancedStages(profile, 3)[0].last, 0u);
+}
+
 TEST(Hybrid, OfOneStageIsDataParallel) {
   const StepProfile profile = Layers(8, 0.1, 64 << 20);
   const System dgx = Find("dgx-a100");
