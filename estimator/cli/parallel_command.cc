@@ -27,6 +27,7 @@ struct Options {
   std::string schedule = "1f1b";
   int devices = 0;
   double spread = kDeviceSpread * 100;
+  double expert_load = 1;
   std::size_t top = 10;
   std::string format = "text";
   std::string output;
@@ -89,18 +90,23 @@ int Run(const Options& options) {
   const bool annotated = options.plan == "annotated" || options.plan.starts_with("annotated=");
   DeviceConfiguration annotations;
   const bool trains = !options.job.model.train.empty();
-  std::map<std::tuple<std::int64_t, int, bool>, StepProfile> profiles;
+  std::map<std::tuple<std::int64_t, int, bool, int, int>, StepProfile> profiles;
   Progress steps(0, "steps of a device looked at");
   const auto profile_of = [&](const HybridPlan& plan) -> const StepProfile& {
-    const auto key = std::tuple(plan.micro_batch, plan.tensor, plan.sequence);
+    const auto key =
+        std::tuple(plan.micro_batch, plan.tensor, plan.sequence, plan.context, plan.experts);
     const auto known = profiles.find(key);
     if (known != profiles.end()) return known->second;
     steps.Add();
-    const TensorParallel split = {plan.tensor, plan.sequence, annotated ? &annotations : nullptr,
-                                  trains};
-    return profiles.emplace(key, job.Profile(plan.micro_batch, std::nullopt, split)).first->second;
+    const Division division =
+        DivisionOf(plan, trains, options.expert_load, annotated ? &annotations : nullptr);
+    return profiles.emplace(key, job.Profile(plan.micro_batch, std::nullopt, division))
+        .first->second;
   };
   CheckItems("--global-batch", options.global_batch);
+  if (!(options.expert_load >= 1 && options.expert_load <= 1000)) {
+    throw Error("--expert-load {}: 1 to 1000 times the mean", options.expert_load);
+  }
   PlanReport report{
       options.job.model.path, system.id, job.device().id, {}, job.device().memory.size, "", {}};
   if (options.plan == "auto") {
@@ -154,9 +160,10 @@ void AddParallelCommand(Commands& commands) {
       "a model laid out on devices: replicas, split operators, stages, ZeRO; or the best");
   app->footer(kExamples);
   AddJobOptions(*app, options->job);
-  app->add_option("--parallel", options->plan,
-                  "dp=N,tp=N,sp=1,pp=N,zero=N,chunks=N, or auto: all plans of --devices, the best "
-                  "first; or annotated: as the file says")
+  app->add_option(
+         "--parallel", options->plan,
+         "dp=N,tp=N,sp=1,cp=N,ep=N,pp=N,zero=N,chunks=N, or auto: all plans of --devices, the best "
+         "first; or annotated: as the file says")
       ->type_name("PLAN")
       ->capture_default_str();
   app->add_option("--micro-batch", options->micro_batch, "items that pass a stage at a time")
@@ -170,6 +177,10 @@ void AddParallelCommand(Commands& commands) {
       ->capture_default_str();
   app->add_option("--devices", options->devices, "for auto; else a node's")->type_name("N");
   AddSpreadOption(*app, options->spread);
+  app->add_option("--expert-load", options->expert_load,
+                  "tokens of the busiest device's experts over the mean")
+      ->type_name("FACTOR")
+      ->capture_default_str();
   app->add_option("--top", options->top, "plans to show")->type_name("N")->capture_default_str();
   AddOutputOptions(*app, options->format, options->output);
   app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });

@@ -8,6 +8,9 @@ namespace dlcost {
 // so that it asks for no dimension again, and nodes are in an order in which they can run.
 Model EditableCopy(const InferredModel& model);
 
+// Gives a tensor of an edited graph the size of a part of it; of a stored one as much of its bytes.
+void BecomePart(Tensor& tensor, const Shape& part);
+
 // An edited copy, inferred and counted under the options that its `original` was inferred with.
 InferredModel InferEdited(const Model& edited, const InferredModel& original,
                           const InferOptions& options);

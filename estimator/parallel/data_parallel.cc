@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "estimator/collective/collective.h"
 #include "estimator/core/error.h"
 #include "estimator/parallel/slowest.h"
@@ -17,10 +19,15 @@ bool IsBackward(Phase phase) {
 class StepWriter {
  public:
   StepWriter(const StepProfile& profile, const System& system, const DataParallelPlan& plan)
-      : profile_(profile), system_(system), plan_(plan) {
+      : profile_(profile),
+        system_(system),
+        plan_(plan),
+        all_{plan.devices, plan.stride},
+        dense_{all_, Bytes()},
+        experts_{ExpertReplicas(plan), Bytes()} {
     compute_ = step_.timeline.AddResource("compute stream");
     network_ = step_.timeline.AddResource("communication stream");
-    if (profile.tensor > 1) split_ = step_.timeline.AddResource("exchange of split operators");
+    if (profile.exchanges) split_ = step_.timeline.AddResource("exchange of split operators");
   }
 
   ParallelStep Run() {
@@ -31,10 +38,10 @@ class StepWriter {
       } else {
         if (Shards()) GatherBefore(k);
         Compute(kernel.name, kernel.time, kernel.exchange.has_value());
-        if (IsBackward(kernel.phase) || kernel.phase == Phase::kLoss) Complete(kernel.gradients);
+        if (IsBackward(kernel.phase) || kernel.phase == Phase::kLoss) Complete(kernel);
       }
     }
-    SendBucket();  // of a step without an update
+    SendBuckets();  // of a step without an update
     step_.timeline.Schedule();
     step_.time = step_.timeline.Span();
     step_.compute = UseOf(step_.timeline, compute_).busy;
@@ -57,9 +64,9 @@ class StepWriter {
 
   // Returns the task, none on a single device.
   std::optional<std::size_t> Communicate(CollectiveOp op, const std::string& what, Bytes bytes,
-                                         std::vector<std::size_t> after) {
-    if (plan_.devices == 1 || bytes == Bytes()) return std::nullopt;
-    const CollectiveCall call{op, bytes, {plan_.devices, plan_.stride}};
+                                         const DeviceGroup& group, std::vector<std::size_t> after) {
+    if (group.size == 1 || bytes == Bytes()) return std::nullopt;
+    const CollectiveCall call{op, bytes, group};
     const CollectiveRun run = BestCollective(system_, call);
     ++step_.collectives;
     step_.sent += RingBytes(call);
@@ -96,36 +103,52 @@ class StepWriter {
     before_gather_ = last_compute_;
     if (const auto task =
             Communicate(CollectiveOp::kAllGather, "parameters of " + profile_.kernels[kernel].name,
-                        bucket, std::move(after))) {
+                        bucket, all_, std::move(after))) {
       waits_.push_back(*task);
     }
   }
 
-  void Complete(Bytes gradients) {
-    bucket_ += gradients;
-    if (bucket_ >= plan_.bucket && plan_.overlap) SendBucket();
+  void Complete(const StepKernel& kernel) {
+    dense_.bytes += kernel.gradients - kernel.expert_gradients;
+    experts_.bytes += kernel.expert_gradients;
+    for (Bucket* bucket : {&dense_, &experts_}) {
+      if (bucket->bytes >= plan_.bucket && plan_.overlap) Send(*bucket);
+    }
   }
 
-  void SendBucket() {
-    if (bucket_ == Bytes()) return;
+  // Gradients that the same devices add up.
+  struct Bucket {
+    DeviceGroup group;
+    Bytes bytes;
+  };
+
+  void Send(Bucket& bucket) {
+    if (bucket.bytes == Bytes()) return;
     const CollectiveOp op =
         plan_.zero > 0 ? CollectiveOp::kReduceScatter : CollectiveOp::kAllReduce;
     std::vector<std::size_t> after;
     if (last_compute_) after.push_back(*last_compute_);
-    if (const auto task =
-            Communicate(op, fmt::format("gradients {}", ++buckets_), bucket_, std::move(after))) {
+    if (const auto task = Communicate(op, fmt::format("gradients {}", ++buckets_), bucket.bytes,
+                                      bucket.group, std::move(after))) {
       reduced_ = *task;
     }
-    bucket_ = Bytes();
+    bucket.bytes = Bytes();
+  }
+
+  void SendBuckets() {
+    Send(dense_);
+    Send(experts_);
   }
 
   void Update(const StepKernel& kernel) {
-    SendBucket();
+    SendBuckets();
     if (reduced_) waits_.push_back(*reduced_);
-    const double part = plan_.zero > 0 ? plan_.devices : 1;
-    Compute(kernel.name, kernel.time / part);
+    Compute(kernel.name, kernel.time * UpdatedShare(profile_, plan_));
     if (plan_.zero == 1 || plan_.zero == 2) {
-      Communicate(CollectiveOp::kAllGather, "parameters", profile_.weights, {*last_compute_});
+      Communicate(CollectiveOp::kAllGather, "parameters",
+                  profile_.weights - profile_.experts.weights, all_, {*last_compute_});
+      Communicate(CollectiveOp::kAllGather, "parameters of experts", profile_.experts.weights,
+                  experts_.group, {*last_compute_});
     }
   }
 
@@ -136,19 +159,35 @@ class StepWriter {
   std::size_t compute_ = 0, network_ = 0, split_ = 0;
   std::optional<std::size_t> last_compute_, last_sent_, reduced_, before_gather_;
   std::vector<std::size_t> waits_;  // of the next computation, beside the one before
-  Bytes bucket_, largest_;
+  DeviceGroup all_;
+  Bucket dense_, experts_;
+  Bytes largest_;
   int buckets_ = 0;
   std::size_t gathered_ = 0;  // kernels whose parameters are there
 };
 
 }  // namespace
 
+DeviceGroup ExpertReplicas(const DataParallelPlan& plan) {
+  return {plan.devices / plan.experts, plan.stride * plan.experts};
+}
+
+double UpdatedShare(const StepProfile& profile, const DataParallelPlan& plan) {
+  if (plan.zero == 0) return 1;
+  const double experts =
+      profile.experts.sent_gradients.AsDouble() / std::max(1.0, profile.sent_gradients.AsDouble());
+  return (1 - experts) / plan.devices + experts * plan.experts / plan.devices;
+}
+
 Bytes MemoryOf(const StepProfile& profile, const DataParallelPlan& plan) {
-  const auto part = [&](Bytes bytes, int from) {
-    return plan.zero >= from ? Bytes(CeilDiv(bytes.count(), plan.devices)) : bytes;
+  const auto part = [&](Bytes bytes, Bytes of_experts, int from) {
+    if (plan.zero < from) return bytes;
+    return Bytes(CeilDiv((bytes - of_experts).count(), plan.devices) +
+                 CeilDiv(of_experts.count(), ExpertReplicas(plan).size));
   };
-  return profile.activations + part(profile.states, 1) + part(profile.gradients, 2) +
-         part(profile.weights, 3);
+  const ParameterBytes& experts = profile.experts;
+  return profile.activations + part(profile.states, experts.states, 1) +
+         part(profile.gradients, experts.gradients, 2) + part(profile.weights, experts.weights, 3);
 }
 
 ParallelStep RunDataParallel(const StepProfile& profile, const System& system,

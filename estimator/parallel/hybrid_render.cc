@@ -47,10 +47,15 @@ std::string StagesText(const PlanReport& report, const HybridStep& step, std::si
 
 // What devices that split operators exchange.
 std::string SplitText(const HybridStep& step) {
-  if (step.plan.tensor == 1) return "";
+  if (step.exchanges == 0) return "";
+  const int split = step.plan.tensor * step.plan.context;
   return fmt::format(
-      "\nsplit among {}: {} exchanges and {} sent by a device in a micro-batch, {} of the step\n",
-      step.plan.tensor, step.exchanges, ReadableBytes(step.exchanged), ReadableTime(step.split));
+      "\n{}{}: {} exchanges and {} sent by a device in a micro-batch, {} of the step\n",
+      split > 1 ? fmt::format("split among {}", split) : "",
+      step.plan.experts == 1
+          ? ""
+          : fmt::format("{}experts shared out among {}", split > 1 ? ", " : "", step.plan.experts),
+      step.exchanges, ReadableBytes(step.exchanged), ReadableTime(step.split));
 }
 
 Json StepJson(const PlanReport& report, const HybridStep& step) {

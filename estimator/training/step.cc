@@ -11,6 +11,7 @@
 #include "estimator/precision/precision.h"
 #include "estimator/training/activations.h"
 #include "estimator/training/fused_attention.h"
+#include "estimator/training/grouped_experts.h"
 #include "estimator/training/loss.h"
 #include "estimator/training/optimizer.h"
 #include "estimator/training/parameters.h"
@@ -127,13 +128,14 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   // What the file stores in them is not what a step finds there.
   for (const TensorId id : parameters) graph.tensors[static_cast<std::size_t>(id)].value = nullptr;
   NodeWriter writer(graph, OpsetOf(step.model));
+  step.notes = GroupExperts(writer).notes;
   FuseAttention(writer, parameters,
                 {.fuses = options.fuses_attention,
                  .joins = options.joins_attention,
                  .half = precision.half,
                  .recompute = options.recompute});
   ApplyPrecision(writer, precision, parameters);
-  step.notes = EnterTraining(writer);
+  for (std::string& note : EnterTraining(writer)) step.notes.push_back(std::move(note));
   std::vector<TensorId> outputs;
   for (const TensorId id : forward.model->graph.outputs) outputs.push_back(id);
   const Seeds seeds = WriteLoss(writer, options.loss, outputs, precision.scales_loss);
