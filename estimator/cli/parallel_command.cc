@@ -115,20 +115,21 @@ int Run(const Options& options) {
     job.CheckSize("--devices", devices);
     if (options.global_batch < 1) throw Error("--parallel auto needs --global-batch");
     // What does not split among so many devices is left out, with the first reason.
-    std::set<std::pair<int, bool>> refused;
+    std::set<std::tuple<int, bool, int, int>> refused;
     const auto profile_if = [&](const HybridPlan& plan) -> const StepProfile* {
-      if (plan.tensor == 1) return &profile_of(plan);
-      if (refused.count({plan.tensor, plan.sequence}) > 0) return nullptr;
+      if (plan.tensor * plan.context * plan.experts == 1) return &profile_of(plan);
+      const auto key = std::tuple(plan.tensor, plan.sequence, plan.context, plan.experts);
+      if (refused.count(key) > 0) return nullptr;
       try {
         return &profile_of(plan);
       } catch (const Error& error) {
-        refused.insert({plan.tensor, plan.sequence});
+        refused.insert(key);
         if (report.left_out.empty()) report.left_out = error.what();
         return nullptr;
       }
     };
-    report.steps =
-        AllPlans(profile_if, system, devices, options.global_batch, SpreadOf(options.spread));
+    report.steps = AllPlans(profile_if, system, devices, options.global_batch,
+                            SpreadOf(options.spread), job.device().memory.size);
     if (report.steps.empty()) {
       throw Error("--global-batch {} divides by no plan of {} devices; {} would",
                   options.global_batch, devices, devices);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 
 #include "estimator/core/error.h"
@@ -243,6 +244,10 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, const Sys
   std::unordered_map<TensorId, std::size_t> completed_by;
   for (const CountedNode& counted : step.nodes) {
     if (counted.graph != &step.model->graph) continue;
+    if (counted.node->op == "DispatchTokens" && counted.node->phase == Phase::kForward) {
+      // All layers have to divide.
+      profile.routed_experts = std::gcd(profile.routed_experts, IntOf(*counted.node, "experts"));
+    }
     const auto kernel = kernel_of.find(counted.name);
     if (kernel == kernel_of.end()) continue;
     profile.kernels[kernel->second].weights += counted.weight_bytes;

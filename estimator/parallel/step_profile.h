@@ -56,7 +56,8 @@ struct StepProfile {
   Bytes gradient_sums;
   // What all-reduces send: `gradients` in another type where one is asked for.
   Bytes sent_gradients;
-  ParameterBytes experts;  // part of all these: of whole experts that few devices have
+  std::int64_t routed_experts = 0;  // that a token meets some of; 0: none
+  ParameterBytes experts;           // part of all these: of whole experts that few devices have
 
   // The stage of a pipeline that each kernel is annotated for; none where the file says nothing.
   std::vector<int> stages;
