@@ -67,14 +67,13 @@ HybridStep RunPipeline(const StepProfile& profile, const System& system, const H
   const int chunks = plan.stages * plan.chunks;
   step.stages = BalancedStages(profile, chunks);
   std::vector<PipelineChunk> work;
-  for (const PipelineStage& stage : step.stages) {
-    Seconds send;
+  for (PipelineStage& stage : step.stages) {
     if (stage.passed > Bytes()) {
       const int stride = plan.replicas() * plan.tensor;
       const CollectiveCall call{CollectiveOp::kSend, stage.passed, {2, stride}};
-      send = BestCollective(system, call).time();
+      stage.send = BestCollective(system, call).time();
     }
-    work.push_back({stage.forward, stage.backward, send, stage.for_weights});
+    work.push_back({stage.forward, stage.backward, stage.send, stage.for_weights});
   }
   // What a device does for one micro-batch, and the slowest of them.
   std::vector<PipelineStage> devices(static_cast<std::size_t>(plan.stages));

@@ -58,6 +58,24 @@ std::string SplitText(const HybridStep& step) {
       step.exchanges, ReadableBytes(step.exchanged), ReadableTime(step.split));
 }
 
+Json StagesJson(const PlanReport& report, const HybridStep& step) {
+  Json stages = Json::array();
+  if (report.steps.size() > 1) return stages;  // kernels are those of the best plan
+  for (std::size_t c = 0; c < step.stages.size(); ++c) {
+    const PipelineStage& stage = step.stages[c];
+    stages.push_back({{"chunk", c},
+                      {"on", c % static_cast<std::size_t>(step.plan.stages)},
+                      {"from", report.profile.kernels[stage.first].name},
+                      {"to", report.profile.kernels[stage.last].name},
+                      {"forward_s", stage.forward.value()},
+                      {"backward_s", stage.backward.value()},
+                      {"send_s", stage.send.value()},
+                      {"weight_bytes", stage.weights.value()},
+                      {"passed_bytes", stage.passed.value()}});
+  }
+  return stages;
+}
+
 Json StepJson(const PlanReport& report, const HybridStep& step) {
   return {{"plan", ToString(step.plan)},
           {"devices", step.plan.devices()},
@@ -76,7 +94,8 @@ Json StepJson(const PlanReport& report, const HybridStep& step) {
           {"memory_bytes", step.memory.value()},
           {"saved_bytes", step.saved.value()},
           {"lasting_bytes", step.lasting.value()},
-          {"fits", report.memory ? Json(Fits(report, step)) : Json()}};
+          {"fits", report.memory ? Json(Fits(report, step)) : Json()},
+          {"stages", StagesJson(report, step)}};
 }
 
 }  // namespace

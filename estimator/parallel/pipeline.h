@@ -50,6 +50,7 @@ struct PipelineStage {
   Bytes weights, gradients, passed;        // `passed`: sent to the next stage
   Bytes saved;                             // of one micro-batch, for the backward pass
   Bytes expert_weights, expert_gradients;  // part of `weights` and `gradients`
+  Seconds send;                            // of `passed`, over the links of the plan
 };
 // Where the profile has stages of its own, those. Throws Error where they are others than asked
 // for.
