@@ -307,8 +307,8 @@ def collective(dlcost, system, algorithm, devices, size, stride=1):
 
 def pipelined(dlcost, source, system, replicas, stages, batches):
     model = os.path.join(source, "models/networks/bert-base.onnx")
-    plan = call(dlcost, "parallel", model, "--system", system, "--train", "sgd", "--dim", "sequence=512", "--spread", "0",
-                "--micro-batch", "4", "--global-batch", str(4 * replicas * batches), "--parallel",
+    plan = call(dlcost, "parallel", model, "--system", system, "--train", "sgd", "--dim", "sequence=512", "--spread",
+                "0", "--micro-batch", "4", "--global-batch", str(4 * replicas * batches), "--parallel",
                 f"dp={replicas},pp={stages}", "--format", "json")["plans"][0]  # fmt: skip
     levels = levels_of(dlcost, system, "Simple", replicas * stages)
     network = levels[-1]
@@ -361,7 +361,7 @@ def main():
             "ring of 8 in a PCIe tree, 1 MiB": collective(dlcost, pcie, "ring", 8, mib),
             "ring of 4 nodes of 8, one card each, 256 MiB": collective(dlcost, shared, "ring", 32, 256 * mib),
             "8 rings of 4 nodes, one card each, 64 MiB": collective(dlcost, shared, "ring", 4, 64 * mib, 8),
-            "4 rings of 8 nodes, fabric oversubscribed 3 to 1": collective(dlcost, oversubscribed, "ring", 8, 64 * mib, 4),
+            "4 rings of 8 nodes, fabric 3 to 1": collective(dlcost, oversubscribed, "ring", 8, 64 * mib, 4),
             "trees of 8 nodes, 256 MiB": collective(dlcost, one, "tree", 8, 256 * mib),
             "trees of 15 nodes, 1 GiB": collective(dlcost, one, "tree", 15, 1024 * mib),
             "pipeline of 4, 8 replicas share a card": pipelined(dlcost, source, shared, 8, 4, 8),
