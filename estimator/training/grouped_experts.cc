@@ -44,7 +44,10 @@ class ExpertWriter {
     const std::int64_t active = context.Int("k", 1);
     const bool normalized = context.Int("normalize_routing_weights", 0) != 0;
     const std::string activation = context.String("activation_type", "relu");
-    const bool gated = activation == "swiglu" && context.Int("swiglu_fusion", 0) != 0;
+    const std::int64_t fused = context.Int("swiglu_fusion", 0);
+    const bool gated = activation == "swiglu" && fused != 0;
+    alpha_ = context.Float("activation_alpha", 1);
+    const double beta = context.Float("activation_beta", 0);
     const Shape whole = w_.ShapeOf(In(kTokens));
     const std::int64_t width = whole.At(-1);
     const std::int64_t tokens =
@@ -65,10 +68,9 @@ class ExpertWriter {
     const TensorId rows_in = Exchange(x, 0, 1);
     x = Linear(rows_in, kFc1, kBias1);
     if (gated) {
-      const std::int64_t half = w_.ShapeOf(x)[2] / 2;
-      const std::vector<TensorId> parts =
-          w_.Nodes("Split", "", {x, w_.Ints({half, half})}, {IntAttribute("axis", -1)}, 2);
-      x = w_.Mul(Activate(parts[0], "silu"), parts[1]);
+      const auto [gate, value] = GateAndValue(x, fused);
+      x = w_.Mul(Activate(gate, "silu"),
+                 beta == 0 ? value : w_.Add(value, w_.Scalar(beta, w_.TypeOf(value))));
     } else {
       const TensorId gate = Activate(x, activation == "swiglu" ? "silu" : activation);
       x = Has(kFc3) ? w_.Mul(gate, Linear(rows_in, kFc3, kBias3)) : gate;
@@ -153,10 +155,23 @@ class ExpertWriter {
     return w_.Add(y, w_.Reshape(In(bias), {shape[0], 1, shape[1]}));
   }
 
+  // In pairs (swiglu_fusion 1), or one behind the other.
+  std::pair<TensorId, TensorId> GateAndValue(TensorId x, std::int64_t fused) {
+    const Shape both = w_.ShapeOf(x);
+    const std::int64_t half = both[2] / 2;
+    const bool pairs = fused == 1;
+    const TensorId from = pairs ? w_.Reshape(x, {both[0], both[1], half, 2}) : x;
+    const std::int64_t size = pairs ? 1 : half;
+    std::vector<TensorId> parts =
+        w_.Nodes("Split", "", {from, w_.Ints({size, size})}, {IntAttribute("axis", -1)}, 2);
+    for (TensorId& part : parts) part = w_.Reshape(part, {both[0], both[1], half});
+    return {parts[0], parts[1]};
+  }
+
   TensorId Activate(TensorId x, const std::string& activation) {
     if (activation == "relu") return w_.Node1("Relu", {x});
     if (activation == "gelu") return w_.Contrib("Gelu", {x});
-    if (activation == "silu") return w_.Contrib("QuickGelu", {x}, {RealAttribute("alpha", 1)});
+    if (activation == "silu") return w_.Contrib("QuickGelu", {x}, {RealAttribute("alpha", alpha_)});
     if (activation == "identity") return x;
     throw Error("{}: experts with the activation '{}' are not known", Printable(node_->name),
                 Printable(activation));
@@ -168,6 +183,7 @@ class ExpertWriter {
   const ExpertPlaces& places_;
   const Node* node_ = nullptr;
   std::set<TensorId> taken_;
+  double alpha_ = 1;  // of SiLU
   bool noted_ = false;
   GroupedExperts result_;
 };
