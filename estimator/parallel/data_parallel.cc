@@ -6,6 +6,7 @@
 
 #include "estimator/collective/collective.h"
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "estimator/parallel/slowest.h"
 
 namespace dlcost {
@@ -179,15 +180,27 @@ double UpdatedShare(const StepProfile& profile, const DataParallelPlan& plan) {
   return (1 - experts) / plan.devices + experts * plan.experts / plan.devices;
 }
 
-Bytes MemoryOf(const StepProfile& profile, const DataParallelPlan& plan) {
+Bytes LastingOf(const StepProfile& profile, const DataParallelPlan& plan,
+                std::int64_t micro_batches) {
   const auto part = [&](Bytes bytes, Bytes of_experts, int from) {
     if (plan.zero < from) return bytes;
     return Bytes(CeilDiv((bytes - of_experts).count(), plan.devices) +
                  CeilDiv(of_experts.count(), ExpertReplicas(plan).size));
   };
   const ParameterBytes& experts = profile.experts;
-  return profile.activations + part(profile.states, experts.states, 1) +
-         part(profile.gradients, experts.gradients, 2) + part(profile.weights, experts.weights, 3);
+  const bool sums = micro_batches > 1;
+  return part(profile.states, experts.states, 1) +
+         part(sums ? profile.gradient_sums : profile.gradients,
+              sums ? experts.gradient_sums : experts.gradients, 2) +
+         part(profile.weights, experts.weights, 3);
+}
+
+Bytes MemoryOf(const StepProfile& profile, const DataParallelPlan& plan,
+               std::int64_t micro_batches) {
+  // Each updates its part.
+  const double share = UpdatedShare(profile, plan);
+  const Bytes updating(RoundToInteger(profile.Updating(micro_batches).AsDouble() * share));
+  return LastingOf(profile, plan, micro_batches) + std::max(profile.activations, updating);
 }
 
 ParallelStep RunDataParallel(const StepProfile& profile, const System& system,

@@ -50,7 +50,11 @@ DeviceGroup ExpertReplicas(const DataParallelPlan& plan);
 // The part of an update that each of them does.
 double UpdatedShare(const StepProfile& profile, const DataParallelPlan& plan);
 
-// Memory of one device.
-Bytes MemoryOf(const StepProfile& profile, const DataParallelPlan& plan);
+// Weights, gradients and states of one device: what is there all the time.
+Bytes LastingOf(const StepProfile& profile, const DataParallelPlan& plan,
+                std::int64_t micro_batches);
+// Memory of one device that passes so many micro-batches before an update.
+Bytes MemoryOf(const StepProfile& profile, const DataParallelPlan& plan,
+               std::int64_t micro_batches = 1);
 
 }  // namespace dlcost

@@ -125,7 +125,11 @@ HybridStep RunPipeline(const StepProfile& profile, const System& system, const H
         dense * (gradients.AsDouble() + (profile.states - experts.states).AsDouble() / parts) +
         expert * (expert_gradients.AsDouble() + experts.states.AsDouble() / expert_parts);
     step.lasting = std::max(step.lasting, Bytes(RoundToInteger(lasting)));
-    step.memory = std::max(step.memory, Bytes(RoundToInteger(saved + running + lasting)));
+    const double updating = profile.Updating(plan.micro_batches()).AsDouble() *
+                            UpdatedShare(profile, ReplicasOf(plan)) *
+                            share(device.weights, profile.weights);
+    const double most = std::max(saved + running, updating) + lasting;
+    step.memory = std::max(step.memory, Bytes(RoundToInteger(most)));
   }
   const std::int64_t batches = plan.micro_batches();
   const std::int64_t simulated = std::min<std::int64_t>(batches, kPlaced * plan.stages);
@@ -151,11 +155,9 @@ HybridStep RunReplicas(const StepProfile& profile, const System& system, const H
   const auto before = static_cast<double>(plan.micro_batches() - 1);
   step.time = last.time + early * before;
   step.exposed = last.exposed * (plan.zero == 3 ? before + 1 : 1);
-  const Count parts = plan.zero >= 2 ? plan.replicas() : 1;
-  step.memory =
-      last.memory + Bytes((GradientsOf(profile, plan) - profile.gradients).count() / parts);
+  step.memory = MemoryOf(profile, ReplicasOf(plan), plan.micro_batches());
   step.saved = profile.saved;
-  step.lasting = step.memory - profile.activations;
+  step.lasting = LastingOf(profile, ReplicasOf(plan), plan.micro_batches());
   step.sent = last.sent * (plan.zero == 3 ? plan.micro_batches() : 1);
   return step;
 }
@@ -281,14 +283,15 @@ class PlanSearch {
       : profile_of_(profile_of), system_(system), devices_(devices), steps_(steps) {}
 
   // With these micro-batches, and so many devices that split operators and the sequence: without
-  // shared out experts, and among all and the neighbours of a node.
+  // shared out experts, and among the neighbours of a node; of one item among all, too.
   void Add(HybridPlan plan) {
     const StepProfile* profile = profile_of_(plan);
     if (profile == nullptr) return;
     AddStages(plan, *profile);
     std::set<int> shared;
     const int rest = devices_ / (plan.tensor * plan.context);
-    for (const int most : {system_.node_devices / plan.tensor, rest}) {
+    const bool all = plan.micro_batch == 1 && plan.tensor == 1;  // a profile for each takes time
+    for (const int most : {system_.node_devices / plan.tensor, all ? rest : 1}) {
       const int ways = LargestPower(std::min<std::int64_t>(most, profile->routed_experts));
       if (ways > 1 && profile->routed_experts % ways == 0) shared.insert(ways);
     }

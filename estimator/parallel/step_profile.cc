@@ -154,6 +154,11 @@ void AddExpertBytes(const InferredModel& step,
 
 }  // namespace
 
+Bytes StepProfile::Updating(std::int64_t micro_batches) const {
+  if (micro_batches == 1 || gradient_sums == gradients) return updating;
+  return updating > gradient_sums ? updating - gradient_sums : Bytes();
+}
+
 std::string StepProfile::Note() const {
   if (unknown == 0) return "";
   return fmt::format(
@@ -230,8 +235,10 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, const Sys
         std::max(profile.gradients, SizeOf(DType::kFloat32, step.step->trained));
   }
   const Bytes lasting = profile.gradients + profile.states;
-  if (report.peak_activation_bytes > lasting) {
-    profile.activations = report.peak_activation_bytes - lasting;
+  for (const MemoryStep& at : report.memory) {
+    const bool updates = report.nodes[at.node].phase == Phase::kOptimizer;
+    Bytes& most = updates ? profile.updating : profile.activations;
+    if (at.live > lasting) most = std::max(most, at.live - lasting);
   }
   const std::unordered_map<std::string, std::size_t> kernel_of = KernelOfNode(report);
   for (const KernelRow& row : report.kernels) {

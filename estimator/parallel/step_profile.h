@@ -50,7 +50,8 @@ struct StepProfile {
   Bytes weights;
   Bytes gradients;    // in memory
   Bytes states;       // of the optimizer, float32 copies of narrower weights included
-  Bytes activations;  // the most that is live beside those
+  Bytes activations;  // the most that is live beside those before the update
+  Bytes updating;     // and while it runs: copies of gradients in another type
   Bytes saved;        // of the forward pass, for the backward pass
   // Gradients where they add up over micro-batches: in float32 where one of them is narrower.
   Bytes gradient_sums;
@@ -68,6 +69,8 @@ struct StepProfile {
 
   std::int64_t unknown = 0;  // nodes whose work nobody knows: times are at least these
 
+  // What an update needs beside all that lasts. Sums over micro-batches are its copies in float32.
+  Bytes Updating(std::int64_t micro_batches) const;
   // A line for people about `unknown`; "" where everything is known.
   std::string Note() const;
   Seconds Time(Phase phase) const;
