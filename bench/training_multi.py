@@ -2,8 +2,8 @@
 """Steps on many devices against published runs: one line per source, network, framework and system.
 
 Each row of the table becomes the command that a user would write: network, plan, batches, precision, system, and what
-the framework is (training.py). Rows whose plan is not stated in full, or that need what is not laid out (context and
-expert parallelism, fp8), are left out. No constant of dlcost was fitted to these rows.
+the framework is (training.py). Rows whose plan is not stated in full, or that need what is not laid out (fp8), are left
+out. No constant of dlcost was fitted to these rows.
 
 Where the runs of one device are given too, the efficiency over these is compared: what is the step's own error drops out.
 
@@ -59,6 +59,16 @@ network:
 sources:
   dlperf: Oneflow-Inc/DLPerf (PCIe and NVLink hybrid mesh, InfiniBand 100 Gb/s)
 """
+
+
+# As openai/gpt-oss-120b states them; its windows of attention and biases are left out, heads are normalized besides.
+GPT_OSS = {
+    "model_type": "qwen3_moe", "hidden_size": 2880, "intermediate_size": 2880, "moe_intermediate_size": 2880,
+    "num_hidden_layers": 36, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 201088,
+    "num_experts": 128, "num_experts_per_tok": 4, "norm_topk_prob": True, "decoder_sparse_step": 1,
+    "mlp_only_layers": [], "tie_word_embeddings": False, "max_position_embeddings": 131072, "hidden_act": "silu",
+}  # fmt: skip
+CONFIGS = {"gpt-oss-120b": GPT_OSS}
 
 
 def integer(row, name, fallback=1):
@@ -128,6 +138,22 @@ def sharded(row):
     return *network, f"FSDP {runtime}", TRAINING[row["device"]], options, seconds
 
 
+def experts(row):
+    """Mixtures of experts by Megatron Bridge, in tokens per second of a device, in bf16."""
+    system = {"H100": "dgx-h100", "GB200": "gb200-nvl72"}.get(row["device"])
+    if row["metric"] != "throughput_per_device" or row["precision"] != "BF16" or system is None:
+        return None
+    if row["model"] != "GPT OSS 120B" or not all(row[n] for n in ("tp", "pp", "ep", "micro_batch", "global_batch")):
+        return None
+    devices, batch, length = (integer(row, n) for n in ("n_devices", "global_batch", "seq"))
+    tp, pp, ep = (integer(row, n) for n in ("tp", "pp", "ep"))
+    plan = f"dp={devices // tp // pp},tp={tp},pp={pp},ep={ep},zero=1"
+    options = ["--runtime", "pytorch-eager", "--attention", "flash", "--precision", "bf16", "--dim",
+               f"sequence={length}", "--micro-batch", row["micro_batch"], "--global-batch", str(batch), "--train",
+               "adamw", "--parallel", plan]  # fmt: skip
+    return "gpt-oss-120b", (), "Megatron Bridge", system, options, batch * length / devices / float(row["value"])
+
+
 def replicas(row):
     """What training.py asks of one device, on several."""
     asked = training.question(row)
@@ -154,7 +180,8 @@ def replicas(row):
 
 
 def question(row):
-    found = {"calculon": megatron, "megatron_lm": megatron, "llm_foundry": sharded, "torchtitan": sharded}.get(
+    found = {"calculon": megatron, "megatron_lm": megatron, "llm_foundry": sharded, "torchtitan": sharded,
+             "megatron_bridge": experts}.get(
         row["set"], replicas)(row)  # fmt: skip
     if found is None:
         return None
@@ -204,6 +231,11 @@ def main():
         paths = {}
         for q in asked:
             if q[1:3] in paths:
+                continue
+            if q[1] in CONFIGS:
+                paths[q[1:3]] = f"{folder}/{q[1]}.json"
+                with open(paths[q[1:3]], "w", encoding="utf-8") as file:
+                    json.dump(CONFIGS[q[1]], file)
                 continue
             paths[q[1:3]] = f"{folder}/{len(paths)}.onnx"
             command = [arguments.dlcost, "network", q[1], *q[2], "-o", paths[q[1:3]]]

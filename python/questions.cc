@@ -68,7 +68,8 @@ void AddPlans(nb::module_& m) {
       .def_rw("global_batch", &api::ParallelRequest::global_batch)
       .def_rw("schedule", &api::ParallelRequest::schedule)
       .def_rw("devices", &api::ParallelRequest::devices)
-      .def_rw("spread", &api::ParallelRequest::spread, nb::arg().none());
+      .def_rw("spread", &api::ParallelRequest::spread, nb::arg().none())
+      .def_rw("expert_load", &api::ParallelRequest::expert_load);
   nb::class_<api::ParallelPlans>(m, "ParallelPlans")
       .def("text", &api::ParallelPlans::Text, "top"_a, Free())
       .def(

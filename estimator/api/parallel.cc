@@ -47,6 +47,7 @@ ParallelPlans Parallelize(const Model& model, const System& system,
     asked.schedule = request.schedule;
     asked.devices = request.devices;
     asked.spread = PercentOf(request.spread);
+    asked.expert_load = request.expert_load;
     return ParallelPlans(std::make_shared<const ParallelPlans::State>(
         ParallelPlans::State{dlcost::Parallelize(asked)}));
   });

@@ -177,8 +177,8 @@ class Checker {
     const Job job(options);
     const bool trains = !source.model.train.empty();
     const HybridPlan plan = PlanOf(options_.plan, job, ParsePlan(options_.plan.plan), trains);
-    const TensorParallel split = {plan.tensor, plan.sequence, nullptr, trains};
-    const StepProfile profile = job.Profile(plan.micro_batch, std::nullopt, split);
+    const StepProfile profile =
+        job.Profile(plan.micro_batch, std::nullopt, DivisionOf(plan, trains));
     report.job = FactsOf(job, RunHybrid(profile, job.system(), plan));
   }
 

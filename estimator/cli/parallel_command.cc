@@ -49,9 +49,10 @@ void AddParallelCommand(Commands& commands) {
       "a model laid out on devices: replicas, split operators, stages, ZeRO; or the best");
   app->footer(kExamples);
   AddJobOptions(*app, options->request.job);
-  app->add_option("--parallel", options->request.plan,
-                  "dp=N,tp=N,sp=1,pp=N,zero=N,chunks=N, or auto: all plans of --devices, the best "
-                  "first; or annotated: as the file says")
+  app->add_option(
+         "--parallel", options->request.plan,
+         "dp=N,tp=N,sp=1,cp=N,ep=N,pp=N,zero=N,chunks=N, or auto: all plans of --devices, the best "
+         "first; or annotated: as the file says")
       ->type_name("PLAN")
       ->capture_default_str();
   app->add_option("--micro-batch", options->request.micro_batch,
@@ -66,6 +67,10 @@ void AddParallelCommand(Commands& commands) {
       ->capture_default_str();
   app->add_option("--devices", options->request.devices, "for auto; else a node's")->type_name("N");
   AddSpreadOption(*app, options->request.spread);
+  app->add_option("--expert-load", options->request.expert_load,
+                  "tokens of the busiest device's experts over the mean")
+      ->type_name("FACTOR")
+      ->capture_default_str();
   app->add_option("--top", options->top, "plans to show")->type_name("N")->capture_default_str();
   AddOutputOptions(*app, options->format, options->output);
   app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });

@@ -33,6 +33,21 @@ Model EditableCopy(const InferredModel& model) {
   return copy;
 }
 
+void BecomePart(Tensor& tensor, const Shape& part) {
+  const Count whole = tensor.type.shape->Elements();
+  if (tensor.is_initializer) {
+    if (whole > Count(0)) {
+      tensor.stored = Bytes((tensor.stored.count() * part.Elements() + whole - Count(1)) / whole);
+    }
+    tensor.value = nullptr;
+  }
+  tensor.type.shape = part;
+  if (tensor.declared && tensor.declared->dims) {
+    tensor.declared->dims.emplace();
+    for (const std::int64_t size : part) tensor.declared->dims->push_back({.size = size});
+  }
+}
+
 InferredModel InferEdited(Model edited, const InferredModel& original,
                           const InferOptions& options) {
   Forget(edited.graph);

@@ -11,6 +11,9 @@ Model EditableCopy(const InferredModel& model);
 // Puts the nodes of a graph in an order in which they can run.
 void SortNodes(Graph& graph);
 
+// Gives a tensor of an edited graph the size of a part of it; of a stored one as much of its bytes.
+void BecomePart(Tensor& tensor, const Shape& part);
+
 // An edited copy, inferred and counted under the options that its `original` was inferred with.
 InferredModel InferEdited(Model edited, const InferredModel& original,
                           const InferOptions& options);

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "estimator/collective/collective.h"
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "estimator/parallel/slowest.h"
 
 namespace dlcost {
@@ -17,10 +20,15 @@ bool IsBackward(Phase phase) {
 class StepWriter {
  public:
   StepWriter(const StepProfile& profile, const System& system, const DataParallelPlan& plan)
-      : profile_(profile), system_(system), plan_(plan) {
+      : profile_(profile),
+        system_(system),
+        plan_(plan),
+        all_{plan.devices, plan.stride},
+        dense_{all_, Bytes()},
+        experts_{ExpertReplicas(plan), Bytes()} {
     compute_ = step_.timeline.AddResource("compute stream");
     network_ = step_.timeline.AddResource("communication stream");
-    if (profile.tensor > 1) split_ = step_.timeline.AddResource("exchange of split operators");
+    if (profile.exchanges) split_ = step_.timeline.AddResource("exchange of split operators");
   }
 
   ParallelStep Run() {
@@ -31,10 +39,10 @@ class StepWriter {
       } else {
         if (Shards()) GatherBefore(k);
         Compute(kernel.name, kernel.time, kernel.exchange.has_value());
-        if (IsBackward(kernel.phase) || kernel.phase == Phase::kLoss) Complete(kernel.gradients);
+        if (IsBackward(kernel.phase) || kernel.phase == Phase::kLoss) Complete(kernel);
       }
     }
-    SendBucket();  // of a step without an update
+    SendBuckets();  // of a step without an update
     step_.timeline.Schedule();
     step_.time = step_.timeline.Span();
     step_.compute = UseOf(step_.timeline, compute_).busy;
@@ -57,9 +65,9 @@ class StepWriter {
 
   // Returns the task, none on a single device.
   std::optional<std::size_t> Communicate(CollectiveOp op, const std::string& what, Bytes bytes,
-                                         std::vector<std::size_t> after) {
-    if (plan_.devices == 1 || bytes == Bytes()) return std::nullopt;
-    const CollectiveCall call{op, bytes, {plan_.devices, plan_.stride}};
+                                         const DeviceGroup& group, std::vector<std::size_t> after) {
+    if (group.size == 1 || bytes == Bytes()) return std::nullopt;
+    const CollectiveCall call{op, bytes, group};
     const CollectiveRun run = BestCollective(system_, call);
     ++step_.collectives;
     step_.sent += RingBytes(call);
@@ -96,36 +104,52 @@ class StepWriter {
     before_gather_ = last_compute_;
     if (const auto task =
             Communicate(CollectiveOp::kAllGather, "parameters of " + profile_.kernels[kernel].name,
-                        bucket, std::move(after))) {
+                        bucket, all_, std::move(after))) {
       waits_.push_back(*task);
     }
   }
 
-  void Complete(Bytes gradients) {
-    bucket_ += gradients;
-    if (bucket_ >= plan_.bucket && plan_.overlap) SendBucket();
+  void Complete(const StepKernel& kernel) {
+    dense_.bytes += kernel.gradients - kernel.expert_gradients;
+    experts_.bytes += kernel.expert_gradients;
+    for (Bucket* bucket : {&dense_, &experts_}) {
+      if (bucket->bytes >= plan_.bucket && plan_.overlap) Send(*bucket);
+    }
   }
 
-  void SendBucket() {
-    if (bucket_ == Bytes()) return;
+  // Gradients that the same devices add up.
+  struct Bucket {
+    DeviceGroup group;
+    Bytes bytes;
+  };
+
+  void Send(Bucket& bucket) {
+    if (bucket.bytes == Bytes()) return;
     const CollectiveOp op =
         plan_.zero > 0 ? CollectiveOp::kReduceScatter : CollectiveOp::kAllReduce;
     std::vector<std::size_t> after;
     if (last_compute_) after.push_back(*last_compute_);
-    if (const auto task =
-            Communicate(op, fmt::format("gradients {}", ++buckets_), bucket_, std::move(after))) {
+    if (const auto task = Communicate(op, fmt::format("gradients {}", ++buckets_), bucket.bytes,
+                                      bucket.group, std::move(after))) {
       reduced_ = *task;
     }
-    bucket_ = Bytes();
+    bucket.bytes = Bytes();
+  }
+
+  void SendBuckets() {
+    Send(dense_);
+    Send(experts_);
   }
 
   void Update(const StepKernel& kernel) {
-    SendBucket();
+    SendBuckets();
     if (reduced_) waits_.push_back(*reduced_);
-    const double part = plan_.zero > 0 ? plan_.devices : 1;
-    Compute(kernel.name, kernel.time / part);
+    Compute(kernel.name, kernel.time * UpdatedShare(profile_, plan_));
     if (plan_.zero == 1 || plan_.zero == 2) {
-      Communicate(CollectiveOp::kAllGather, "parameters", profile_.weights, {*last_compute_});
+      Communicate(CollectiveOp::kAllGather, "parameters",
+                  profile_.weights - profile_.experts.weights, all_, {*last_compute_});
+      Communicate(CollectiveOp::kAllGather, "parameters of experts", profile_.experts.weights,
+                  experts_.group, {*last_compute_});
     }
   }
 
@@ -136,19 +160,47 @@ class StepWriter {
   std::size_t compute_ = 0, network_ = 0, split_ = 0;
   std::optional<std::size_t> last_compute_, last_sent_, reduced_, before_gather_;
   std::vector<std::size_t> waits_;  // of the next computation, beside the one before
-  Bytes bucket_, largest_;
+  DeviceGroup all_;
+  Bucket dense_, experts_;
+  Bytes largest_;
   int buckets_ = 0;
   std::size_t gathered_ = 0;  // kernels whose parameters are there
 };
 
 }  // namespace
 
-Bytes MemoryOf(const StepProfile& profile, const DataParallelPlan& plan) {
-  const auto part = [&](Bytes bytes, int from) {
-    return plan.zero >= from ? Bytes(CeilDiv(bytes.count(), plan.devices)) : bytes;
+DeviceGroup ExpertReplicas(const DataParallelPlan& plan) {
+  return {plan.devices / plan.experts, plan.stride * plan.experts};
+}
+
+double UpdatedShare(const StepProfile& profile, const DataParallelPlan& plan) {
+  if (plan.zero == 0) return 1;
+  const double experts =
+      profile.experts.sent_gradients.AsDouble() / std::max(1.0, profile.sent_gradients.AsDouble());
+  return (1 - experts) / plan.devices + experts * plan.experts / plan.devices;
+}
+
+Bytes LastingOf(const StepProfile& profile, const DataParallelPlan& plan,
+                std::int64_t micro_batches) {
+  const auto part = [&](Bytes bytes, Bytes of_experts, int from) {
+    if (plan.zero < from) return bytes;
+    return Bytes(CeilDiv((bytes - of_experts).count(), plan.devices) +
+                 CeilDiv(of_experts.count(), ExpertReplicas(plan).size));
   };
-  const Bytes running = std::max(profile.activations, part(profile.updating, 1));
-  return running + part(profile.states, 1) + part(profile.gradients, 2) + part(profile.weights, 3);
+  const ParameterBytes& experts = profile.experts;
+  const bool sums = micro_batches > 1;
+  return part(profile.states, experts.states, 1) +
+         part(sums ? profile.gradient_sums : profile.gradients,
+              sums ? experts.gradient_sums : experts.gradients, 2) +
+         part(profile.weights, experts.weights, 3);
+}
+
+Bytes MemoryOf(const StepProfile& profile, const DataParallelPlan& plan,
+               std::int64_t micro_batches) {
+  // Each updates its part.
+  const double share = UpdatedShare(profile, plan);
+  const Bytes updating(RoundToInteger(profile.Updating(micro_batches).AsDouble() * share));
+  return LastingOf(profile, plan, micro_batches) + std::max(profile.activations, updating);
 }
 
 ParallelStep RunDataParallel(const StepProfile& profile, const System& system,

@@ -10,6 +10,8 @@ namespace dlcost {
 struct DataParallelPlan {
   int devices = 1;
   int stride = 1;  // from one of them to the next: devices between split operators
+  // Whole experts are shared out among so many neighbours: each is on devices / experts of them.
+  int experts = 1;
   // What devices share out instead of each holding all of it: 1 states of the optimizer, 2
   // gradients too, 3 parameters too (Rajbhandari et al., ZeRO, 2020; FSDP is 3).
   int zero = 0;
@@ -42,7 +44,17 @@ struct ParallelStep {
 ParallelStep RunDataParallel(const StepProfile& profile, const System& system,
                              const DataParallelPlan& plan);
 
-// Memory of one device.
-Bytes MemoryOf(const StepProfile& profile, const DataParallelPlan& plan);
+// The devices that have the same experts.
+DeviceGroup ExpertReplicas(const DataParallelPlan& plan);
+
+// The part of an update that each of them does.
+double UpdatedShare(const StepProfile& profile, const DataParallelPlan& plan);
+
+// Weights, gradients and states of one device: what is there all the time.
+Bytes LastingOf(const StepProfile& profile, const DataParallelPlan& plan,
+                std::int64_t micro_batches);
+// Memory of one device that passes so many micro-batches before an update.
+Bytes MemoryOf(const StepProfile& profile, const DataParallelPlan& plan,
+               std::int64_t micro_batches = 1);
 
 }  // namespace dlcost

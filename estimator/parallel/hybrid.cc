@@ -35,25 +35,30 @@ Bytes GradientsOf(const StepProfile& profile, const HybridPlan& plan) {
   return plan.micro_batches() > 1 ? profile.gradient_sums : profile.gradients;
 }
 
-// Exchange of a stage's gradients among replicas, and what its update gathers.
-Seconds Exchange(const PipelineStage& stage, const System& system, const HybridPlan& plan) {
-  if (plan.data == 1) return Seconds();
-  const DeviceGroup replicas{plan.data, plan.tensor};
-  const auto time = [&](CollectiveOp op, Bytes bytes) {
-    return BestCollective(system, {op, bytes, replicas}).time();
-  };
-  if (plan.zero == 0) return time(CollectiveOp::kAllReduce, stage.gradients);
-  return time(CollectiveOp::kReduceScatter, stage.gradients) +
-         time(CollectiveOp::kAllGather, stage.weights);
+DataParallelPlan ReplicasOf(const HybridPlan& plan) {
+  return {.devices = plan.replicas(),
+          .stride = plan.tensor,
+          .experts = plan.experts,
+          .zero = plan.zero};
 }
 
-// What a device sends for it, as rings count.
-Bytes ReplicaBytes(const PipelineStage& stage, const HybridPlan& plan) {
-  if (plan.data == 1) return Bytes();
-  const DeviceGroup replicas{plan.data, plan.tensor};
-  if (plan.zero == 0) return RingBytes({CollectiveOp::kAllReduce, stage.gradients, replicas});
-  return RingBytes({CollectiveOp::kReduceScatter, stage.gradients, replicas}) +
-         RingBytes({CollectiveOp::kAllGather, stage.weights, replicas});
+// What replicas exchange of a stage's gradients, and what its update gathers: of what all have, and
+// of experts.
+std::vector<CollectiveCall> ExchangeOf(const PipelineStage& stage, const HybridPlan& plan) {
+  std::vector<CollectiveCall> calls;
+  const auto add = [&](const DeviceGroup& group, Bytes gradients, Bytes weights) {
+    if (group.size == 1 || gradients == Bytes()) return;
+    if (plan.zero == 0) {
+      calls.push_back({CollectiveOp::kAllReduce, gradients, group});
+    } else {
+      calls.push_back({CollectiveOp::kReduceScatter, gradients, group});
+      calls.push_back({CollectiveOp::kAllGather, weights, group});
+    }
+  };
+  add({plan.replicas(), plan.tensor}, stage.gradients - stage.expert_gradients,
+      stage.weights - stage.expert_weights);
+  add(ExpertReplicas(ReplicasOf(plan)), stage.expert_gradients, stage.expert_weights);
+  return calls;
 }
 
 HybridStep RunPipeline(const StepProfile& profile, const System& system, const HybridPlan& plan) {
@@ -62,13 +67,13 @@ HybridStep RunPipeline(const StepProfile& profile, const System& system, const H
   const int chunks = plan.stages * plan.chunks;
   step.stages = BalancedStages(profile, chunks);
   std::vector<PipelineChunk> work;
-  for (const PipelineStage& stage : step.stages) {
-    Seconds send;
+  for (PipelineStage& stage : step.stages) {
     if (stage.passed > Bytes()) {
-      const CollectiveCall call{CollectiveOp::kSend, stage.passed, {2, plan.data * plan.tensor}};
-      send = BestCollective(system, call).time();
+      const int stride = plan.replicas() * plan.tensor;
+      const CollectiveCall call{CollectiveOp::kSend, stage.passed, {2, stride}};
+      stage.send = BestCollective(system, call).time();
     }
-    work.push_back({stage.forward, stage.backward, send, stage.for_weights});
+    work.push_back({stage.forward, stage.backward, stage.send, stage.for_weights});
   }
   // What a device does for one micro-batch, and the slowest of them.
   std::vector<PipelineStage> devices(static_cast<std::size_t>(plan.stages));
@@ -80,28 +85,51 @@ HybridStep RunPipeline(const StepProfile& profile, const System& system, const H
     device.weights += step.stages[c].weights;
     device.gradients += step.stages[c].gradients;
     device.saved += step.stages[c].saved;
+    device.expert_weights += step.stages[c].expert_weights;
+    device.expert_gradients += step.stages[c].expert_gradients;
   }
   Seconds slowest, tail;
   for (std::size_t d = 0; d < devices.size(); ++d) {
     const PipelineStage& device = devices[d];
     slowest = std::max(slowest, device.forward + device.backward);
-    const double part = plan.zero > 0 ? plan.data : 1;
-    const Seconds exchange = Exchange(device, system, plan);
-    tail = std::max(tail, exchange + device.update / part);
+    Seconds exchange;
+    Bytes sent;
+    for (const CollectiveCall& call : ExchangeOf(device, plan)) {
+      exchange += BestCollective(system, call).time();
+      sent += RingBytes(call);
+    }
+    tail = std::max(tail, exchange + device.update * UpdatedShare(profile, ReplicasOf(plan)));
     step.exposed = std::max(step.exposed, exchange);
-    step.sent = std::max(step.sent, ReplicaBytes(device, plan));
-    const double share = device.weights.AsDouble() / std::max(1.0, profile.weights.AsDouble());
+    step.sent = std::max(step.sent, sent);
+    // Of what all replicas have, and of experts.
+    const auto share = [](Bytes of, Bytes all) {
+      return of.AsDouble() / std::max(1.0, all.AsDouble());
+    };
+    const ParameterBytes& experts = profile.experts;
+    const double dense =
+        share(device.weights - device.expert_weights, profile.weights - experts.weights);
+    const double expert = share(device.expert_weights, experts.weights);
     const double saved = device.saved.AsDouble() * InFlight(plan, static_cast<int>(d));
     // What micro-batches keep while they wait, and what one of them needs beside that while it
     // runs.
     const double running =
         std::max(0.0, (profile.activations.AsDouble() - profile.saved.AsDouble()));
     step.saved = std::max(step.saved, Bytes(RoundToInteger(saved)));
-    const double states = profile.states.AsDouble() * share / part;
-    const Bytes gradients = GradientsOf(profile, plan);
-    const double lasting = device.weights.AsDouble() + gradients.AsDouble() * share + states;
+    const double parts = plan.zero > 0 ? plan.replicas() : 1;
+    const double expert_parts = plan.zero > 0 ? parts / plan.experts : 1;
+    const Bytes expert_gradients =
+        plan.micro_batches() > 1 ? experts.gradient_sums : experts.gradients;
+    const Bytes gradients = GradientsOf(profile, plan) - expert_gradients;
+    const double lasting =
+        device.weights.AsDouble() +
+        dense * (gradients.AsDouble() + (profile.states - experts.states).AsDouble() / parts) +
+        expert * (expert_gradients.AsDouble() + experts.states.AsDouble() / expert_parts);
     step.lasting = std::max(step.lasting, Bytes(RoundToInteger(lasting)));
-    step.memory = std::max(step.memory, Bytes(RoundToInteger(saved + running + lasting)));
+    const double updating = profile.Updating(plan.micro_batches()).AsDouble() *
+                            UpdatedShare(profile, ReplicasOf(plan)) *
+                            share(device.weights, profile.weights);
+    const double most = std::max(saved + running, updating) + lasting;
+    step.memory = std::max(step.memory, Bytes(RoundToInteger(most)));
   }
   const std::int64_t batches = plan.micro_batches();
   const std::int64_t simulated = std::min<std::int64_t>(batches, kPlaced * plan.stages);
@@ -120,19 +148,16 @@ HybridStep RunPipeline(const StepProfile& profile, const System& system, const H
 HybridStep RunReplicas(const StepProfile& profile, const System& system, const HybridPlan& plan) {
   HybridStep step;
   step.plan = plan;
-  const DataParallelPlan replicas{.devices = plan.data, .stride = plan.tensor, .zero = plan.zero};
-  const ParallelStep last = RunDataParallel(profile, system, replicas);
+  const ParallelStep last = RunDataParallel(profile, system, ReplicasOf(plan));
   const Seconds pass = profile.Time() - profile.Time(Phase::kOptimizer);
   // With ZeRO 3 every micro-batch gathers its parameters.
   const Seconds early = plan.zero == 3 ? pass + last.exposed : pass;
   const auto before = static_cast<double>(plan.micro_batches() - 1);
   step.time = last.time + early * before;
   step.exposed = last.exposed * (plan.zero == 3 ? before + 1 : 1);
-  const Count parts = plan.zero >= 2 ? plan.data : 1;
-  step.memory =
-      last.memory + Bytes((GradientsOf(profile, plan) - profile.gradients).count() / parts);
+  step.memory = MemoryOf(profile, ReplicasOf(plan), plan.micro_batches());
   step.saved = profile.saved;
-  step.lasting = step.memory - profile.activations;
+  step.lasting = LastingOf(profile, ReplicasOf(plan), plan.micro_batches());
   step.sent = last.sent * (plan.zero == 3 ? plan.micro_batches() : 1);
   return step;
 }
@@ -140,7 +165,8 @@ HybridStep RunReplicas(const StepProfile& profile, const System& system, const H
 }  // namespace
 
 HybridPlan ParsePlan(const std::string& text) {
-  static const std::vector<std::string> kKeys = {"dp", "tp", "pp", "sp", "zero", "chunks"};
+  static const std::vector<std::string> kKeys = {"dp", "tp", "pp",   "sp",
+                                                 "cp", "ep", "zero", "chunks"};
   HybridPlan plan;
   std::set<std::string> seen;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -165,13 +191,18 @@ HybridPlan ParsePlan(const std::string& text) {
     if (!seen.insert(key).second) throw Error("--parallel: {} is given twice", key);
     if (key == "tp") plan.tensor = value;
     if (key == "sp") plan.sequence = value == 1;
+    if (key == "cp") plan.context = value;
+    if (key == "ep") plan.experts = value;
     if (key == "dp") plan.data = value;
     if (key == "pp") plan.stages = value;
     if (key == "zero") plan.zero = value;
     if (key == "chunks") plan.chunks = value;
   }
-  const std::int64_t replicas = std::int64_t{plan.data} * plan.tensor;
-  if (replicas > kMostDevices || replicas * plan.stages > kMostDevices) {
+  std::int64_t devices = 1;
+  for (const int each : {plan.data, plan.tensor, plan.context, plan.stages}) {
+    devices = std::min<std::int64_t>(devices * each, std::int64_t{kMostDevices} + 1);
+  }
+  if (devices > kMostDevices) {
     throw Error("--parallel {}: more than {} devices", Printable(text), kMostDevices);
   }
   if (std::int64_t{plan.stages} * plan.chunks > kMostChunks) {
@@ -184,6 +215,8 @@ std::string ToString(const HybridPlan& plan) {
   std::string text = fmt::format("dp={},", plan.data);
   if (plan.tensor > 1) text += fmt::format("tp={},", plan.tensor);
   if (plan.sequence) text += "sp=1,";
+  if (plan.context > 1) text += fmt::format("cp={},", plan.context);
+  if (plan.experts > 1) text += fmt::format("ep={},", plan.experts);
   text += fmt::format("pp={},zero={}", plan.stages, plan.zero);
   if (plan.chunks > 1) text += fmt::format(",chunks={}", plan.chunks);
   return text;
@@ -191,6 +224,16 @@ std::string ToString(const HybridPlan& plan) {
 
 void CheckPlan(const HybridPlan& plan) {
   if (plan.sequence && plan.tensor == 1) throw Error("sp=1 needs tp=2 or more");
+  if (plan.replicas() % plan.experts != 0) {
+    throw Error(
+        "ep={}: experts are shared out among the replicas, and dp={}{} does not divide so; dp={} "
+        "would do",
+        plan.experts, plan.data, plan.context > 1 ? fmt::format(" times cp={}", plan.context) : "",
+        (plan.data / plan.experts + 1) * plan.experts);
+  }
+  if (plan.experts > 1 && plan.zero == 3) {
+    throw Error("zero=3 with ep={} is not laid out; zero=2 would do", plan.experts);
+  }
   const std::int64_t each = plan.micro_batch * plan.data;
   if (plan.micro_batch < 1) throw Error("--micro-batch {}: 1 or more", plan.micro_batch);
   if (plan.global_batch < each || plan.global_batch % each != 0) {
@@ -230,50 +273,103 @@ HybridStep RunHybrid(const StepProfile& profile, const System& system, const Hyb
 
 namespace {
 
-// The plans with these micro-batches and split operators.
-void AddPlans(const ProfileOfPlan& profile_of, const System& system, int devices, HybridPlan plan,
-              std::vector<HybridStep>& steps) {
-  const int rest = devices / plan.tensor;
-  for (int stages = 1; stages <= std::min(rest, kMostChunks); ++stages) {
-    if (rest % stages != 0) continue;
-    plan.data = rest / stages;
-    plan.stages = stages;
-    if (plan.global_batch % (plan.micro_batch * plan.data) != 0) continue;
-    const StepProfile* profile = profile_of(plan);
+constexpr std::int64_t kMostMicroBatch = 64, kMostSplitMicroBatch = 8;
+
+// Every plan of so many devices, into `steps`.
+class PlanSearch {
+ public:
+  PlanSearch(const ProfileOfPlan& profile_of, const System& system, int devices,
+             std::vector<HybridStep>& steps)
+      : profile_of_(profile_of), system_(system), devices_(devices), steps_(steps) {}
+
+  // With these micro-batches, and so many devices that split operators and the sequence: without
+  // shared out experts, and among the neighbours of a node; of one item among all, too.
+  void Add(HybridPlan plan) {
+    const StepProfile* profile = profile_of_(plan);
     if (profile == nullptr) return;
-    const auto kernels =
-        std::count_if(profile->kernels.begin(), profile->kernels.end(),
-                      [](const StepKernel& kernel) { return kernel.phase == Phase::kForward; });
-    if (stages > kernels) continue;
-    for (plan.zero = 0; plan.zero <= (plan.data == 1 ? 0 : stages == 1 ? 3 : 1); ++plan.zero) {
-      steps.push_back(RunHybrid(*profile, system, plan));
+    AddStages(plan, *profile);
+    std::set<int> shared;
+    const int rest = devices_ / (plan.tensor * plan.context);
+    const bool all = plan.micro_batch == 1 && plan.tensor == 1;  // a profile for each takes time
+    for (const int most : {system_.node_devices / plan.tensor, all ? rest : 1}) {
+      const int ways = LargestPower(std::min<std::int64_t>(most, profile->routed_experts));
+      if (ways > 1 && profile->routed_experts % ways == 0) shared.insert(ways);
     }
-    plan.zero = 0;
+    for (const int ways : shared) {
+      if (plan.micro_batch > kMostSplitMicroBatch) continue;
+      plan.experts = ways;
+      if (const StepProfile* parts = profile_of_(plan)) AddStages(plan, *parts);
+    }
   }
-}
+
+  // The same with operators split among powers of two of a node's devices, along the sequence too
+  // where that divides.
+  void AddSplit(HybridPlan plan) {
+    for (plan.tensor = 2; plan.tensor <= std::min(devices_, system_.node_devices);
+         plan.tensor *= 2) {
+      if (devices_ % (plan.tensor * plan.context) != 0) continue;
+      for (const bool sequence : {true, false}) {
+        plan.sequence = sequence;
+        const std::size_t before = steps_.size();
+        Add(plan);
+        if (steps_.size() > before) break;
+      }
+    }
+  }
+
+ private:
+  static int LargestPower(std::int64_t limit) {
+    int power = 1;
+    while (power * 2 <= limit) power *= 2;
+    return power;
+  }
+
+  void AddStages(HybridPlan plan, const StepProfile& profile) {
+    const int rest = devices_ / (plan.tensor * plan.context);
+    const auto kernels =
+        std::count_if(profile.kernels.begin(), profile.kernels.end(),
+                      [](const StepKernel& kernel) { return kernel.phase == Phase::kForward; });
+    for (int stages = 1; stages <= std::min(rest, kMostChunks); ++stages) {
+      if (rest % stages != 0 || stages > kernels) continue;
+      plan.data = rest / stages;
+      plan.stages = stages;
+      if (plan.global_batch % (plan.micro_batch * plan.data) != 0) continue;
+      if (plan.replicas() % plan.experts != 0) continue;
+      const int most = plan.replicas() == 1 ? 0 : stages > 1 ? 1 : plan.experts > 1 ? 2 : 3;
+      for (plan.zero = 0; plan.zero <= most; ++plan.zero) {
+        steps_.push_back(RunHybrid(profile, system_, plan));
+      }
+      plan.zero = 0;
+    }
+  }
+
+  const ProfileOfPlan& profile_of_;
+  const System& system_;
+  int devices_;
+  std::vector<HybridStep>& steps_;
+};
 
 }  // namespace
 
 std::vector<HybridStep> AllPlans(const ProfileOfPlan& profile_of, const System& system, int devices,
-                                 std::int64_t global_batch, double spread) {
-  constexpr std::int64_t kMostMicroBatch = 64, kMostSplitMicroBatch = 8;
+                                 std::int64_t global_batch, double spread,
+                                 std::optional<Bytes> memory) {
   std::vector<HybridStep> steps;
-  for (std::int64_t micro = 1; micro <= kMostMicroBatch; micro *= 2) {
-    HybridPlan plan;
-    plan.micro_batch = micro;
-    plan.global_batch = global_batch;
-    plan.spread = spread;
-    AddPlans(profile_of, system, devices, plan, steps);
-    if (micro > kMostSplitMicroBatch) continue;
-    for (plan.tensor = 2; plan.tensor <= std::min(devices, system.node_devices); plan.tensor *= 2) {
-      if (devices % plan.tensor != 0) continue;
-      for (const bool sequence : {true, false}) {
-        plan.sequence = sequence;
-        const std::size_t before = steps.size();
-        AddPlans(profile_of, system, devices, plan, steps);
-        if (steps.size() > before) break;
-      }
-    }
+  PlanSearch search(profile_of, system, devices, steps);
+  HybridPlan plan;
+  plan.global_batch = global_batch;
+  plan.spread = spread;
+  for (plan.micro_batch = 1; plan.micro_batch <= kMostMicroBatch; plan.micro_batch *= 2) {
+    search.Add(plan);
+    if (plan.micro_batch <= kMostSplitMicroBatch) search.AddSplit(plan);
+  }
+  const auto fits = [&](const HybridStep& step) { return !memory || step.memory <= *memory; };
+  plan.micro_batch = 1;
+  for (plan.context = 2; plan.context <= devices; plan.context *= 2) {
+    if (std::any_of(steps.begin(), steps.end(), fits)) break;
+    if (devices % plan.context != 0) continue;
+    search.Add(plan);
+    search.AddSplit(plan);
   }
   std::stable_sort(steps.begin(), steps.end(),
                    [](const HybridStep& a, const HybridStep& b) { return a.time < b.time; });

@@ -11,12 +11,16 @@
 namespace dlcost {
 
 // How a model is laid out on devices: replicas, stages of a pipeline in each, and devices that
-// split the operators of a stage. Those are next to each other, then replicas, then stages: what
-// exchanges most has the nearest links (as Megatron-LM places them).
+// split the operators of a stage and the sequence. Those that split operators are next to each
+// other, then those that split the sequence, then replicas, then stages: what exchanges most has
+// the nearest links (as Megatron-LM places them). Whole experts are shared out among replicas and
+// devices that split the sequence, neighbours first.
 struct HybridPlan {
   int data = 1;           // dp
   int tensor = 1;         // tp: operators split among neighbours
   bool sequence = false;  // sp: and the rest along the sequence
+  int context = 1;        // cp: the sequence split, in attention too
+  int experts = 1;        // ep: devices that share out whole experts, some of data * context
   int stages = 1;         // pp
   int zero = 0;           // sharded among the replicas
   int chunks = 1;         // of the model per device, for an interleaved schedule
@@ -25,7 +29,9 @@ struct HybridPlan {
   double spread = 0;  // of the devices' speeds: the step is that of the slowest (slowest.h)
   PipelineSchedule schedule = PipelineSchedule::kOneFOneB;
 
-  int devices() const { return data * tensor * stages; }
+  int devices() const { return replicas() * tensor * stages; }
+  // Devices that have the same parameters, and add up gradients.
+  int replicas() const { return data * context; }
   // Micro-batches that a replica passes through its pipeline in a step.
   std::int64_t micro_batches() const { return global_batch / (micro_batch * data); }
 };
@@ -63,10 +69,12 @@ HybridStep RunHybrid(const StepProfile& profile, const System& system, const Hyb
 
 // Every plan of so many devices that divides the global batch: replicas and stages, ZeRO 0 to 3,
 // micro-batches of powers of two up to 64; with up to 8 items, operators split among powers of two
-// of a node's devices, along the sequence too where that divides. `profile_of` gives the profile of
-// a plan's micro-batch, null where the model does not split so.
+// of a node's devices, along the sequence too where that divides, and whole experts shared out in a
+// node or among all. Where none needs at most `memory`, sequences are split as well. `profile_of`
+// gives the profile of a plan's micro-batch, null where the model does not split so.
 using ProfileOfPlan = std::function<const StepProfile*(const HybridPlan&)>;
 std::vector<HybridStep> AllPlans(const ProfileOfPlan& profile_of, const System& system, int devices,
-                                 std::int64_t global_batch, double spread = 0);
+                                 std::int64_t global_batch, double spread = 0,
+                                 std::optional<Bytes> memory = std::nullopt);
 
 }  // namespace dlcost

@@ -47,10 +47,33 @@ std::string StagesText(const PlanReport& report, const HybridStep& step, std::si
 
 // What devices that split operators exchange.
 std::string SplitText(const HybridStep& step) {
-  if (step.plan.tensor == 1) return "";
+  if (step.exchanges == 0) return "";
+  const int split = step.plan.tensor * step.plan.context;
   return fmt::format(
-      "\nsplit among {}: {} exchanges and {} sent by a device in a micro-batch, {} of the step\n",
-      step.plan.tensor, step.exchanges, ReadableBytes(step.exchanged), ReadableTime(step.split));
+      "\n{}{}: {} exchanges and {} sent by a device in a micro-batch, {} of the step\n",
+      split > 1 ? fmt::format("split among {}", split) : "",
+      step.plan.experts == 1
+          ? ""
+          : fmt::format("{}experts shared out among {}", split > 1 ? ", " : "", step.plan.experts),
+      step.exchanges, ReadableBytes(step.exchanged), ReadableTime(step.split));
+}
+
+Json StagesJson(const PlanReport& report, const HybridStep& step) {
+  Json stages = Json::array();
+  if (report.steps.size() > 1) return stages;  // kernels are those of the best plan
+  for (std::size_t c = 0; c < step.stages.size(); ++c) {
+    const PipelineStage& stage = step.stages[c];
+    stages.push_back({{"chunk", c},
+                      {"on", c % static_cast<std::size_t>(step.plan.stages)},
+                      {"from", report.profile.kernels[stage.first].name},
+                      {"to", report.profile.kernels[stage.last].name},
+                      {"forward_s", stage.forward.value()},
+                      {"backward_s", stage.backward.value()},
+                      {"send_s", stage.send.value()},
+                      {"weight_bytes", stage.weights.value()},
+                      {"passed_bytes", stage.passed.value()}});
+  }
+  return stages;
 }
 
 Json StepJson(const PlanReport& report, const HybridStep& step) {
@@ -71,7 +94,8 @@ Json StepJson(const PlanReport& report, const HybridStep& step) {
           {"memory_bytes", step.memory.value()},
           {"saved_bytes", step.saved.value()},
           {"lasting_bytes", step.lasting.value()},
-          {"fits", report.memory ? Json(Fits(report, step)) : Json()}};
+          {"fits", report.memory ? Json(Fits(report, step)) : Json()},
+          {"stages", StagesJson(report, step)}};
 }
 
 }  // namespace

@@ -285,6 +285,11 @@ class Chooser {
 
 }  // namespace
 
+bool GraphAxes::Splits(const Axes& of, const std::set<FactorId>& factors_of) const {
+  return std::any_of(of.begin(), of.end(),
+                     [&](const Axis& axis) { return Splits(axis, factors_of); });
+}
+
 GraphAxes AxesOf(Graph& graph) { return AxesBuilder(graph).Build(); }
 
 Split ChooseSplit(const Graph& graph, const GraphAxes& axes, const std::vector<Macs>& macs,

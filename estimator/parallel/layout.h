@@ -19,6 +19,12 @@ struct GraphAxes {
   std::vector<std::optional<NodeSharding>> nodes;  // by node; none: nothing of it is split
   // Known before the run and no weights: a device makes the part that it needs.
   std::vector<bool> free;
+
+  // Whether one of the factors is of this axis, or of an axis of this tensor.
+  bool Splits(const Axis& axis, const std::set<FactorId>& factors_of) const {
+    return factors.PartOf(axis, factors_of, 1).splits > 0;
+  }
+  bool Splits(const Axes& of, const std::set<FactorId>& factors_of) const;
 };
 
 // `graph` has shapes, and its nodes are in an order in which they can run.

@@ -309,7 +309,7 @@ std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages
     throw Error("{} stages: the model has {} kernels to cut between", stages, forward.size());
   }
   std::vector<Seconds> front(forward.size()), back(forward.size()), weights(forward.size());
-  std::vector<Bytes> gradients(forward.size()), saved(forward.size());
+  std::vector<Bytes> gradients(forward.size()), experts(forward.size()), saved(forward.size());
   Seconds update;
   for (std::size_t i = 0; i < forward.size(); ++i) {
     front[i] = profile.kernels[forward[i]].time;
@@ -328,6 +328,7 @@ std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages
     back[at] += kernel.time;
     if (kernel.phase == Phase::kBackwardWeights) weights[at] += kernel.time;
     gradients[at] += kernel.gradients;
+    experts[at] += kernel.expert_gradients;
     saved[at] += kernel.saved;  // what the loss makes
   }
   std::vector<double> until(forward.size() + 1);  // time of the kernels before
@@ -353,6 +354,8 @@ std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages
       stage.backward += back[i];
       stage.for_weights += weights[i];
       stage.gradients += gradients[i];
+      stage.expert_gradients += experts[i];
+      stage.expert_weights += profile.kernels[forward[i]].expert_weights;
       stage.saved += saved[i];
       stage.weights += profile.kernels[forward[i]].weights;
     }

@@ -46,9 +46,11 @@ double BubbleOf(const Timeline& timeline);
 struct PipelineStage {
   std::size_t first = 0, last = 0;  // kernels of the profile, `last` included
   Seconds forward, backward, update;
-  Seconds for_weights;               // of `backward`, for gradients of weights
-  Bytes weights, gradients, passed;  // `passed`: sent to the next stage
-  Bytes saved;                       // of one micro-batch, for the backward pass
+  Seconds for_weights;                     // of `backward`, for gradients of weights
+  Bytes weights, gradients, passed;        // `passed`: sent to the next stage
+  Bytes saved;                             // of one micro-batch, for the backward pass
+  Bytes expert_weights, expert_gradients;  // part of `weights` and `gradients`
+  Seconds send;                            // of `passed`, over the links of the plan
 };
 // Where the profile has stages of its own, those. Throws Error where they are others than asked
 // for.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -167,7 +168,7 @@ void AddExchanges(const InferredModel& step, const Report& report,
                   const std::unordered_map<std::string, std::size_t>& kernel_of,
                   const System& system, StepProfile& profile) {
   const auto time_of = [&](const Exchange& exchange, Bytes bytes) {
-    return BestCollective(system, {exchange.op, bytes, {exchange.devices, 1}}).time();
+    return BestCollective(system, {exchange.op, bytes, {exchange.devices, exchange.stride}}).time();
   };
   Bytes parameters;
   std::optional<std::size_t> last;  // of the gradients of parameters
@@ -185,11 +186,16 @@ void AddExchanges(const InferredModel& step, const Report& report,
         op == CollectiveOp::kAllGather ? counted.node->outputs[0] : counted.node->inputs[0];
     const std::int64_t devices = IntOf(*counted.node, "devices");
     if (devices < 2 || devices > 1 << 20) continue;
-    const Exchange exchange = {*op, SizeAs(tensor(whole), std::nullopt) * counted.repeat,
-                               static_cast<int>(devices), IntOf(*counted.node, "parameter") != 0};
+    const std::int64_t stride =
+        std::clamp<std::int64_t>(IntOf(*counted.node, "stride"), 1, 1 << 20);
+    const Exchange exchange = {.op = *op,
+                               .bytes = SizeAs(tensor(whole), std::nullopt) * counted.repeat,
+                               .devices = static_cast<int>(devices),
+                               .stride = static_cast<int>(stride),
+                               .parameter = IntOf(*counted.node, "parameter") != 0};
     StepKernel& row = profile.kernels[kernel->second];
     row.exchange = exchange;
-    profile.tensor = exchange.devices;
+    profile.exchanges = true;
     if (exchange.parameter && *op == CollectiveOp::kAllReduce) {
       parameters += exchange.bytes;
       row.time = Seconds();
@@ -201,7 +207,48 @@ void AddExchanges(const InferredModel& step, const Report& report,
   if (last) profile.kernels[*last].time = time_of(*profile.kernels[*last].exchange, parameters);
 }
 
+// Whether a tensor is one of the parameters named, or what a step keeps for it (parameter.exp_avg).
+bool BelongsTo(const std::string& name, const std::set<std::string>& parameters) {
+  if (parameters.empty()) return false;
+  for (std::size_t end = name.size(); end != std::string::npos && end > 0;
+       end = name.rfind('.', end - 1)) {
+    if (parameters.count(name.substr(0, end)) > 0) return true;
+  }
+  return false;
+}
+
+// Weights and states of the parameters named, and the kernels that read those first.
+void AddExpertBytes(const InferredModel& step,
+                    const std::unordered_map<std::string, std::size_t>& kernel_of,
+                    const std::set<std::string>& experts, StepProfile& profile) {
+  const Graph& graph = step.model->graph;
+  std::vector<bool> seen(graph.tensors.size(), false);
+  for (const Tensor& tensor : graph.tensors) {
+    const bool weight = tensor.is_initializer && experts.count(tensor.name) > 0;
+    if (weight) profile.experts.weights += SizeAs(tensor, std::nullopt);
+    const bool state = tensor.role == Role::kInput && BelongsTo(tensor.name, experts) &&
+                       !tensor.name.ends_with(".grad_sum");
+    if (state) profile.experts.states += SizeAs(tensor, std::nullopt);
+  }
+  for (const CountedNode& counted : step.nodes) {
+    const auto kernel = kernel_of.find(counted.name);
+    if (kernel == kernel_of.end() || counted.graph != &graph) continue;
+    for (const TensorId id : counted.node->inputs) {
+      if (id == kNoTensor || seen[static_cast<std::size_t>(id)]) continue;
+      const Tensor& tensor = graph.tensors[static_cast<std::size_t>(id)];
+      if (!tensor.is_initializer || experts.count(tensor.name) == 0) continue;
+      seen[static_cast<std::size_t>(id)] = true;
+      profile.kernels[kernel->second].expert_weights += SizeAs(tensor, std::nullopt);
+    }
+  }
+}
+
 }  // namespace
+
+Bytes StepProfile::Updating(std::int64_t micro_batches) const {
+  if (micro_batches == 1 || gradient_sums == gradients) return updating;
+  return updating > gradient_sums ? updating - gradient_sums : Bytes();
+}
 
 std::string StepProfile::Note() const {
   if (unknown == 0) return "";
@@ -253,13 +300,14 @@ Bytes StepProfile::Exchanged() const {
   for (const StepKernel& kernel : kernels) {
     if (!kernel.exchange) continue;
     const Exchange& exchange = *kernel.exchange;
-    sum += RingBytes({exchange.op, exchange.bytes, {exchange.devices, 1}});
+    sum += RingBytes({exchange.op, exchange.bytes, {exchange.devices, exchange.stride}});
   }
   return sum;
 }
 
 StepProfile ProfileOf(const InferredModel& step, const Report& report, const System& system,
-                      std::int64_t items, std::optional<DType> send_as) {
+                      std::int64_t items, std::optional<DType> send_as,
+                      const std::set<std::string>& experts) {
   if (items < 1) throw Error("a batch of {}: 1 or more", items);
   if (!report.totals.expected) {
     throw Error("{}: no expected times for this model on this device", report.model.path);
@@ -296,6 +344,10 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, const Sys
   std::unordered_map<TensorId, std::size_t> completed_by;
   for (const CountedNode& counted : step.nodes) {
     if (counted.graph != &step.model->graph) continue;
+    if (counted.node->op == "DispatchTokens" && counted.node->phase == Phase::kForward) {
+      // All layers have to divide.
+      profile.routed_experts = std::gcd(profile.routed_experts, IntOf(*counted.node, "experts"));
+    }
     const auto kernel = kernel_of.find(counted.name);
     if (kernel == kernel_of.end()) continue;
     profile.kernels[kernel->second].weights += counted.weight_bytes;
@@ -317,18 +369,35 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, const Sys
   }
   const std::unordered_map<TensorId, TensorId> behind = GradientsBehindUpdate(step.model->graph);
   for (const CountedNode& counted : step.nodes) {
-    for (const TensorId used : OperandsOf(*counted.node).gradients) {
+    const OptimizerOperands operands = OperandsOf(*counted.node);
+    for (std::size_t i = 0; i < operands.gradients.size(); ++i) {
+      const TensorId used = operands.gradients[i];
       const auto before = behind.find(used);
       const TensorId gradient = before == behind.end() ? used : before->second;
       const Tensor& tensor = tensors[static_cast<std::size_t>(gradient)];
       const Bytes sent = SizeAs(tensor, send_as);
       profile.sent_gradients += sent;
+      // Muon's momentum is named after its parameter.
+      const std::vector<TensorId>& of =
+          operands.parameters.empty() ? operands.states : operands.parameters;
+      const bool expert =
+          i < of.size() && BelongsTo(tensors[static_cast<std::size_t>(of[i])].name, experts);
+      if (expert) {
+        profile.experts.sent_gradients += sent;
+        profile.experts.gradients += SizeAs(tensor, std::nullopt);
+        const bool narrow = Bits(tensor.type.dtype) < Bits(DType::kFloat32);
+        profile.experts.gradient_sums +=
+            SizeAs(tensor, narrow ? std::optional(DType::kFloat32) : std::nullopt);
+      }
       const auto kernel = completed_by.find(gradient);
       if (kernel == completed_by.end()) continue;
-      profile.kernels[kernel->second].gradients += sent;
-      profile.kernels[kernel->second].trained += SizeAs(tensor, std::nullopt);
+      StepKernel& row = profile.kernels[kernel->second];
+      row.gradients += sent;
+      if (expert) row.expert_gradients += sent;
+      row.trained += SizeAs(tensor, std::nullopt);
     }
   }
+  if (!experts.empty()) AddExpertBytes(step, kernel_of, experts, profile);
   AddPassed(step, kernel_of, completed_by, profile);
   if (profile.trains && profile.sent_gradients == Bytes()) {
     throw Error("{}: the step has no gradients to send; --train needs an optimizer",

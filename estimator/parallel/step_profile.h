@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,17 +17,26 @@ struct Exchange {
   CollectiveOp op = CollectiveOp::kAllReduce;
   Bytes bytes;  // as CollectiveCall counts
   int devices = 1;
+  int stride = 1;          // from one of them to the next
   bool parameter = false;  // a gradient of a parameter: may wait for the others
+};
+
+// Memory that parameters take, and what is sent of their gradients.
+struct ParameterBytes {
+  Bytes weights, gradients, states, sent_gradients;
+  Bytes gradient_sums;  // where they add up over micro-batches
 };
 
 // A kernel of a training step as plans for many devices see it.
 struct StepKernel {
   std::string name;
   Phase phase = Phase::kForward;
-  Seconds time;     // expected
-  Bytes gradients;  // of parameters, complete once it has run, as they are sent
-  Bytes trained;    // the parameters of these gradients, as they are stored
-  Bytes weights;    // that no kernel before it reads
+  Seconds time;            // expected
+  Bytes gradients;         // of parameters, complete once it has run, as they are sent
+  Bytes expert_gradients;  // part of them: of experts that not every replica has
+  Bytes trained;           // the parameters of these gradients, as they are stored
+  Bytes weights;           // that no kernel before it reads
+  Bytes expert_weights;    // part of them
   // Behind a forward kernel: results of kernels up to it that later forward kernels read.
   Bytes passed;
   std::optional<Exchange> exchange;  // instead of computing
@@ -46,18 +56,22 @@ struct StepProfile {
   Bytes saved;        // of the forward pass, for the backward pass
   // Gradients where they add up over micro-batches: in float32 where one of them is narrower.
   Bytes gradient_sums;
-  Bytes
-      sent_gradients;  // what all-reduces send: `gradients` in another type where one is asked for
+  // What all-reduces send: `gradients` in another type where one is asked for.
+  Bytes sent_gradients;
+  std::int64_t routed_experts = 0;  // that a token meets some of; 0: none
+  ParameterBytes experts;           // part of all these: of whole experts that few devices have
 
   // The stage of a pipeline that each kernel is annotated for; none where the file says nothing.
   std::vector<int> stages;
   bool trains = true;
-  int tensor = 1;                  // devices that split its operators
+  bool exchanges = false;          // devices that split its operators or sequence wait for others
   std::vector<std::string> notes;  // about how they do
   Macs macs;                       // of this device
 
   std::int64_t unknown = 0;  // nodes whose work nobody knows: times are at least these
 
+  // What an update needs beside all that lasts. Sums over micro-batches are its copies in float32.
+  Bytes Updating(std::int64_t micro_batches) const;
   // A line for people about `unknown`; "" where everything is known.
   std::string Note() const;
   Seconds Time(Phase phase) const;
@@ -73,10 +87,11 @@ struct StepProfile {
 // Profile of a step (--train), or of a forward pass alone, from its report, which has rows of
 // kernels and a device. `send_as`: the type that gradients are sent in; none: as they are stored.
 // Exchanges take the time that the system's links need, gradients of parameters that are parts all
-// at once. Throws Error for a step without gradients, and for a model whose kernels have no
-// expected time.
+// at once. `experts`: names of the parameters that only some of the replicas have (ExpertPlaces).
+// Throws Error for a step without gradients, and for a model whose kernels have no expected time.
 StepProfile ProfileOf(const InferredModel& step, const Report& report, const System& system,
-                      std::int64_t items, std::optional<DType> send_as = std::nullopt);
+                      std::int64_t items, std::optional<DType> send_as = std::nullopt,
+                      const std::set<std::string>& experts = {});
 
 // The stages of a pipeline that a file is annotated with, of every kernel: what has no annotation
 // is in the stage of what it reads. Throws Error where something reads what a later stage makes.

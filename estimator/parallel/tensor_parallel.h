@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "estimator/infer/infer.h"
 #include "estimator/onnx/device_configuration.h"
 
@@ -17,24 +14,12 @@ struct TensorParallel {
   bool trains = false;  // results stay split, and gradients that are parts are added up
 };
 
-// The model of one device.
-struct RankModel {
-  Model model;
-  std::vector<std::string> notes;
-  Macs whole;    // of products that every device computes alike
-  Macs largest;  // of the largest of those
-  std::string largest_name;
-};
-
-// Writes the graph of one of the devices: weights, shapes, heads and groups are its part, and what
-// devices exchange are nodes of dlcost.parallel, which training differentiates like any other. A
-// product along a split axis leaves parts of sums, which are all-reduced; what goes whole into
-// products that split it gets back the sum of all gradients (Shoeybi et al., Megatron-LM, 2019).
-// With `sequence` the sums are scattered along the sequence instead, and gathered before the next
-// product (Korthikanti et al., 2022). Throws Error where the model does not split so.
-RankModel SplitOperators(const InferredModel& model, const TensorParallel& plan);
-
-// The same, inferred.
+// The model of one of the devices: weights, shapes, heads and groups are its part, and what devices
+// exchange are nodes of dlcost.parallel. A product along a split axis leaves parts of sums, which
+// are all-reduced; what goes whole into products that split it gets back the sum of all gradients
+// (Shoeybi et al., Megatron-LM, 2019). With `sequence` the sums are scattered along the sequence
+// instead, and gathered before the next product (Korthikanti et al., 2022). Throws Error where the
+// model does not split so.
 InferredModel InferRank(const InferredModel& model, const TensorParallel& plan,
                         const InferOptions& options);
 

@@ -89,6 +89,7 @@ std::string_view DerivativeOf(const OpDef& def) {
   }
   if (def.name == "BatchNormalization") return "a rule, as BatchNormInternal in training";
   if (def.name == "RMSNormalization") return "a rule, as SimplifiedLayerNormalization in training";
+  if (def.name == "MoE") return "rules, as DispatchTokens and CombineTokens in training";
   if (IsOfAStep(def)) return "none: part of a step itself";
   for (const auto& [name, why] : kReasons) {
     if (name == def.name) return why;

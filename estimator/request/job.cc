@@ -15,7 +15,7 @@ constexpr std::int64_t kMostItems = std::int64_t{1} << 32;  // so that products 
 // A forward pass has nothing to share out, and passes through one stage after the other.
 void CheckForwardPlan(const HybridPlan& plan) {
   if (plan.zero > 0 || plan.stages > 1 || plan.micro_batches() > 1) {
-    throw Error("{} needs --train OPTIMIZER; a forward pass has dp, tp and sp",
+    throw Error("{} needs --train OPTIMIZER; a forward pass has dp, tp, sp, cp and ep",
                 plan.zero > 0     ? fmt::format("zero={}", plan.zero)
                 : plan.stages > 1 ? fmt::format("pp={}", plan.stages)
                                   : fmt::format("a batch in {} passes", plan.micro_batches()));
@@ -46,21 +46,25 @@ Job::Job(const JobOptions& options) : options_(options) {
 }
 
 StepProfile Job::Profile(std::int64_t batch, std::optional<DType> send_as,
-                         const TensorParallel& split) const {
+                         const Division& division) const {
   ModelOptions options = options_.model;
   options.batch = batch;
   options.plan = report_.plan;
-  if (split.devices > 1) {
+  std::set<std::string> experts;
+  if (division.Divides()) {
     options.split = [&](const InferredModel& model, const InferOptions& infer) {
-      return InferRank(model, split, infer);
+      DividedModel divided = Divide(model, division, infer);
+      experts = std::move(divided.experts);
+      return std::move(divided.model);
     };
   }
   const InferredModel model = InferModel(options);
   StepProfile profile =
-      ProfileOf(model, BuildReport(model, *device_, report_), system_, batch, send_as);
-  if (split.devices > 1) profile.notes = model.notes;
-  if (split.annotations != nullptr && !split.annotations->stage_of.empty()) {
-    profile.stages = AnnotatedStages(model, profile, *split.annotations);
+      ProfileOf(model, BuildReport(model, *device_, report_), system_, batch, send_as, experts);
+  if (division.Divides()) profile.notes = model.notes;
+  const DeviceConfiguration* annotations = division.tensor.annotations;
+  if (annotations != nullptr && !annotations->stage_of.empty()) {
+    profile.stages = AnnotatedStages(model, profile, *annotations);
   }
   return profile;
 }

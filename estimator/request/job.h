@@ -4,10 +4,10 @@
 #include <optional>
 #include <string>
 
+#include "estimator/parallel/division.h"
 #include "estimator/parallel/hybrid.h"
 #include "estimator/parallel/slowest.h"
 #include "estimator/parallel/step_profile.h"
-#include "estimator/parallel/tensor_parallel.h"
 #include "estimator/request/count_options.h"
 #include "estimator/request/device_options.h"
 #include "estimator/request/model_options.h"
@@ -37,7 +37,7 @@ class Job {
   const Device& device() const { return *device_; }
   // What one device does with a batch of so many items.
   StepProfile Profile(std::int64_t batch, std::optional<DType> send_as = std::nullopt,
-                      const TensorParallel& split = {}) const;
+                      const Division& division = {}) const;
   // Throws Error for a number of devices that the system does not join.
   void CheckSize(const std::string& what, std::int64_t devices) const;
 

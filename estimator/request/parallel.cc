@@ -60,17 +60,22 @@ PlanReport Parallelize(const ParallelRequest& options) {
   const bool annotated = options.plan == "annotated" || options.plan.starts_with("annotated=");
   DeviceConfiguration annotations;
   const bool trains = !options.job.model.train.empty();
-  std::map<std::tuple<std::int64_t, int, bool>, StepProfile> profiles;
+  std::map<std::tuple<std::int64_t, int, bool, int, int>, StepProfile> profiles;
   const auto profile_of = [&](const HybridPlan& plan) -> const StepProfile& {
-    const auto key = std::tuple(plan.micro_batch, plan.tensor, plan.sequence);
+    const auto key =
+        std::tuple(plan.micro_batch, plan.tensor, plan.sequence, plan.context, plan.experts);
     const auto known = profiles.find(key);
     if (known != profiles.end()) return known->second;
     if (options.on_step) options.on_step();
-    const TensorParallel split = {plan.tensor, plan.sequence, annotated ? &annotations : nullptr,
-                                  trains};
-    return profiles.emplace(key, job.Profile(plan.micro_batch, std::nullopt, split)).first->second;
+    const Division division =
+        DivisionOf(plan, trains, options.expert_load, annotated ? &annotations : nullptr);
+    return profiles.emplace(key, job.Profile(plan.micro_batch, std::nullopt, division))
+        .first->second;
   };
   CheckItems("--global-batch", options.global_batch);
+  if (!(options.expert_load >= 1 && options.expert_load <= 1000)) {
+    throw Error("--expert-load {}: 1 to 1000 times the mean", options.expert_load);
+  }
   PlanReport report{
       options.job.model.path, system.id, job.device().id, {}, job.device().memory.size, "", {}};
   if (options.plan == "auto") {
@@ -79,20 +84,21 @@ PlanReport Parallelize(const ParallelRequest& options) {
     job.CheckSize("--devices", devices);
     if (options.global_batch < 1) throw Error("--parallel auto needs --global-batch");
     // What does not split among so many devices is left out, with the first reason.
-    std::set<std::pair<int, bool>> refused;
+    std::set<std::tuple<int, bool, int, int>> refused;
     const auto profile_if = [&](const HybridPlan& plan) -> const StepProfile* {
-      if (plan.tensor == 1) return &profile_of(plan);
-      if (refused.count({plan.tensor, plan.sequence}) > 0) return nullptr;
+      if (plan.tensor * plan.context * plan.experts == 1) return &profile_of(plan);
+      const auto key = std::tuple(plan.tensor, plan.sequence, plan.context, plan.experts);
+      if (refused.count(key) > 0) return nullptr;
       try {
         return &profile_of(plan);
       } catch (const Error& error) {
-        refused.insert({plan.tensor, plan.sequence});
+        refused.insert(key);
         if (report.left_out.empty()) report.left_out = error.what();
         return nullptr;
       }
     };
-    report.steps =
-        AllPlans(profile_if, system, devices, options.global_batch, SpreadOf(options.spread));
+    report.steps = AllPlans(profile_if, system, devices, options.global_batch,
+                            SpreadOf(options.spread), job.device().memory.size);
     if (report.steps.empty()) {
       throw Error("--global-batch {} divides by no plan of {} devices; {} would",
                   options.global_batch, devices, devices);

@@ -20,6 +20,7 @@ struct ParallelRequest {
   std::string schedule = "1f1b";
   int devices = 0;                      // for auto; 0: a node's
   double spread = kDeviceSpread * 100;  // percent
+  double expert_load = 1;               // tokens of the busiest device's experts over the mean
   std::function<void()> on_step;        // called for each step of a device that is looked at
 };
 // Throws Error for a plan that does not fit itself, the system or the model.

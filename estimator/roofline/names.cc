@@ -23,11 +23,4 @@ std::string_view Name(Selection selection) {
   return "";
 }
 
-std::optional<Selection> ParseSelection(std::string_view name) {
-  for (const Selection selection : {Selection::kCall, Selection::kFirst, Selection::kBuild}) {
-    if (Name(selection) == name) return selection;
-  }
-  return std::nullopt;
-}
-
 }  // namespace dlcost

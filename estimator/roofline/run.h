@@ -20,7 +20,6 @@ enum class Selection {
   kBuild,  // when the model was built, and the calls with it
 };
 std::string_view Name(Selection selection);  // "call", "first", "build"
-std::optional<Selection> ParseSelection(std::string_view name);
 
 // How kernels run: what the user says about it.
 struct RunOptions {

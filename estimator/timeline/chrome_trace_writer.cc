@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "estimator/core/integer.h"
 #include "estimator/timeline/timeline.h"
 
 namespace dlcost {
@@ -20,6 +21,13 @@ const char* Category(TaskKind kind) {
   }
   return "";
 }
+
+// Whole nanoseconds, in which Perfetto keeps times: ends that were rounded apart from the starts
+// behind them would overlap those, and it drops slices that overlap and do not nest.
+std::int64_t Nanoseconds(Seconds time) { return RoundToInteger(time.value() * 1e9); }
+
+// The format's unit.
+double Microseconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1000; }
 
 }  // namespace
 
@@ -46,13 +54,14 @@ std::string ChromeTrace(const Timeline& timeline, const std::string& process) {
     const Task& task = timeline.tasks()[i];
     const PlacedTask& placed = timeline.placed()[i];
     if (task.duration <= Seconds()) continue;
+    const std::int64_t start = Nanoseconds(placed.start);
     events.push_back({{"ph", "X"},
                       {"cat", Category(task.kind)},
                       {"name", task.name},
                       {"pid", 0},
                       {"tid", first_thread[task.resource] + placed.lane},
-                      {"ts", placed.start.value() * 1e6},
-                      {"dur", task.duration.value() * 1e6}});
+                      {"ts", Microseconds(start)},
+                      {"dur", Microseconds(Nanoseconds(placed.end) - start)}});
   }
   const Json trace = {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
   return trace.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -6,6 +6,7 @@
 #include "estimator/infer/causal_mask.h"
 #include "estimator/training/recompute.h"
 #include "estimator/training/uses.h"
+#include "models/operators/attention_core.h"
 #include "models/operators/transpose.h"
 
 namespace dlcost {
@@ -285,6 +286,7 @@ class AttentionFinder : Uses {
     match.causal = context.Int("is_causal", 0) != 0;
     match.left = context.Int("left_window_size", -1);
     match.right = context.Int("right_window_size", -1);
+    match.context_devices = context.Int(kContextDevices, 1);
     const TensorId mask = In(n, 3);
     const bool keeps = mask != kNoTensor && tensor(mask).type.dtype == DType::kBool;
     if (mask != kNoTensor && !AddMask(mask, keeps ? "keep" : "add", match)) return std::nullopt;
@@ -352,7 +354,8 @@ class AttentionFinder : Uses {
     match.scale *= match.q.scale * match.k.scale;
     // The kernel's triangle ends at the last query and key, ONNX's begins at the first ones.
     const bool positions = match.causal || match.left >= 0 || match.right >= 0;
-    return !(positions && (*q)[2] != (*k)[2]) && Fit(match);
+    const bool placed = (*q)[2] == (*k)[2] || match.context_devices > 1;
+    return (placed || !positions) && Fit(match);
   }
 
   bool Fit(const FoundAttention& match) const {

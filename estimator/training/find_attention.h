@@ -19,6 +19,7 @@ struct FoundAttention {
   double scale = 1, softcap = 0, dropout = 0;
   bool causal = false, triangular = false, spelled = true;
   std::int64_t left = -1, right = -1;
+  std::int64_t context_devices = 1;  // attention_core.h
   std::vector<std::int64_t> y_axes;
   TensorId y = kNoTensor;
   std::optional<Shape> y_shape;       // where the kernel's is another view of it

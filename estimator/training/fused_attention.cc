@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "estimator/training/find_attention.h"
+#include "models/operators/attention_core.h"
 #include "models/operators/fused_attention.h"
 
 namespace dlcost {
@@ -78,6 +79,8 @@ class AttentionWriter {
     add(match.causal, IntAttribute("causal", 1));
     add(match.triangular, IntAttribute("triangular", 1));
     add(match.spelled, IntAttribute("keeps_scores", 1));
+    add(match.context_devices > 1,
+        IntAttribute(std::string(kContextDevices), match.context_devices));
     add(match.left >= 0, IntAttribute("left_window_size", match.left));
     add(match.right >= 0, IntAttribute("right_window_size", match.right));
     add(!match.kinds.empty(), {"masks", match.kinds});

@@ -102,6 +102,12 @@ class Recomputer {
       any = true;
       segment_[n] = static_cast<std::int32_t>(n);
     });
+    // A view of what is dropped would keep it.
+    ForEachForward([&](std::size_t n, const Node& node) {
+      const OpDef* def = FindOperator(node.domain, node.op);
+      if (segment_[n] != kKept || def == nullptr || def->role != FusionRole::kView) return;
+      if (SegmentOf(node.inputs[0]) != kKept) segment_[n] = static_cast<std::int32_t>(n);
+    });
     if (!any) throw Error("--recompute selective:{} matches no node", Printable(pattern));
     Run(false);
   }

@@ -16,7 +16,7 @@ namespace dlcost {
 //   al., "Training deep nets with sublinear memory cost", arXiv 1604.06174);
 // - "selective:PATTERN": what nodes write whose name, module or operator matches (one of several,
 //   with commas between);
-//   "selective:pointwise": what all but products write.
+//   "selective:pointwise": what all but products write. Views of it go with it.
 //
 // Values that the backward pass reads are dropped where the forward pass has no further use for
 // them; the nodes that make them are written once more, in the phase "recompute", before their

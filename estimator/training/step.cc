@@ -14,6 +14,7 @@
 #include "estimator/training/bodies.h"
 #include "estimator/training/caches.h"
 #include "estimator/training/fused_attention.h"
+#include "estimator/training/grouped_experts.h"
 #include "estimator/training/loss.h"
 #include "estimator/training/optimizer.h"
 #include "estimator/training/recompute.h"
@@ -130,6 +131,7 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   // What the file stores in them is not what a step finds there.
   for (const TensorId id : parameters) graph.tensors[static_cast<std::size_t>(id)].value = nullptr;
   NodeWriter writer(graph, OpsetOf(step.model));
+  step.notes = GroupExperts(writer).notes;
   LeaveCaches(writer);
   const std::vector<TensorId> outputs = graph.outputs;
   FuseAttention(writer, parameters,
@@ -138,7 +140,7 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
                  .half = precision.half,
                  .recompute = options.recompute});
   ApplyPrecision(writer, precision, parameters);
-  step.notes = EnterTraining(writer);
+  for (std::string& note : EnterTraining(writer)) step.notes.push_back(std::move(note));
   const Seeds seeds = WriteLoss(writer, options.loss, outputs, precision.scales_loss);
   writer.Take();  // a loss is differentiated like the model
   const Reversed reversed = Reverse(writer, parameters, seeds);

@@ -18,11 +18,19 @@ void ReplicateGradient(GradientContext& g) { Back(g, "AllReduce"); }
 void AllGatherGradient(GradientContext& g) { Back(g, "ReduceScatter"); }
 void ScatterGradient(GradientContext& g) { Back(g, "AllGather"); }
 
-constexpr GradientDef kRules[] = {{"AllReduce", AllReduceGradient, kDomain},
-                                  {"Replicate", ReplicateGradient, kDomain},
-                                  {"AllGather", AllGatherGradient, kDomain},
-                                  {"ReduceScatter", ScatterGradient, kDomain},
-                                  {"Shard", ScatterGradient, kDomain}};
+// What was split is joined again.
+void AllToAllGradient(GradientContext& g) {
+  std::vector<Attribute> attributes = g.node().attributes;
+  for (Attribute& each : attributes) {
+    each.name = each.name == "split" ? "join" : each.name == "join" ? "split" : each.name;
+  }
+  g.Set(0, g.w().Nodes("AllToAll", kDomain, {g.dY()}, std::move(attributes), 1)[0]);
+}
+
+constexpr GradientDef kRules[] = {
+    {"AllReduce", AllReduceGradient, kDomain}, {"Replicate", ReplicateGradient, kDomain},
+    {"AllGather", AllGatherGradient, kDomain}, {"ReduceScatter", ScatterGradient, kDomain},
+    {"AllToAll", AllToAllGradient, kDomain},   {"Shard", ScatterGradient, kDomain}};
 
 }  // namespace
 

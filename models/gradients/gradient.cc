@@ -38,7 +38,7 @@ std::span<const std::span<const GradientDef>> GradientFamilies() {
       ActivationGradients(),  NormalizationGradients(), PoolingGradients(),
       ReductionGradients(),   MovementGradients(),      LossGradients(),
       RecurrentGradients(),   AttentionGradients(),     QuantizationGradients(),
-      CollectiveGradients()};
+      CollectiveGradients(),  ExpertGradients()};
   return kFamilies;
 }
 

@@ -93,5 +93,6 @@ std::span<const GradientDef> RecurrentGradients();
 std::span<const GradientDef> AttentionGradients();
 std::span<const GradientDef> QuantizationGradients();
 std::span<const GradientDef> CollectiveGradients();
+std::span<const GradientDef> ExpertGradients();
 
 }  // namespace dlcost

@@ -91,6 +91,7 @@ OpCost CostAttention(const OpContext& ctx) {
   if (const Value* lengths = ctx.InputValue(6); lengths != nullptr && lengths->is_integer()) {
     core.key_lengths = lengths->ints();
   }
+  PlaceInMiddle(core, ctx);
   AddAttention(cost, core);
   return cost;
 }

@@ -27,6 +27,10 @@ Count ValidScores(std::int64_t q_len, std::int64_t kv_len, std::int64_t offset, 
   return std::max(valid, Count(0));
 }
 
+void PlaceInMiddle(AttentionCore& core, const OpContext& ctx) {
+  if (ctx.Int(kContextDevices, 1) > 1) core.offset = (core.kv_len - core.q_len) / 2;
+}
+
 std::int64_t HeadSize(std::int64_t extent, std::int64_t heads) {
   if (heads < 1) throw Error("the number of heads is {}", heads);
   if (extent % heads != 0) throw Error("{} does not divide into {} heads", extent, heads);

@@ -45,6 +45,12 @@ void AddAttention(OpCost& cost, const AttentionCore& core);
 Count ValidScores(std::int64_t q_len, std::int64_t kv_len, std::int64_t offset, std::int64_t left,
                   std::int64_t right);
 
+// Attribute of attention on one of several devices that each have a piece of the begin and one of
+// the end of a sequence of queries, and all keys (context parallelism).
+inline constexpr std::string_view kContextDevices = "context_devices";
+// What their queries see under a causal mask is what as many neighbours in the middle see.
+void PlaceInMiddle(AttentionCore& core, const OpContext& ctx);
+
 // Heads of a packed last axis: extent / heads, or an Error.
 std::int64_t HeadSize(std::int64_t extent, std::int64_t heads);
 

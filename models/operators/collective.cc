@@ -37,6 +37,20 @@ void InferScattered(OpContext& ctx) {
   ctx.SetOutput(0, ctx.InputType(0), std::move(shape));
 }
 
+// Every device has a part of axis `join`, and gets its part of axis `split` from all of them.
+void InferExchanged(OpContext& ctx) {
+  Shape shape = ctx.InputShape(0);
+  const std::size_t split = NormalizeAxis(ctx.RequiredInt("split"), shape.rank());
+  const std::size_t join = NormalizeAxis(ctx.RequiredInt("join"), shape.rank());
+  const std::int64_t devices = DevicesOf(ctx);
+  if (split == join || shape[split] % devices != 0) {
+    throw Error("axis {} of {} does not divide among {} devices", split, ToString(shape), devices);
+  }
+  shape[split] /= devices;
+  shape[join] = (Count(shape[join]) * devices).value();
+  ctx.SetOutput(0, ctx.InputType(0), std::move(shape));
+}
+
 // A device takes its part of what every device has.
 OpCost CostPart(const OpContext& ctx) {
   OpCost cost;
@@ -63,6 +77,12 @@ constexpr OpCase kReduceScatterCases[] = {{.what = "a quarter of the sum for eac
                                            .outputs = "f16[2,2]",
                                            .bytes_read = 32,
                                            .bytes_written = 8}};
+constexpr OpCase kAllToAllCases[] = {{.what = "rows for 8 experts, to the devices that have 2 each",
+                                      .attributes = "split=0 join=1 devices=4",
+                                      .inputs = "f16[8,3,4]",
+                                      .outputs = "f16[2,12,4]",
+                                      .bytes_read = 192,
+                                      .bytes_written = 192}};
 constexpr OpCase kReplicateCases[] = {{.what = "the same on every device",
                                        .attributes = "devices=4",
                                        .inputs = "f16[2,8]",
@@ -93,6 +113,8 @@ constexpr OpDef kOps[] = {
          StreamAll, FusionRole::kOpaque, kAllGatherCases),
     Make("ReduceScatter", "no work: sums of all devices, a part for each", InferScattered,
          StreamAll, FusionRole::kOpaque, kReduceScatterCases),
+    Make("AllToAll", "no work: to every device its part, from all devices", InferExchanged,
+         StreamAll, FusionRole::kOpaque, kAllToAllCases),
     Make("Replicate", "moves nothing: its gradient is the sum of all devices", InferSameAsInput,
          CostView, FusionRole::kView, kReplicateCases),
     Make("Shard", "no work: a device's part of what every device has", InferScattered, CostPart,

@@ -24,6 +24,7 @@ std::span<const OpDef> TrainingOps();
 std::span<const OpDef> MuonOps();
 std::span<const OpDef> GradientKernelOps();
 std::span<const OpDef> CollectiveOps();
+std::span<const OpDef> ExpertOps();
 // Tensors.
 std::span<const OpDef> ElementwiseUnaryOps();
 std::span<const OpDef> ElementwiseBinaryOps();

@@ -74,6 +74,7 @@ AttentionCore CoreOf(const OpContext& ctx, const Operands& at) {
   for (int i = at.masks; i < ctx.NumInputs(); ++i) core.added_masks += ctx.HasInput(i) ? 1 : 0;
   core.left = ctx.Int("left_window_size", -1);
   core.right = ctx.Int("right_window_size", -1);
+  PlaceInMiddle(core, ctx);
   return core;
 }
 

@@ -50,6 +50,7 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       MuonOps(),
       GradientKernelOps(),
       CollectiveOps(),
+      ExpertOps(),
       RecurrentGradientOps(),
       FusedAttentionOps(),
       SparseUpdateOps(),

@@ -6,7 +6,7 @@ namespace {
 // com.microsoft MoE: tokens [.., hidden], routes [tokens, experts], then weights and biases of
 // three layers, [experts, inner, hidden], [experts, hidden, inner], [experts, inner, hidden]. Every
 // device has a part of each expert's inner numbers and so a part of each sum, as in a feed-forward
-// layer of one expert. Which expert a token meets is decided everywhere alike.
+// layer of one expert. Which expert a token meets is decided everywhere alike; tokens are local.
 void Experts(ShardingContext& c) {
   constexpr std::size_t kFc1 = 2, kBias1 = 3, kFc2 = 4, kBias2 = 5, kFc3 = 6, kBias3 = 7;
   const auto has = [&](std::size_t input) { return input < c.NumInputs() && c.Has(input); };
@@ -14,12 +14,18 @@ void Experts(ShardingContext& c) {
     return c.WholeInputs();
   }
   const Axis experts = c.In(kFc1, 0), hidden = c.In(0, c.Rank(0) - 1), inner = c.In(kFc2, 2);
+  Axis tokens;
+  for (std::size_t a = 0; a + 1 < c.Rank(0); ++a) {
+    tokens.insert(tokens.end(), c.In(0, a).begin(), c.In(0, a).end());
+  }
   c.Whole(experts);
   c.Whole(hidden);
   for (std::size_t i = 1; i < c.NumInputs(); ++i) {
     if (!c.Has(i)) continue;
     if (i == 1) {
-      for (std::size_t a = 0; a < c.Rank(i); ++a) c.Whole(c.In(i, a));
+      if (c.Rank(i) != 2) return c.WholeInputs();
+      c.Tie(c.In(i, 0), tokens);
+      c.Whole(c.In(i, 1));
     } else {
       c.Tie(c.In(i, 0), experts);
     }

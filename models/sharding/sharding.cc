@@ -9,9 +9,9 @@ namespace {
 const ShardingDef* FindRule(std::string_view domain, std::string_view name) {
   static const auto kRules = [] {
     std::map<std::pair<std::string_view, std::string_view>, const ShardingDef*> rules;
-    const std::array families = {ProductShardings(),       MovementShardings(),
-                                 NormalizationShardings(), AttentionShardings(),
-                                 ConvolutionShardings(),   ExpertShardings()};
+    const std::array families = {
+        ProductShardings(),     MovementShardings(), NormalizationShardings(), AttentionShardings(),
+        ConvolutionShardings(), ExpertShardings(),   CollectiveShardings()};
     for (const std::span<const ShardingDef> family : families) {
       for (const ShardingDef& def : family) rules.emplace(std::pair(def.domain, def.name), &def);
     }

@@ -81,5 +81,6 @@ std::span<const ShardingDef> NormalizationShardings();
 std::span<const ShardingDef> AttentionShardings();
 std::span<const ShardingDef> ConvolutionShardings();
 std::span<const ShardingDef> ExpertShardings();
+std::span<const ShardingDef> CollectiveShardings();
 
 }  // namespace dlcost

@@ -395,6 +395,56 @@ def fused():
         yield name.lower(), _model(chain, weights), weights, function
 
 
+def experts():
+    """Mixtures of experts, and the same as a function: ten tokens, each for two of five experts, which the offsets of
+    the router choose so that every expert gets four."""
+    torch.manual_seed(4)
+    offset = torch.zeros(10, 5)
+    for token in range(10):
+        offset[token, token % 5], offset[token, (token + 1) % 5] = 6, 5
+    for form in ("pairs", "halves", "apart", "relu"):
+        gated = form in ("pairs", "halves")
+        weights = {"w": torch.rand(8, 8) - 0.5, "gate": torch.rand(8, 5) - 0.5, "offset": offset,
+                   "one": torch.rand(5, 12 if gated else 6, 8) - 0.5, "bias": torch.rand(5, 12 if gated else 6) - 0.5,
+                   "two": torch.rand(5, 8, 6) - 0.5}
+        if form == "apart":
+            weights["three"] = torch.rand(5, 6, 8) - 0.5
+        normalized = form != "halves"
+
+        def function(x, w, gate, offset, one, bias, two, three=None, form=form, normalized=normalized):
+            tokens = (x @ w).reshape(10, 8)
+            share, chosen = torch.softmax(tokens @ gate + offset, -1).topk(2)
+            if normalized:
+                share = share / share.sum(-1, keepdim=True)
+            rows = []
+            for token in range(10):
+                row = 0
+                for weight, expert in zip(share[token], chosen[token]):
+                    inner = one[expert] @ tokens[token] + bias[expert]
+                    if form == "relu":
+                        inner = torch.relu(inner)
+                    elif form == "apart":
+                        inner = nn.functional.silu(inner) * (three[expert] @ tokens[token])
+                    else:
+                        a, b = (inner[0::2], inner[1::2]) if form == "pairs" else inner.chunk(2)
+                        inner = nn.functional.silu(a) * b
+                    row = row + weight * (two[expert] @ inner)
+                rows.append(row)
+            return torch.stack(rows).reshape(2, 5, 8)
+
+        inputs = ["m", "routes", "one", "bias", "two"] + (["", "three"] if form == "apart" else [])
+        model = _model([helper.make_node("MatMul", ["x", "w"], ["m"]),
+                        helper.make_node("MatMul", ["m", "gate"], ["r"]),
+                        helper.make_node("Reshape", ["r", "flat"], ["f"]),
+                        helper.make_node("Add", ["f", "offset"], ["routes"]),
+                        helper.make_node("MoE", inputs, ["y"], domain="com.microsoft", k=2,
+                                         activation_type="relu" if form == "relu" else "swiglu",
+                                         normalize_routing_weights=int(normalized),
+                                         swiglu_fusion={"pairs": 1, "halves": 2}.get(form, 0))], weights)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([10, 5]), "flat"))
+        yield f"experts_{form}", model, weights, function
+
+
 def single():
     """One operator each behind a product m = x w, [2, 5, 8], and the same as a function of m: what
     exporters seldom write."""

@@ -501,6 +501,46 @@ class FusedAttentionGrad(_FusedAttention):
         return tuple(np.split(leaves[0].grad.numpy(), [own, own + shared], heads))
 
 
+def routed(indices, experts):
+    """(token, choice, expert, row) of every token's choices, in order."""
+    filled = [0] * experts
+    for token, choices in enumerate(indices):
+        for choice, expert in enumerate(choices):
+            yield token, choice, expert, filled[expert]
+            filled[expert] += 1
+
+
+class DispatchTokens(_Contrib):
+    op_domain = "dlcost.training"
+
+    def compute(self, x, indices, experts=0, rows=0):
+        y = np.zeros((experts, rows, x.shape[1]), x.dtype)
+        for token, _, expert, row in routed(indices, experts):
+            y[expert, row] = x[token]
+        return (y,)
+
+
+class CombineTokens(_Contrib):
+    op_domain = "dlcost.training"
+
+    def compute(self, y, indices, weights=None):
+        x = np.zeros((indices.shape[0], y.shape[2]), y.dtype)
+        for token, choice, expert, row in routed(indices, y.shape[0]):
+            x[token] += y[expert, row] * (1 if weights is None else weights[token, choice])
+        return (x,)
+
+
+class CombineTokensGrad(_Contrib):
+    op_domain = "dlcost.training"
+
+    def compute(self, dx, y, indices, weights):
+        dy, dweights = np.zeros_like(y), np.zeros_like(weights)
+        for token, choice, expert, row in routed(indices, y.shape[0]):
+            dy[expert, row] = dx[token] * weights[token, choice]
+            dweights[token, choice] = dx[token] @ y[expert, row]
+        return dy, dweights
+
+
 class MuonMomentum(_Contrib):
     op_domain = "dlcost.training"
     MIX = 0.95
@@ -622,6 +662,6 @@ OPERATORS = [ConvGrad, ConvTranspose, LRN, ResizeGrad, MaxPoolGrad, AveragePoolG
              Gelu, QuickGelu, GeluGrad, FastGeluGrad, QuickGeluGrad, SoftmaxGrad_13, LogSoftmaxGrad_13,
              LayerNormalizationGrad, BatchNormInternal, BatchNormalizationGrad, GatherGrad,
              GatherElementsGrad, SliceGrad, SoftmaxCrossEntropyLossGrad, FusedMatMul, LSTMTraining, GRUTraining, RecurrentGrad,
-             MultiHeadAttention, Attention, FusedAttention, FusedAttentionGrad, GlobalLpPool, LpNormalization, GridSampleGrad, RoiAlignGrad,
+             MultiHeadAttention, Attention, FusedAttention, FusedAttentionGrad, DispatchTokens, CombineTokens, CombineTokensGrad, GlobalLpPool, LpNormalization, GridSampleGrad, RoiAlignGrad,
              MuonMomentum, MuonUpdate, Scan, Loop, MatMulNBits, DequantizeWeight,
              RotaryEmbedding, DeformConvGrad]

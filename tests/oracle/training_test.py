@@ -334,6 +334,8 @@ def main(binary, work, *only):
             check_fused(checks, binary, *fused, work, FUSED)
             checks.equal(f"{fused[0]}: attention in one kernel", run_step.fused,
                          int(fused[0] != "shared_keys"))
+    for mixture in [] if only else training_networks.experts():
+        check_fused(checks, binary, *mixture, work)
     for alone in [] if only else training_networks.single():
         check_fused(checks, binary, *alone, work)
     for loop in [] if only else training_loops.loops():

@@ -87,6 +87,24 @@ TEST(DataParallel, SharesOutWhatZeroSays) {
 
 // FaceNet on P100: 32,000 iterations in 14,720 s on 1, 19,000 in 9,327.878 s on 2, 8,250 in
 // 3,753.75 s on 4 devices.
+// Copies of gradients for the update are as large as the part that a device updates; sums over
+// micro-batches are such copies.
+TEST(DataParallel, CopiesWhatItUpdates) {
+  StepProfile profile = Layers(4, 0.4, 1000);
+  profile.activations = Bytes(1000);
+  profile.updating = Bytes(80000);
+  profile.gradient_sums = profile.gradients + profile.gradients;
+  const auto more = [&](const DataParallelPlan& plan, std::int64_t micro_batches) {
+    return (MemoryOf(profile, plan, micro_batches) - LastingOf(profile, plan, micro_batches))
+        .value();
+  };
+  EXPECT_EQ(more({.devices = 8}, 1), 80000);
+  EXPECT_EQ(more({.devices = 8, .zero = 1}, 1), 10000);
+  EXPECT_EQ(more({.devices = 8}, 2), 80000 - profile.gradient_sums.value());
+  profile.updating = Bytes(500);
+  EXPECT_EQ(more({.devices = 8}, 1), 1000);
+}
+
 TEST(Scaling, OfFaceNetIsAsPublished) {
   const double seconds[] = {14720.0 / 32000, 9327.878 / 19000, 3753.75 / 8250};
   EXPECT_NEAR(seconds[0], 0.460, 5e-4);

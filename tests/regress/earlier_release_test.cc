@@ -109,6 +109,14 @@ TEST(EarlierRelease, IsABaseline) {
                                  "precision, recompute, runtime, runtime_given, selection yet")));
 }
 
+TEST(EarlierRelease, ReadsWhatAValueWasCalled) {
+  std::string json = RenderJson(AlexNetNow());
+  const std::size_t at = json.find("\"selection\": \"call\"");
+  ASSERT_NE(at, std::string::npos);
+  json.replace(at, 19, "\"selection\": \"convolution\"");
+  EXPECT_EQ(ReadReportFromText(json, "earlier.json").options.run.selection, Selection::kFirst);
+}
+
 // A later release may write fields that this one does not know.
 TEST(EarlierRelease, ReadsWhatALaterOneAdds) {
   const std::string json = RenderJson(AlexNetNow());

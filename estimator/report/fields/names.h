@@ -40,6 +40,17 @@ inline constexpr TermKind kLast<TermKind> = TermKind::kPointwise;
 template <>
 inline constexpr TimingBasis kLast<TimingBasis> = TimingBasis::kAssumed;
 
+// What earlier releases called a value, for one that is called so no more.
+template <typename Enum>
+std::optional<Enum> FindEarlier(std::string_view) {
+  return std::nullopt;
+}
+template <>
+inline std::optional<Selection> FindEarlier(std::string_view name) {
+  if (name == "convolution") return Selection::kFirst;
+  return std::nullopt;
+}
+
 // The value of that name, or none.
 template <typename Enum>
 std::optional<Enum> FindNamed(std::string_view name) {
@@ -47,7 +58,7 @@ std::optional<Enum> FindNamed(std::string_view name) {
   for (int i = 0; i <= static_cast<int>(kLast<Enum>); ++i) {
     if (Name(static_cast<Enum>(i)) == name) return static_cast<Enum>(i);
   }
-  return std::nullopt;
+  return FindEarlier<Enum>(name);
 }
 
 }  // namespace dlcost::fields

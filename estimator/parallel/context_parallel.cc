@@ -1,0 +1,192 @@
+#include "estimator/parallel/context_parallel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "estimator/core/error.h"
+#include "estimator/parallel/rank_graph.h"
+#include "estimator/training/find_attention.h"
+#include "models/gradients/writer.h"
+#include "models/operators/attention_core.h"
+
+namespace dlcost {
+namespace {
+
+// An operand of attention, and which of its axes is the sequence.
+struct Operand {
+  std::size_t node = 0, input = 0;
+  std::size_t axis = 0;
+};
+
+struct AttentionOperands {
+  Operand queries;
+  std::vector<Operand> gathered;  // keys, values
+};
+
+std::size_t RankOf(const Graph& graph, const Node& node, std::size_t input) {
+  if (input >= node.inputs.size() || node.inputs[input] == kNoTensor) return 0;
+  const auto& shape = graph.tensors[static_cast<std::size_t>(node.inputs[input])].type.shape;
+  return shape ? shape->rank() : 0;
+}
+
+// Attention in one node, with keys and values of their own and no cache.
+std::optional<AttentionOperands> InOneNode(const Graph& graph, std::size_t n) {
+  const Node& node = graph.nodes[n];
+  const bool standard = node.op == "Attention" && node.domain.empty();
+  const bool contrib = node.domain == "com.microsoft" &&
+                       (node.op == "MultiHeadAttention" || node.op == "GroupQueryAttention");
+  if (!standard && !contrib) return std::nullopt;
+  AttentionOperands found;
+  for (const std::size_t input : {0U, 1U, 2U}) {
+    const std::size_t rank = RankOf(graph, node, input);
+    if (rank != 3 && rank != 4) return std::nullopt;
+    const Operand operand = {n, input, rank - 2};
+    input == 0 ? void(found.queries = operand) : found.gathered.push_back(operand);
+  }
+  // [batch, length, heads * width] of rank 3, [batch, heads, length, width] of rank 4.
+  return found;
+}
+
+// The two products of attention in several nodes.
+std::optional<AttentionOperands> InSeveral(const Graph& graph, const FoundAttention& match) {
+  std::vector<std::size_t> products;
+  for (const std::size_t n : match.nodes) {
+    if (graph.nodes[n].op == "MatMul") products.push_back(n);
+  }
+  if (products.size() != 2) return std::nullopt;
+  const std::size_t q = RankOf(graph, graph.nodes[products[0]], 0);
+  const std::size_t k = RankOf(graph, graph.nodes[products[0]], 1);
+  const std::size_t v = RankOf(graph, graph.nodes[products[1]], 1);
+  if (q < 2 || k < 2 || v < 2) return std::nullopt;
+  return AttentionOperands{{products[0], 0, q - 2},
+                           {{products[0], 1, k - 1}, {products[1], 1, v - 2}}};
+}
+
+std::vector<AttentionOperands> FindOperands(Graph& graph) {
+  std::vector<AttentionOperands> all;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (auto found = InOneNode(graph, n)) all.push_back(std::move(*found));
+  }
+  const AttentionFusion any = {.fuses = [](DType) { return true; }, .joins = true};
+  for (const FoundAttention& match : FindAttention(graph, {}, any)) {
+    if (!match.spelled) continue;
+    if (auto found = InSeveral(graph, match)) all.push_back(std::move(*found));
+  }
+  return all;
+}
+
+// Writes what gathers keys and values before the attention that reads them, each once. In the whole
+// graph it changes no shape.
+void WriteGathers(RankGraph& rank, const std::vector<AttentionOperands>& attention) {
+  Graph& graph = rank.model.graph;
+  std::map<std::pair<TensorId, std::size_t>, TensorId> made;
+  std::map<std::size_t, std::vector<Node>> before;  // the node that reads them first
+  for (const AttentionOperands& each : attention) {
+    for (const Operand& operand : each.gathered) {
+      Node& reader = graph.nodes[operand.node];
+      TensorId& read = reader.inputs[operand.input];
+      const auto [known, fresh] = made.emplace(std::pair(read, operand.axis), kNoTensor);
+      if (fresh) {
+        Tensor whole = graph.tensors[static_cast<std::size_t>(read)];
+        Node gather;
+        gather.name = fmt::format("{}/gather_{}", reader.name, operand.input);
+        gather.op = "AllGather";
+        gather.domain = "dlcost.parallel";
+        gather.scope = reader.scope;
+        gather.phase = reader.phase;
+        gather.opset = 1;
+        gather.attributes = {IntAttribute("axis", static_cast<std::int64_t>(operand.axis)),
+                             IntAttribute("devices", rank.plan.devices),
+                             IntAttribute("stride", rank.plan.stride)};
+        gather.inputs = {read};
+        known->second = static_cast<TensorId>(graph.tensors.size());
+        gather.outputs = {known->second};
+        whole.name = gather.name;
+        whole.role = Role::kActivation;
+        whole.is_initializer = whole.constant = whole.foldable = false;
+        whole.value = nullptr;
+        whole.declared.reset();
+        graph.tensors.push_back(std::move(whole));
+        before[operand.node].push_back(std::move(gather));
+      }
+      rank.gathered.insert(known->second);
+      read = known->second;
+    }
+    Node& reader = graph.nodes[each.queries.node];
+    if (reader.op == "Attention") {
+      reader.attributes.push_back(IntAttribute(std::string(kContextDevices), rank.plan.devices));
+    }
+  }
+  std::vector<Node> nodes;
+  std::vector<Macs> macs;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    for (Node& gather : before[n]) {
+      nodes.push_back(std::move(gather));
+      macs.emplace_back(0);
+    }
+    nodes.push_back(std::move(graph.nodes[n]));
+    macs.push_back(rank.macs[n]);
+  }
+  graph.nodes = std::move(nodes);
+  rank.macs = std::move(macs);
+}
+
+// The sequence of the queries, by the node that reads them, and that it divides.
+void TakeSequence(RankGraph& rank, const std::vector<TensorId>& queries,
+                  const std::vector<std::size_t>& axes) {
+  const Factors& factors = rank.axes.factors;
+  const int devices = rank.plan.devices;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const Axis& positions = rank.axes.tensors[static_cast<std::size_t>(queries[i])][axes[i]];
+    const std::int64_t length = factors.SizeOf(positions);
+    const std::int64_t pieces = 2 * std::int64_t{devices};
+    if (length % pieces != 0) {
+      throw Error(
+          "cp={}: a sequence of {} does not divide into {} pieces (two for each device, of its "
+          "begin and its end); {} would",
+          devices, length, pieces, (length / pieces + 1) * pieces);
+    }
+    const Axis terms = factors.Terms(positions);
+    if (terms.size() != 1 || factors.blocked(terms[0]) || !factors.PartsOf(terms[0]).empty()) {
+      throw Error("cp={}: the sequence of this model is put together of others, and is not split",
+                  devices);
+    }
+    rank.split.insert(terms[0]);
+  }
+}
+
+}  // namespace
+
+InferredModel InferContextRank(const InferredModel& model, const ContextParallel& plan,
+                               const InferOptions& options) {
+  RankGraph rank(model, {.option = fmt::format("cp={}", plan.devices),
+                         .devices = plan.devices,
+                         .stride = plan.stride,
+                         .trains = plan.trains,
+                         .keeps_weights = true});
+  Graph& graph = rank.model.graph;
+  const std::vector<AttentionOperands> attention = FindOperands(graph);
+  if (attention.empty()) {
+    throw Error("cp={}: no attention over a sequence was found in this model", plan.devices);
+  }
+  std::vector<TensorId> queries;
+  std::vector<std::size_t> axes;
+  for (const AttentionOperands& each : attention) {
+    queries.push_back(graph.nodes[each.queries.node].inputs[each.queries.input]);
+    axes.push_back(each.queries.axis);
+  }
+  WriteGathers(rank, attention);
+  rank.axes = AxesOf(graph);
+  // What goes into the gathers written here is a part, whatever comes out of them.
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const bool written = rank.gathered.count(graph.nodes[n].outputs[0]) > 0;
+    if (written && rank.axes.nodes[n]) rank.axes.nodes[n]->whole.clear();
+  }
+  TakeSequence(rank, queries, axes);
+  WriteRank(rank);
+  return InferWritten(std::move(rank), model, options);
+}
+
+}  // namespace dlcost

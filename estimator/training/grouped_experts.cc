@@ -1,0 +1,197 @@
+#include "estimator/training/grouped_experts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "estimator/core/error.h"
+#include "estimator/core/integer.h"
+#include "estimator/infer/edit.h"
+#include "models/operators/op_context.h"
+
+namespace dlcost {
+namespace {
+
+// Inputs of com.microsoft MoE.
+enum Input : std::size_t { kTokens, kRoutes, kFc1, kBias1, kFc2, kBias2, kFc3, kBias3 };
+
+class ExpertWriter {
+ public:
+  ExpertWriter(NodeWriter& writer, const ExpertPlaces& places) : w_(writer), places_(places) {}
+
+  GroupedExperts Run() {
+    std::vector<Node> before = std::move(graph().nodes);
+    graph().nodes.clear();
+    for (Node& node : before) {
+      if (node.op == "MoE" && node.domain == "com.microsoft") {
+        Write(node);
+      } else {
+        graph().nodes.push_back(std::move(node));
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  Graph& graph() { return w_.graph(); }
+
+  void Write(const Node& node) {
+    node_ = &node;
+    w_.Place(node.name, node.scope, node.phase);
+    const OpContext context(graph(), node, 1);
+    const std::int64_t active = context.Int("k", 1);
+    const bool normalized = context.Int("normalize_routing_weights", 0) != 0;
+    const std::string activation = context.String("activation_type", "relu");
+    const std::int64_t fused = context.Int("swiglu_fusion", 0);
+    const bool gated = activation == "swiglu" && fused != 0;
+    alpha_ = context.Float("activation_alpha", 1);
+    const double beta = context.Float("activation_beta", 0);
+    const Shape whole = w_.ShapeOf(In(kTokens));
+    const std::int64_t width = whole.At(-1);
+    const std::int64_t tokens =
+        (whole.Elements() / Count(std::max<std::int64_t>(width, 1))).value();
+    const std::int64_t experts = w_.ShapeOf(In(kFc1))[0];
+    if (active < 1 || active > experts) throw Error("{} of {} experts are active", active, experts);
+    const std::int64_t rows = RowsOf(tokens, active, experts);
+    TakeParts(experts);
+
+    const TensorId chances = w_.Node1("Softmax", {In(kRoutes)}, {IntAttribute("axis", -1)});
+    const std::vector<TensorId> chosen =
+        w_.Nodes("TopK", "", {chances, w_.Ints({active})}, {IntAttribute("axis", -1)}, 2);
+    TensorId share = chosen[0];
+    if (normalized) share = w_.Div(share, w_.ReduceSum(share, {-1}));
+    TensorId x = w_.Reshape(In(kTokens), {tokens, width});
+    x = w_.Nodes("DispatchTokens", kDomain, {x, chosen[1]},
+                 {IntAttribute("experts", experts), IntAttribute("rows", rows)}, 1)[0];
+    const TensorId rows_in = Exchange(x, 0, 1);
+    x = Linear(rows_in, kFc1, kBias1);
+    if (gated) {
+      const auto [gate, value] = GateAndValue(x, fused);
+      x = w_.Mul(Activate(gate, "silu"),
+                 beta == 0 ? value : w_.Add(value, w_.Scalar(beta, w_.TypeOf(value))));
+    } else {
+      const TensorId gate = Activate(x, activation == "swiglu" ? "silu" : activation);
+      x = Has(kFc3) ? w_.Mul(gate, Linear(rows_in, kFc3, kBias3)) : gate;
+    }
+    x = Exchange(Linear(x, kFc2, kBias2), 1, 0);
+    x = w_.Nodes("CombineTokens", kDomain, {x, chosen[1], share}, {}, 1)[0];
+    const TensorId shape = w_.Ints(whole.dims());
+    w_.Take();
+    Node view;
+    view.name = w_.UniqueNode(node.name + "/Reshape");
+    view.op = "Reshape";
+    view.scope = node.scope;
+    view.phase = node.phase;
+    view.opset = w_.opset();
+    view.inputs = {x, shape};
+    view.outputs = {node.outputs[0]};
+    graph().nodes.push_back(std::move(view));
+  }
+
+  bool Has(Input input) const {
+    return input < node_->inputs.size() && node_->inputs[input] != kNoTensor;
+  }
+  TensorId In(Input input) const { return node_->inputs.at(input); }
+
+  std::int64_t RowsOf(std::int64_t tokens, std::int64_t active, std::int64_t experts) {
+    const Count chosen = Count(tokens) * active;
+    const double mean = chosen.AsDouble() / static_cast<double>(experts);
+    const std::int64_t even = CeilDiv(chosen, experts).value();
+    if (places_.load > 1) return RoundToInteger(std::ceil(mean * places_.load));
+    if (chosen.value() % experts != 0 && !noted_) {
+      noted_ = true;
+      result_.notes.push_back(
+          fmt::format("{} tokens for {} experts: each gets {}, {:.1f} % more than its share",
+                      chosen.value(), experts, even, (static_cast<double>(even) / mean - 1) * 100));
+    }
+    return even;
+  }
+
+  // Weights are those of a device's experts.
+  void TakeParts(std::int64_t experts) {
+    if (places_.devices > 1 && experts % places_.devices != 0) {
+      throw Error("ep={}: the {} experts of {} do not divide among so many devices; {}",
+                  places_.devices, experts, Printable(node_->name), WouldDo(experts));
+    }
+    for (const Input input : {kFc1, kBias1, kFc2, kBias2, kFc3, kBias3}) {
+      if (!Has(input) || !taken_.insert(In(input)).second) continue;
+      Tensor& tensor = graph().tensors[static_cast<std::size_t>(In(input))];
+      if (places_.devices > 1 && !tensor.is_initializer) {
+        throw Error("ep={}: '{}' of {} is computed, not stored: such experts are not shared out",
+                    places_.devices, Printable(tensor.name), Printable(node_->name));
+      }
+      result_.weights.push_back(tensor.name);
+      if (places_.devices == 1) continue;
+      Shape part = *tensor.type.shape;
+      part[0] /= places_.devices;
+      BecomePart(tensor, part);
+    }
+  }
+
+  static std::string WouldDo(std::int64_t experts) {
+    std::string would;
+    for (std::int64_t ways = 2; ways <= experts && ways <= 4096; ++ways) {
+      if (experts % ways == 0) would += fmt::format("{}ep={}", would.empty() ? "" : ", ", ways);
+    }
+    return would.empty() ? "none would do" : would + " would do";
+  }
+
+  TensorId Exchange(TensorId x, std::int64_t split, std::int64_t join) {
+    if (places_.devices == 1) return x;
+    return w_.Nodes(
+        "AllToAll", "dlcost.parallel", {x},
+        {IntAttribute("split", split), IntAttribute("join", join),
+         IntAttribute("devices", places_.devices), IntAttribute("stride", places_.stride)},
+        1)[0];
+  }
+
+  // [experts, rows, in] times the weights [experts, out, in] of each expert.
+  TensorId Linear(TensorId x, Input weight, Input bias) {
+    const TensorId y = w_.Product(x, false, In(weight), true);
+    if (!Has(bias)) return y;
+    const Shape shape = w_.ShapeOf(In(bias));
+    return w_.Add(y, w_.Reshape(In(bias), {shape[0], 1, shape[1]}));
+  }
+
+  // In pairs (swiglu_fusion 1), or one behind the other.
+  std::pair<TensorId, TensorId> GateAndValue(TensorId x, std::int64_t fused) {
+    const Shape both = w_.ShapeOf(x);
+    const std::int64_t half = both[2] / 2;
+    const bool pairs = fused == 1;
+    const TensorId from = pairs ? w_.Reshape(x, {both[0], both[1], half, 2}) : x;
+    const std::int64_t size = pairs ? 1 : half;
+    std::vector<TensorId> parts =
+        w_.Nodes("Split", "", {from, w_.Ints({size, size})}, {IntAttribute("axis", -1)}, 2);
+    for (TensorId& part : parts) part = w_.Reshape(part, {both[0], both[1], half});
+    return {parts[0], parts[1]};
+  }
+
+  TensorId Activate(TensorId x, const std::string& activation) {
+    if (activation == "relu") return w_.Node1("Relu", {x});
+    if (activation == "gelu") return w_.Contrib("Gelu", {x});
+    if (activation == "silu") return w_.Contrib("QuickGelu", {x}, {RealAttribute("alpha", alpha_)});
+    if (activation == "identity") return x;
+    throw Error("{}: experts with the activation '{}' are not known", Printable(node_->name),
+                Printable(activation));
+  }
+
+  static constexpr std::string_view kDomain = "dlcost.training";
+
+  NodeWriter& w_;
+  const ExpertPlaces& places_;
+  const Node* node_ = nullptr;
+  std::set<TensorId> taken_;
+  double alpha_ = 1;  // of SiLU
+  bool noted_ = false;
+  GroupedExperts result_;
+};
+
+}  // namespace
+
+GroupedExperts GroupExperts(NodeWriter& writer, const ExpertPlaces& places) {
+  return ExpertWriter(writer, places).Run();
+}
+
+}  // namespace dlcost

@@ -1,0 +1,231 @@
+// Whole experts and parts of sequences on devices: the graphs of one device, exactly.
+#include "estimator/parallel/division.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "estimator/core/error.h"
+#include "estimator/onnx/reader.h"
+#include "estimator/training/step.h"
+#include "models/networks/config_file.h"
+#include "models/networks/networks.h"
+
+namespace dlcost {
+namespace {
+
+constexpr std::int64_t kBatch = 2, kSequence = 128, kWidth = 256, kInner = 512, kLayers = 2;
+constexpr std::int64_t kExperts = 4, kActive = 2;
+
+InferOptions Options() {
+  InferOptions options;
+  options.bindings.batch = kBatch;
+  options.bindings.dims["sequence"] = kSequence;
+  return options;
+}
+
+InferredModel Mixtral(const InferOptions& options = Options()) {
+  const std::string config =
+      R"({"model_type": "mixtral", "hidden_size": 256, "intermediate_size": 512,
+          "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 4,
+          "vocab_size": 1024, "num_local_experts": 4, "num_experts_per_tok": 2})";
+  return Infer(ReadModelFromBytes(BuildNetworkOfConfig(config), "mixtral"), options);
+}
+
+InferredModel Network(const std::string& name, const NetworkOptions& network = {}) {
+  return Infer(ReadModelFromBytes(BuildNetwork(name, network), name), Options());
+}
+
+std::int64_t MacsOf(const InferredModel& model, const std::string& part = "") {
+  Macs macs;
+  for (const CountedNode& counted : model.nodes) {
+    if (counted.name.find(part) != std::string::npos) macs += counted.cost.work.macs();
+  }
+  return macs.value();
+}
+
+using Exchanges = std::map<std::string, int>;
+
+Exchanges ExchangesOf(const InferredModel& model, bool backward = false) {
+  Exchanges count;
+  for (const CountedNode& counted : model.nodes) {
+    if (counted.node->domain != "dlcost.parallel" || counted.status == NodeStatus::kView) continue;
+    if ((counted.node->phase != Phase::kForward) == backward) ++count[counted.node->op];
+  }
+  return count;
+}
+
+InferredModel Trained(const InferredModel& forward) {
+  const TrainOptions train = {
+      .optimizer = "adamw", .fuses_attention = [](DType) { return true; }, .joins_attention = true};
+  return InferStep(BuildStep(forward, train), forward, Options());
+}
+
+std::string ErrorOf(const InferredModel& model, const Division& division) {
+  try {
+    Divide(model, division, Options());
+    return "no error";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// --- experts in training ---
+
+constexpr std::int64_t kTokens = kBatch * kSequence;
+// Gate, value and result of every token's experts.
+constexpr std::int64_t kExpertMacs = kTokens * kActive * 3 * kWidth * kInner;
+
+TEST(GroupedExperts, TrainWithTwoProductsForOne) {
+  const InferredModel step = Trained(Mixtral());
+  EXPECT_EQ(MacsOf(step, "/MoE"), 3 * kLayers * kExpertMacs);
+  for (const CountedNode& counted : step.nodes) {
+    EXPECT_NE(counted.node->op, "Gradient") << counted.name;
+    EXPECT_NE(counted.node->op, "MoE") << counted.name;
+  }
+  EXPECT_EQ(step.step->trained, Mixtral().parameters - Count(kWidth / 8 / 2));  // frequencies
+}
+
+// 2 * 127 tokens for 2 of 4 experts are 127 for each; 126 for 2 of 8 would be 31.5.
+TEST(GroupedExperts, SayWhatUnevenTokensCost) {
+  InferOptions odd = Options();
+  odd.bindings.batch = 1;
+  odd.bindings.dims["sequence"] = 127;
+  const InferredModel model = Mixtral(odd);
+  const Step step = BuildStep(model, {.optimizer = "sgd"});
+  EXPECT_THAT(step.notes,
+              testing::Contains(testing::HasSubstr(
+                  "254 tokens for 4 experts: each gets 64, 0.8 % more than its share")));
+}
+
+// --- whole experts ---
+
+TEST(ExpertParallel, ExchangesTokensTwiceForwardAndTwiceBackward) {
+  const InferredModel whole = Mixtral();
+  const DividedModel divided = Divide(whole, {.experts = {.devices = 4}}, Options());
+  EXPECT_EQ(ExchangesOf(divided.model), (Exchanges{{"AllToAll", 2 * kLayers}}));
+  EXPECT_EQ(MacsOf(divided.model), MacsOf(whole));
+  EXPECT_EQ(divided.experts.size(), static_cast<std::size_t>(2 * kLayers));
+  // One expert of four.
+  EXPECT_EQ(whole.parameters.value() - divided.model.parameters.value(),
+            kLayers * (kExperts - 1) * 3 * kWidth * kInner);
+  const InferredModel step = Trained(divided.model);
+  EXPECT_EQ(ExchangesOf(step, true), (Exchanges{{"AllToAll", 2 * kLayers}}));
+  EXPECT_EQ(MacsOf(step), MacsOf(Trained(whole)));
+  // All rows of a device leave it: each token's two.
+  for (const CountedNode& counted : step.nodes) {
+    if (counted.node->op != "AllToAll") continue;
+    const auto id = static_cast<std::size_t>(counted.node->inputs[0]);
+    EXPECT_EQ(counted.graph->tensors[id].type.shape->Elements(), Count(kTokens * kActive * kWidth));
+  }
+}
+
+TEST(ExpertParallel, WaitsForTheBusiest) {
+  const InferredModel whole = Mixtral();
+  const DividedModel even = Divide(whole, {.experts = {.devices = 2}}, Options());
+  const DividedModel busy = Divide(whole, {.experts = {.devices = 2, .load = 1.25}}, Options());
+  EXPECT_EQ(MacsOf(busy.model) - MacsOf(even.model), kLayers * kExpertMacs / 4);
+}
+
+TEST(ExpertParallel, GoesWithSplitOperators) {
+  const InferredModel whole = Mixtral();
+  const Division both = {.tensor = {.devices = 2}, .experts = {.devices = 4, .stride = 2}};
+  const DividedModel divided = Divide(whole, both, Options());
+  EXPECT_EQ(MacsOf(divided.model, "/MoE") * 2, MacsOf(whole, "/MoE"));
+  EXPECT_EQ(
+      ExchangesOf(divided.model),
+      (Exchanges{{"AllReduce", 2 * kLayers + 1}, {"AllGather", 1}, {"AllToAll", 2 * kLayers}}));
+}
+
+TEST(ExpertParallel, SaysWhatWouldDo) {
+  EXPECT_THAT(ErrorOf(Mixtral(), {.experts = {.devices = 3}}),
+              testing::HasSubstr("the 4 experts of /layers/0/mlp/experts/MoE do not divide among "
+                                 "so many devices; ep=2, ep=4 would do"));
+  EXPECT_THAT(ErrorOf(Network("bert-base"), {.experts = {.devices = 2}}),
+              testing::HasSubstr("has no experts"));
+}
+
+// --- parts of sequences ---
+
+TEST(ContextParallel, GathersKeysAndValues) {
+  const InferredModel whole = Network("llama3-8b", {{"layers", "3"}});
+  for (const int devices : {2, 4}) {
+    const DividedModel divided =
+        Divide(whole, {.context = {.devices = devices, .trains = true}}, Options());
+    EXPECT_EQ(MacsOf(divided.model) * devices, MacsOf(whole)) << devices;
+    EXPECT_EQ(ExchangesOf(divided.model), (Exchanges{{"AllGather", 2 * 3}}));
+    EXPECT_EQ(divided.model.parameters, whole.parameters);
+    const InferredModel step = Trained(divided.model);
+    EXPECT_EQ(ExchangesOf(step, true), (Exchanges{{"ReduceScatter", 2 * 3}}));
+    EXPECT_EQ(MacsOf(step) * devices, MacsOf(Trained(whole))) << devices;
+  }
+}
+
+// A piece of the begin and one of the end: what all devices look at is what one alone looks at.
+TEST(ContextParallel, LooksAtHalfOfTheKeysUnderACausalMask) {
+  const auto seen = [](const InferredModel& model) {
+    Macs macs;
+    for (const CountedNode& counted : model.nodes) {
+      if (counted.node->op != "Attention" && counted.node->op != "FusedAttentionGrad") continue;
+      macs += counted.cost.valid_macs;
+    }
+    return macs.value();
+  };
+  const InferredModel whole = Network("llama3-8b", {{"layers", "1"}});
+  const Division four = {.context = {.devices = 4, .trains = true}};
+  const InferredModel rank = Divide(whole, four, Options()).model;
+  EXPECT_EQ(seen(rank) * 4, seen(whole));
+  EXPECT_LT(seen(whole), MacsOf(whole, "/Attention"));
+  EXPECT_EQ(seen(Trained(rank)) * 4, seen(Trained(whole)));
+}
+
+TEST(ContextParallel, SplitsAttentionInSeveralNodes) {
+  for (const char* name : {"bert-base", "gpt2"}) {
+    const InferredModel whole = Network(name, {{"layers", "2"}});
+    const InferredModel rank = Divide(whole, {.context = {.devices = 2}}, Options()).model;
+    const std::int64_t pooler = MacsOf(whole, "/pooler");  // of the first token
+    EXPECT_EQ((MacsOf(rank) - pooler) * 2, MacsOf(whole) - pooler) << name;
+  }
+}
+
+TEST(ContextParallel, GoesWithSplitOperatorsAndExperts) {
+  const InferredModel whole = Mixtral();
+  const Division all = {.tensor = {.devices = 2, .trains = true},
+                        .context = {.devices = 2, .stride = 2, .trains = true},
+                        .experts = {.devices = 4, .stride = 2}};
+  const InferredModel rank = Divide(whole, all, Options()).model;
+  // Routes are computed by both devices that split operators.
+  const std::int64_t routes = kLayers * kTokens * kWidth * kExperts;
+  EXPECT_EQ(MacsOf(rank) * 4, MacsOf(whole) + routes);
+  EXPECT_EQ(ExchangesOf(rank), (Exchanges{{"AllReduce", 2 * kLayers + 1},
+                                          {"AllGather", 2 * kLayers},
+                                          {"AllToAll", 2 * kLayers}}));
+}
+
+TEST(ContextParallel, SaysWhatWouldDo) {
+  EXPECT_THAT(ErrorOf(Network("llama3-8b", {{"layers", "1"}}), {.context = {.devices = 3}}),
+              testing::HasSubstr("cp=3: a sequence of 128 does not divide into 6 pieces (two for "
+                                 "each device, of its begin and its end); 132 would"));
+  InferOptions picture;
+  const InferredModel mobilenet =
+      Infer(ReadModelFromBytes(BuildNetwork("mobilenet-v2", {}), "mobilenet"), picture);
+  EXPECT_THAT(ErrorOf(mobilenet, {.context = {.devices = 2}}), testing::HasSubstr("no attention"));
+}
+
+// --- plans ---
+
+TEST(Division, PutsNeighboursWhereTheyExchangeMost) {
+  const HybridPlan plan = ParsePlan("dp=4,tp=2,cp=2,ep=4,zero=1");
+  EXPECT_EQ(plan.devices(), 16);
+  EXPECT_EQ(ToString(plan), "dp=4,tp=2,cp=2,ep=4,pp=1,zero=1");
+  const Division division = DivisionOf(plan, true);
+  EXPECT_EQ(division.context.stride, 2);
+  EXPECT_EQ(division.experts.stride, 2);
+  const DeviceGroup replicas = ExpertReplicas({.devices = 8, .stride = 2, .experts = 4});
+  EXPECT_EQ(replicas.size, 2);
+  EXPECT_EQ(replicas.stride, 8);
+}
+
+}  // namespace
+}  // namespace dlcost
