@@ -203,16 +203,16 @@ class FieldReader {
   template <typename Entries>
   void Read(const Json& json, fields::Map<Entries>& map) {
     if (!json.is_object()) throw Error("not an object");
-    for (const auto& [name, one] : json.items()) {
-      const auto fill = [&](auto& value) { Read(one, value); };
-      At([&] { return Printable(name); },
-         [&] {
-           if constexpr (requires { map.entries.Append(name, fill); }) {
-             map.entries.Append(name, fill);
-           } else {
-             fill(map.entries[name]);
-           }
-         });
+    for (const auto& item : json.items()) {
+      const auto fill = [&](auto& value) { Read(item.value(), value); };
+      const auto read = [&] {
+        if constexpr (requires { map.entries.Append(item.key(), fill); }) {
+          map.entries.Append(item.key(), fill);
+        } else {
+          fill(map.entries[item.key()]);
+        }
+      };
+      At([&] { return Printable(item.key()); }, read);
     }
   }
   template <typename T>

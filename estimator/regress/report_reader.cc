@@ -47,7 +47,8 @@ void CheckMain(KernelRow& kernel, bool written, const FieldReader::Nodes& nodes,
   bool found = false;
   for (const std::string& name : kernel.nodes) {
     const auto at = nodes.find(name);
-    if (at == nodes.end()) throw Error("kernel {} has a node that is not there", kernel.id);
+    if (at == nodes.end())
+      throw Error("kernel {} has a node that is not there", Printable(kernel.id));
     if (found || (written ? at->second != kernel.main : report.nodes[at->second].op != kernel.op)) {
       continue;
     }

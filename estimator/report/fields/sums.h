@@ -70,6 +70,7 @@ struct ByClass {
 // The same by the data type that they are done in.
 template <typename Of>
 struct ByType {
+  explicit ByType(Of& of) : work(of) {}
   static constexpr std::string_view kSample = "fp32";
   Of& work;
 
@@ -97,7 +98,7 @@ void WorkOf(auto& v, auto& sums) {
     for (std::size_t c = 0; c < kOpClassCount; ++c) classes.counts[c] += entry.counts[c];
   }
   v.Field("work", Told{Map(classes)});
-  ByType types{sums.work};
+  ByType types(sums.work);
   v.Later("work_by_type", Map(types));
 }
 

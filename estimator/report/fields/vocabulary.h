@@ -17,8 +17,7 @@
 //   v.Later("producer", model.producer)    in every one but those that earlier releases wrote
 //   v.If(node.assumed, "assumed", ...)     in those for which the condition holds
 //   v.IfKnown("job", report.job)           where the optional has a value
-//   v.Together(condition, "executed", tell)  tell() tells fields; where this one is, all of them
-//   are
+//   v.Together(condition, "executed", tell)   what tell() tells: all of it, where this one is there
 //
 // A reader ignores conditions: where a field is not there, or null, its variable stays as it was,
 // or becomes a third argument of Later. A variable is a number, a text, an enumeration by its
@@ -35,18 +34,16 @@ concept IsA = std::same_as<std::remove_const_t<Row>, Of>;
 // alone.
 template <typename Value>
 struct Told {
+  explicit Told(Value of) : value(std::move(of)) {}
   Value value;
 };
-template <typename Value>
-Told(Value) -> Told<Value>;
 
 // An object with the fields that fields(v) tells.
 template <typename Fields>
 struct Object {
+  explicit Object(Fields tell) : fields(std::move(tell)) {}
   Fields fields;
 };
-template <typename Fields>
-Object(Fields) -> Object<Fields>;
 
 // An array of objects, where fields(v, row) tells more than the row itself knows, or where not
 // every row `is_there`. `Rows` is a vector, or has Each(take(row)) for writers and
@@ -59,47 +56,44 @@ struct Always {
 };
 template <typename Rows, typename Fields = OfRow, typename IsThere = Always>
 struct List {
+  explicit List(Rows& of, Fields tell = {}, IsThere which = {})
+      : rows(of), fields(std::move(tell)), is_there(std::move(which)) {}
   Rows& rows;
-  Fields fields = {};
-  IsThere is_there = {};
+  Fields fields;
+  IsThere is_there;
 };
-template <typename Rows, typename Fields = OfRow, typename IsThere = Always>
-List(Rows&, Fields = {}, IsThere = {}) -> List<Rows, Fields, IsThere>;
 
 // An object of arbitrary names. `Entries` is a map, or has Each(take(name, value)) for writers,
 // Append(name, fill(value)) for readers and, for the schema, kSample, a name that it takes.
 template <typename Entries>
 struct Map {
+  explicit Map(Entries& of) : entries(of) {}
   Entries& entries;
 };
-template <typename Entries>
-Map(Entries&) -> Map<Entries>;
 
 // A truth in two words.
 template <typename Bool>
 struct Either {
+  Either(Bool& of, std::string_view if_so, std::string_view if_not)
+      : truth(of), yes(if_so), no(if_not) {}
   Bool& truth;
   std::string_view yes, no;
 };
-template <typename Bool>
-Either(Bool&, std::string_view, std::string_view) -> Either<Bool>;
 
 // A word for "no value"; "" is null.
 template <typename Value>
 struct Or {
+  Or(Value& of, std::string_view word) : value(of), none(word) {}
   Value& value;
   std::string_view none;
 };
-template <typename Value>
-Or(Value&, std::string_view) -> Or<Value>;
 
 // Two ends, as an array.
 template <typename End>
 struct Range {
+  Range(End& from, End& to) : low(from), high(to) {}
   End &low, &high;
 };
-template <typename End>
-Range(End&, End&) -> Range<End>;
 
 // What a reader has read into a variable, to where it belongs; writers have nothing to keep.
 template <typename Place, typename Value>
