@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "estimator/core/integer.h"
 #include "estimator/report/fields/sums.h"
 #include "estimator/report/fields/vocabulary.h"
@@ -104,8 +106,9 @@ inline void KeepProduct(const KernelRow&, const Product&, const Report&) {}
 inline void KeepProduct(KernelRow& kernel, const Product& product, Report& report) {
   if (!product.known) return;
   kernel.nest = product.nest;
-  if (kernel.execution == nullptr || product.waves <= 0) return;
   const auto& [m, n, k] = product.tile;
+  const bool tiled = std::min({m, n, k, product.split_k, product.blocks}) > Count(0);
+  if (kernel.execution == nullptr || !tiled || product.waves <= 0) return;
   auto execution = std::make_shared<Execution>(*kernel.execution);
   execution->stages.front().grid = TileGrid{.batch = product.blocks / product.split_k,
                                             .m = m,
@@ -117,7 +120,8 @@ inline void KeepProduct(KernelRow& kernel, const Product& product, Report& repor
                                             .split_k = product.split_k};
   kernel.execution = std::move(execution);
   if (!report.device) return;
-  report.device->units = RoundToInteger(product.blocks.AsDouble() / product.waves);
+  const double units = product.blocks.AsDouble() / product.waves;
+  report.device->units = std::max(Count(1), Count(RoundToInteger(units)));
 }
 
 // `v.Node` tells a node by its name.
