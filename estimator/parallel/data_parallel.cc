@@ -170,6 +170,7 @@ class StepWriter {
 }  // namespace
 
 DeviceGroup ExpertReplicas(const DataParallelPlan& plan) {
+  if (plan.folds) return {plan.devices * plan.stride / plan.experts, plan.experts};
   return {plan.devices / plan.experts, plan.stride * plan.experts};
 }
 
@@ -177,7 +178,7 @@ double UpdatedShare(const StepProfile& profile, const DataParallelPlan& plan) {
   if (plan.zero == 0) return 1;
   const double experts =
       profile.experts.sent_gradients.AsDouble() / std::max(1.0, profile.sent_gradients.AsDouble());
-  return (1 - experts) / plan.devices + experts * plan.experts / plan.devices;
+  return (1 - experts) / plan.devices + experts / ExpertReplicas(plan).size;
 }
 
 Bytes LastingOf(const StepProfile& profile, const DataParallelPlan& plan,

@@ -12,6 +12,7 @@ struct DataParallelPlan {
   int stride = 1;  // from one of them to the next: devices between split operators
   // Whole experts are shared out among so many neighbours: each is on devices / experts of them.
   int experts = 1;
+  bool folds = false;  // those between, that split operators, are among these neighbours
   // What devices share out instead of each holding all of it: 1 states of the optimizer, 2
   // gradients too, 3 parameters too (Rajbhandari et al., ZeRO, 2020; FSDP is 3).
   int zero = 0;

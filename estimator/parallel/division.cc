@@ -40,9 +40,9 @@ InferredModel ShareOutExperts(const InferredModel& model, const ExpertPlaces& pl
 
 Division DivisionOf(const HybridPlan& plan, bool trains, double expert_load,
                     const DeviceConfiguration* annotations) {
-  return {.tensor = {plan.tensor, plan.sequence, annotations, trains},
+  return {.tensor = {plan.tensor, plan.sequence, annotations, trains, plan.experts > 1},
           .context = {plan.context, plan.tensor, trains},
-          .experts = {plan.experts, plan.tensor, expert_load}};
+          .experts = {plan.experts, plan.folds() ? 1 : plan.tensor, expert_load}};
 }
 
 DividedModel Divide(const InferredModel& model, const Division& division,

@@ -20,7 +20,8 @@ struct Division {
 };
 
 // Devices that split operators are neighbours; those that split the sequence are as far from each
-// other as those are many, and so are those that share out experts. `expert_load`: see
+// other as those are many, and so are those that share out experts, unless the plan folds them.
+// `expert_load`: see
 // ExpertPlaces. `annotations`: see TensorParallel.
 Division DivisionOf(const HybridPlan& plan, bool trains, double expert_load = 1,
                     const DeviceConfiguration* annotations = nullptr);

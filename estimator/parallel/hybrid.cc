@@ -39,6 +39,7 @@ DataParallelPlan ReplicasOf(const HybridPlan& plan) {
   return {.devices = plan.replicas(),
           .stride = plan.tensor,
           .experts = plan.experts,
+          .folds = plan.folds(),
           .zero = plan.zero};
 }
 
@@ -116,7 +117,7 @@ HybridStep RunPipeline(const StepProfile& profile, const System& system, const H
         std::max(0.0, (profile.activations.AsDouble() - profile.saved.AsDouble()));
     step.saved = std::max(step.saved, Bytes(RoundToInteger(saved)));
     const double parts = plan.zero > 0 ? plan.replicas() : 1;
-    const double expert_parts = plan.zero > 0 ? parts / plan.experts : 1;
+    const double expert_parts = plan.zero > 0 ? ExpertReplicas(ReplicasOf(plan)).size : 1;
     const Bytes expert_gradients =
         plan.micro_batches() > 1 ? experts.gradient_sums : experts.gradients;
     const Bytes gradients = GradientsOf(profile, plan) - expert_gradients;
@@ -224,12 +225,12 @@ std::string ToString(const HybridPlan& plan) {
 
 void CheckPlan(const HybridPlan& plan) {
   if (plan.sequence && plan.tensor == 1) throw Error("sp=1 needs tp=2 or more");
-  if (plan.replicas() % plan.experts != 0) {
-    throw Error(
-        "ep={}: experts are shared out among the replicas, and dp={}{} does not divide so; dp={} "
-        "would do",
-        plan.experts, plan.data, plan.context > 1 ? fmt::format(" times cp={}", plan.context) : "",
-        (plan.data / plan.experts + 1) * plan.experts);
+  if (plan.sharers() % plan.experts != 0) {
+    HybridPlan would = plan;
+    while (would.sharers() % plan.experts != 0) ++would.data;
+    throw Error("ep={}: {} devices ({}dp{}) do not share out experts so; dp={} would do",
+                plan.experts, plan.sharers(), plan.folds() ? "tp x " : "",
+                plan.context > 1 ? " x cp" : "", would.data);
   }
   if (plan.experts > 1 && plan.zero == 3) {
     throw Error("zero=3 with ep={} is not laid out; zero=2 would do", plan.experts);
@@ -291,7 +292,8 @@ class PlanSearch {
     std::set<int> shared;
     const int rest = devices_ / (plan.tensor * plan.context);
     const bool all = plan.micro_batch == 1 && plan.tensor == 1;  // a profile for each takes time
-    for (const int most : {system_.node_devices / plan.tensor, all ? rest : 1}) {
+    for (const int most :
+         {system_.node_devices / (plan.sequence ? 1 : plan.tensor), all ? rest : 1}) {
       const int ways = LargestPower(std::min<std::int64_t>(most, profile->routed_experts));
       if (ways > 1 && profile->routed_experts % ways == 0) shared.insert(ways);
     }
@@ -334,7 +336,7 @@ class PlanSearch {
       plan.data = rest / stages;
       plan.stages = stages;
       if (plan.global_batch % (plan.micro_batch * plan.data) != 0) continue;
-      if (plan.replicas() % plan.experts != 0) continue;
+      if (plan.sharers() % plan.experts != 0) continue;
       const int most = plan.replicas() == 1 ? 0 : stages > 1 ? 1 : plan.experts > 1 ? 2 : 3;
       for (plan.zero = 0; plan.zero <= most; ++plan.zero) {
         steps_.push_back(RunHybrid(profile, system_, plan));

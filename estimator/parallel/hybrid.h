@@ -14,7 +14,8 @@ namespace dlcost {
 // split the operators of a stage and the sequence. Those that split operators are next to each
 // other, then those that split the sequence, then replicas, then stages: what exchanges most has
 // the nearest links (as Megatron-LM places them). Whole experts are shared out among replicas and
-// devices that split the sequence, neighbours first.
+// devices that split the sequence, neighbours first; with sp those that split operators are among
+// them ("folded", with experts that are not split, as Megatron Core lays them out).
 struct HybridPlan {
   int data = 1;           // dp
   int tensor = 1;         // tp: operators split among neighbours
@@ -29,6 +30,9 @@ struct HybridPlan {
   double spread = 0;  // of the devices' speeds: the step is that of the slowest (slowest.h)
   PipelineSchedule schedule = PipelineSchedule::kOneFOneB;
 
+  bool folds() const { return sequence && tensor > 1 && experts > 1; }
+  // Among whom experts are shared out.
+  int sharers() const { return replicas() * (folds() ? tensor : 1); }
   int devices() const { return replicas() * tensor * stages; }
   // Devices that have the same parameters, and add up gradients.
   int replicas() const { return data * context; }

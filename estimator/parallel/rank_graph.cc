@@ -304,6 +304,7 @@ class RankWriter {
     const bool has = Splits(axes_.tensors[static_cast<std::size_t>(id)], sequence_);
     if (LayoutOf(id) == Layout::kSequence) return Current(id);
     if (!has) {
+      if (rank_.gathered.count(id) > 0) return Current(id);
       return Differentiates(id) ? Variant("Replicate", id, Current(id), Layout::kWhole)
                                 : Current(id);
     }

@@ -33,7 +33,7 @@ struct RankGraph {
   std::vector<Macs> macs;  // of every node
   GraphAxes axes;
   std::set<FactorId> split, sequence;
-  std::set<TensorId> gathered;  // by nodes that the graph has: those add up its gradients
+  std::set<TensorId> gathered;  // their gradients are added up by others: what gathered them
   std::vector<std::string> notes;
   // Of products that every device computes alike, and the largest of those.
   Macs whole, largest;

@@ -44,6 +44,21 @@ std::set<FactorId> SequenceOf(const RankGraph& rank) {
   return sequence;
 }
 
+// Mixtures of experts (com.microsoft MoE) whose inner axes are not split.
+void KeepExperts(RankGraph& rank) {
+  constexpr std::size_t kFirstWeight = 2, kFc2 = 4, kInner = 2;
+  const Graph& graph = rank.model.graph;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    const bool experts = node.op == "MoE" && node.domain == "com.microsoft" && rank.axes.nodes[n];
+    if (!experts || node.inputs.size() <= kFc2) continue;
+    const Axes& fc2 = rank.axes.nodes[n]->inputs[kFc2];
+    if (fc2.size() > kInner) rank.axes.nodes[n]->whole.push_back(fc2[kInner]);
+    rank.axes.nodes[n]->summed.clear();
+    rank.gathered.insert(node.inputs.begin() + kFirstWeight, node.inputs.end());
+  }
+}
+
 }  // namespace
 
 InferredModel InferRank(const InferredModel& model, const TensorParallel& plan,
@@ -53,6 +68,7 @@ InferredModel InferRank(const InferredModel& model, const TensorParallel& plan,
                          .devices = plan.devices,
                          .trains = plan.trains});
   rank.axes = AxesOf(rank.model.graph);
+  if (plan.sequence && plan.whole_experts) KeepExperts(rank);
   Split split = plan.annotations != nullptr
                     ? SplitAsAnnotated(rank.model.graph, rank.axes, *plan.annotations, plan.devices)
                     : ChooseSplit(rank.model.graph, rank.axes, rank.macs, plan.devices);

@@ -12,6 +12,9 @@ struct TensorParallel {
   // Where a file says itself what is split; null: what divides the most work is.
   const DeviceConfiguration* annotations = nullptr;
   bool trains = false;  // results stay split, and gradients that are parts are added up
+  // With `sequence`, mixtures of experts work on a device's part of it and keep whole experts:
+  // those are shared out elsewhere, and so are the sums of their gradients.
+  bool whole_experts = false;
 };
 
 // The model of one of the devices: weights, shapes, heads and groups are its part, and what devices

@@ -138,6 +138,39 @@ TEST(ExpertParallel, GoesWithSplitOperators) {
       (Exchanges{{"AllReduce", 2 * kLayers + 1}, {"AllGather", 1}, {"AllToAll", 2 * kLayers}}));
 }
 
+// With sp, what splits operators shares out experts too: each device sends the rows of its part of
+// the sequence, and has whole experts.
+TEST(ExpertParallel, FoldsDevicesThatSplitOperators) {
+  const HybridPlan plan = ParsePlan("dp=2,tp=2,sp=1,ep=4");
+  EXPECT_EQ(plan.sharers(), 4);
+  const Division division = DivisionOf(plan, true);
+  EXPECT_EQ(division.experts.stride, 1);
+  const InferredModel whole = Mixtral();
+  const InferredModel rank = Divide(whole, division, Options()).model;
+  EXPECT_EQ(MacsOf(rank) * 2, MacsOf(whole));  // routes too
+  EXPECT_GT(whole.parameters.value() - rank.parameters.value(),
+            kLayers * (kExperts - 1) * 3 * kWidth * kInner);
+  const InferredModel step = Trained(rank);
+  int rows = 0;
+  for (const CountedNode& counted : step.nodes) {
+    if (counted.node->op != "AllToAll") continue;
+    const auto id = static_cast<std::size_t>(counted.node->inputs[0]);
+    EXPECT_EQ(counted.graph->tensors[id].type.shape->Elements(),
+              Count(kTokens / 2 * kActive * kWidth));
+    ++rows;
+  }
+  EXPECT_EQ(rows, 4 * kLayers);
+  // No sums over both of what the other replicas add up.
+  for (const CountedNode& counted : step.nodes) {
+    const bool experts = counted.name.find("/MoE") != std::string::npos;
+    EXPECT_FALSE(experts && counted.node->op == "AllReduce") << counted.name;
+  }
+  const DeviceGroup replicas =
+      ExpertReplicas({.devices = 4, .stride = 2, .experts = 4, .folds = true});
+  EXPECT_EQ(replicas.size, 2);
+  EXPECT_EQ(replicas.stride, 4);
+}
+
 TEST(ExpertParallel, SaysWhatWouldDo) {
   EXPECT_THAT(ErrorOf(Mixtral(), {.experts = {.devices = 3}}),
               testing::HasSubstr("the 4 experts of /layers/0/mlp/experts/MoE do not divide among "
