@@ -139,7 +139,9 @@ void TakeSequence(RankGraph& rank, const std::vector<TensorId>& queries,
   const Factors& factors = rank.axes.factors;
   const int devices = rank.plan.devices;
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    const Axis& positions = rank.axes.tensors[static_cast<std::size_t>(queries[i])][axes[i]];
+    const Axes& all = rank.axes.tensors[static_cast<std::size_t>(queries[i])];
+    if (axes[i] >= all.size()) throw Error("cp={}: queries are known before the run", devices);
+    const Axis& positions = all[axes[i]];
     const std::int64_t length = factors.SizeOf(positions);
     const std::int64_t pieces = 2 * std::int64_t{devices};
     if (length % pieces != 0) {
@@ -154,6 +156,19 @@ void TakeSequence(RankGraph& rank, const std::vector<TensorId>& queries,
                   devices);
     }
     rank.split.insert(terms[0]);
+  }
+}
+
+// What has the sequence twice are scores that nothing was gathered for.
+void RequireOnce(const RankGraph& rank) {
+  for (std::size_t t = 0; t < rank.axes.tensors.size(); ++t) {
+    const Axes& axes = rank.axes.tensors[t];
+    const auto splits = std::count_if(axes.begin(), axes.end(), [&](const Axis& axis) {
+      return rank.axes.Splits(axis, rank.split);
+    });
+    if (splits < 2 || rank.axes.free[t]) continue;
+    throw Error("cp={}: '{}' has the sequence twice: it is of attention that is not known",
+                rank.plan.devices, Printable(rank.model.graph.tensors[t].name));
   }
 }
 
@@ -181,10 +196,12 @@ InferredModel InferContextRank(const InferredModel& model, const ContextParallel
   rank.axes = AxesOf(graph);
   // What goes into the gathers written here is a part, whatever comes out of them.
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    const bool written = rank.gathered.count(graph.nodes[n].outputs[0]) > 0;
+    const Node& node = graph.nodes[n];
+    const bool written = !node.outputs.empty() && rank.gathered.count(node.outputs[0]) > 0;
     if (written && rank.axes.nodes[n]) rank.axes.nodes[n]->whole.clear();
   }
   TakeSequence(rank, queries, axes);
+  RequireOnce(rank);
   WriteRank(rank);
   return InferWritten(std::move(rank), model, options);
 }

@@ -25,7 +25,7 @@ class ExpertWriter {
     std::vector<Node> before = std::move(graph().nodes);
     graph().nodes.clear();
     for (Node& node : before) {
-      if (node.op == "MoE" && node.domain == "com.microsoft") {
+      if (node.op == "MoE" && node.domain == "com.microsoft" && IsWhole(node)) {
         Write(node);
       } else {
         graph().nodes.push_back(std::move(node));
@@ -36,6 +36,41 @@ class ExpertWriter {
 
  private:
   Graph& graph() { return w_.graph(); }
+
+  const Shape* ShapeOf(const Node& node, std::size_t input) {
+    if (input >= node.inputs.size() || node.inputs[input] == kNoTensor) return nullptr;
+    const Tensor& tensor = graph().tensors[static_cast<std::size_t>(node.inputs[input])];
+    return tensor.type.shape ? &*tensor.type.shape : nullptr;
+  }
+
+  // Whether all that its parts need is there and fits; others stay as they are.
+  bool IsWhole(const Node& node) {
+    const Shape *x = ShapeOf(node, kTokens), *routes = ShapeOf(node, kRoutes);
+    const Shape *fc1 = ShapeOf(node, kFc1), *fc2 = ShapeOf(node, kFc2);
+    if (x == nullptr || routes == nullptr || fc1 == nullptr || fc2 == nullptr) return false;
+    if (x->rank() < 2 || routes->rank() != 2 || fc1->rank() != 3 || fc2->rank() != 3) return false;
+    const std::int64_t width = x->At(-1), experts = (*fc1)[0];
+    const OpContext context(graph(), node, 1);
+    const std::int64_t active = context.Int("k", 1);
+    const std::string activation = context.String("activation_type", "relu");
+    const bool gated = activation == "swiglu" && context.Int("swiglu_fusion", 0) != 0;
+    const std::int64_t inner = (*fc2)[2];
+    const bool known = activation == "relu" || activation == "gelu" || activation == "silu" ||
+                       activation == "identity" || activation == "swiglu";
+    if (!known || width < 1 || experts < 1 || active < 1 || active > experts) return false;
+    if ((*routes)[1] != experts || (*fc2)[0] != experts || (*fc1)[2] != width ||
+        (*fc2)[1] != width || (*fc1)[1] != (gated ? 2 : 1) * inner) {
+      return false;
+    }
+    const auto fits = [&](std::size_t input, const Shape& shape) {
+      if (input >= node.inputs.size() || node.inputs[input] == kNoTensor) return true;
+      const Shape* has = ShapeOf(node, input);
+      return has != nullptr && *has == shape;
+    };
+    return fits(kBias1, {experts, (*fc1)[1]}) && fits(kBias2, {experts, width}) &&
+           fits(kFc3, {experts, inner, width}) && fits(kBias3, {experts, inner}) &&
+           !node.outputs.empty() && node.outputs[0] != kNoTensor;
+  }
 
   void Write(const Node& node) {
     node_ = &node;
@@ -50,10 +85,8 @@ class ExpertWriter {
     const double beta = context.Float("activation_beta", 0);
     const Shape whole = w_.ShapeOf(In(kTokens));
     const std::int64_t width = whole.At(-1);
-    const std::int64_t tokens =
-        (whole.Elements() / Count(std::max<std::int64_t>(width, 1))).value();
+    const std::int64_t tokens = (whole.Elements() / Count(width)).value();
     const std::int64_t experts = w_.ShapeOf(In(kFc1))[0];
-    if (active < 1 || active > experts) throw Error("{} of {} experts are active", active, experts);
     const std::int64_t rows = RowsOf(tokens, active, experts);
     TakeParts(experts);
 

@@ -1,4 +1,5 @@
-// Any bytes as a model, split among two devices in inference, and by its own annotations.
+// Any bytes as a model, split among two devices in inference, along its sequences, with whole
+// experts, and by its own annotations.
 //     build/fuzz/tests/fuzz/fuzz_parallel -rss_limit_mb=2048 corpus/ tests/plan/models/
 //     models/networks/
 #include <cstdint>
@@ -6,7 +7,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/onnx/reader.h"
-#include "estimator/parallel/tensor_parallel.h"
+#include "estimator/parallel/division.h"
 
 namespace dlcost {
 namespace {
@@ -14,6 +15,13 @@ namespace {
 void Split(const InferredModel& model, const TensorParallel& plan, const InferOptions& options) {
   try {
     InferRank(model, plan, options);
+  } catch (const Error&) {
+  }
+}
+
+void Split(const InferredModel& model, const Division& division, const InferOptions& options) {
+  try {
+    Divide(model, division, options);
   } catch (const Error&) {
   }
 }
@@ -30,11 +38,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const dlcost::InferredModel model =
         dlcost::Infer(dlcost::ReadModelFromBytes(bytes, "fuzz.onnx"), options);
     for (const bool sequence : {false, true}) {
-      dlcost::Split(model, {.devices = 2, .sequence = sequence, .trains = sequence}, options);
+      dlcost::Split(model,
+                    dlcost::TensorParallel{.devices = 2, .sequence = sequence, .trains = sequence},
+                    options);
     }
+    dlcost::Split(model, dlcost::Division{.context = {.devices = 2, .trains = true}}, options);
+    dlcost::Split(model, dlcost::Division{.experts = {.devices = 2}}, options);
     for (const dlcost::DeviceConfiguration& annotations :
          dlcost::DeviceConfigurationsFromBytes(bytes, "fuzz.onnx")) {
-      dlcost::Split(model, {.devices = 2, .annotations = &annotations}, options);
+      dlcost::Split(model, dlcost::TensorParallel{.devices = 2, .annotations = &annotations},
+                    options);
     }
   } catch (const dlcost::Error&) {
   }
