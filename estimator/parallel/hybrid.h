@@ -40,6 +40,9 @@ struct HybridPlan {
   std::int64_t micro_batches() const { return global_batch / (micro_batch * data); }
 };
 
+// Chunks of a pipeline: what is placed one by one stays small.
+inline constexpr int kMostChunks = 512;
+
 // "dp=4,pp=2,zero=1", in any order, each at most once. Throws Error for anything else, with the
 // nearest spelling.
 HybridPlan ParsePlan(const std::string& text);
