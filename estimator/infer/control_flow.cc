@@ -231,6 +231,9 @@ void RunIf(ControlNode& control) {
   const std::size_t middle = nodes.size(), middle_subgraph = subgraphs.size();
   other = attempt(false);
   if (!taken && !other) throw Error("neither branch can run: {}", failure);
+  if (taken && other && taken->size() != other->size()) {
+    throw Error("one branch has {} outputs, the other {}", taken->size(), other->size());
+  }
   const OpenBranch::Cost then_cost = CostOf(driver.result(), first, middle);
   const OpenBranch::Cost else_cost = CostOf(driver.result(), middle, nodes.size());
   const bool then_branch = taken && (!other || then_cost >= else_cost);

@@ -142,7 +142,7 @@ class Steps {
     // Backwards: a state has a gradient where the value behind the last step has one, or where it
     // reaches a result or a state that has.
     std::vector<bool> has(states_, false);
-    for (std::size_t i = 0; i < states_; ++i) has[i] = depends[i] && dy_[i] != kNoTensor;
+    for (std::size_t i = 0; i < states_; ++i) has[i] = depends[i] && At(dy_, i) != kNoTensor;
     for (bool more = true; more;) {
       more = false;
       std::vector<bool> reached(body_.tensors.size(), false);
@@ -313,7 +313,8 @@ class Steps {
     Gradients gradients;
     for (const std::size_t i : carried_) {
       const DType type = w_.TypeOf(Initial(i));
-      inputs.push_back(dy_[i] != kNoTensor ? dy_[i] : w_.Zeros(type, w_.ShapeOf(Initial(i))));
+      const TensorId given = At(dy_, i);
+      inputs.push_back(given != kNoTensor ? given : w_.Zeros(type, w_.ShapeOf(Initial(i))));
       types.push_back(w_.graph().tensors[Index(Initial(i))].type);
     }
     for (const TensorId outer : summed_) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "estimator/core/error.h"
 #include "tests/infer/small_model.h"
 
 namespace dlcost {
@@ -48,6 +49,20 @@ TEST(Loop, MultipliesItsBodyByTheTripCount) {
   EXPECT_EQ(ShapeOf(model, "all"), Shape({5, 4, 8}));
   EXPECT_EQ(NodeOf(model, "n_y/n_h2").repeat, Count(5));
   EXPECT_EQ(model.parameters, Count(64)) << "w is captured, not copied";
+}
+
+TEST(If, BranchesWithDifferentOutputsAreAnError) {
+  SmallModel one, two;
+  one.Node("Relu", {"x"}, {"a"}).Output("a").Output("a");
+  two.Node("Neg", {"x"}, {"b"}).Output("b");
+  SmallModel model;
+  model.Input("x", {4}).Input("c", {}, onnx::TensorProto::BOOL);
+  auto& branch = model.AddNode("If", {"c"}, {"y"});
+  SetGraph(branch, "then_branch", one);
+  SetGraph(branch, "else_branch", two);
+  model.Output("y");
+  EXPECT_THAT([&] { Infer(model); },
+              testing::ThrowsMessage<Error>(HasSubstr("one branch has 2 outputs, the other 1")));
 }
 
 TEST(Loop, WithoutIterationsHandsOnItsState) {
