@@ -519,19 +519,19 @@ def single():
              True) ** 2),
     )
     constants["places"] = torch.tensor([2, 5, 4, 2])
-    places = torch.tensor([0, 2, 0, 1, 2]).view(1, 5, 1).expand(2, 5, 8)
-    constants.update(places=places.clone(), half=torch.tensor(0.5), zero=torch.tensor([0]),
+    targets = torch.tensor([0, 2, 0, 1, 2]).view(1, 5, 1).expand(2, 5, 8)
+    constants.update(targets=targets.clone(), half=torch.tensor(0.5), zero=torch.tensor([0]),
                      three=torch.tensor([3]), one_axis=torch.tensor([1]))
 
     def scattered(m, how):
         base = m[:, :3] * 0.5
-        return base.scatter_reduce(1, places, m, {"add": "sum"}.get(how, "a" + how)) ** 2
+        return base.scatter_reduce(1, targets, m, {"add": "sum"}.get(how, "a" + how)) ** 2
 
     for how in ("add", "max", "min"):
         cases += ((f"scattered_{how}", [
             node("Slice", ["m", "zero", "three", "one_axis"], ["f"]),
             node("Mul", ["f", "half"], ["base"]),
-            node("ScatterElements", ["base", "places", "m"], ["s"], axis=1, reduction=how),
+            node("ScatterElements", ["base", "targets", "m"], ["s"], axis=1, reduction=how),
             node("Mul", ["s", "s"], ["y"])], lambda m, how=how: scattered(m, how)),)
     constants.update(rows=torch.tensor([[1], [0], [1]]), pick=torch.tensor([0, 1, 1]))
     cases += (("scattered_rows", [
