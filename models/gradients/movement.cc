@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "models/gradients/gradient.h"
@@ -82,16 +83,27 @@ void PadGradient(GradientContext& g) {
   if (forward.String("mode", "constant") != "constant") {
     throw Unresolved("the derivative of padding with data is not written");
   }
-  if (g.HasInput(3)) throw Unresolved("the derivative of padding of named axes is not written");
-  const std::vector<std::int64_t> pads =
+  const std::vector<std::int64_t> given =
       g.since() >= 11 ? forward.InputInts(1) : forward.RequiredInts("pads");
   const Shape x = g.XShape();
-  if (pads.size() != 2 * x.rank()) throw Unresolved("not two pads for every axis");
+  std::vector<std::int64_t> named(x.rank());
+  std::iota(named.begin(), named.end(), 0);
+  if (g.HasInput(3)) named = forward.InputInts(3);
+  if (given.size() != 2 * named.size()) throw Unresolved("not two pads for every axis");
+  std::vector<std::int64_t> pads(2 * x.rank(), 0), back(2 * x.rank(), 0);
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    const std::size_t axis = NormalizeAxis(named[i], x.rank());
+    pads[axis] = given[i];
+    pads[axis + x.rank()] = given[i + named.size()];
+  }
+  // What was cut off gets zeros.
+  if (std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad < 0; })) {
+    std::transform(pads.begin(), pads.end(), back.begin(), std::negate<>());
+    g.Set(0, g.w().Node1("Pad", {g.dY(), g.w().Ints(back)}));
+    return;
+  }
   std::vector<std::int64_t> starts, ends, axes;
   for (std::size_t axis = 0; axis < x.rank(); ++axis) {
-    if (pads[axis] < 0 || pads[axis + x.rank()] < 0) {
-      throw Unresolved("the derivative of negative padding is not written");
-    }
     if (pads[axis] == 0 && pads[axis + x.rank()] == 0) continue;
     starts.push_back(pads[axis]);
     ends.push_back(pads[axis] + x[axis]);

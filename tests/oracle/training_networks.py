@@ -539,6 +539,13 @@ def single():
         node("ScatterND", ["m", "rows", "u"], ["s"], reduction="add"),
         node("Mul", ["s", "s"], ["y"])],
         lambda m: m.index_add(0, torch.tensor([1, 0, 1]), m[[0, 1, 1]]) ** 2),)
+    constants.update(wider=torch.tensor([1, 2, 0, 1]), cutting=torch.tensor([0, 1, -3, 0, -2, 1]),
+                     behind=torch.tensor([2, -2]))
+    cases += (("padded_axes", [node("Pad", ["m", "wider", "", "behind"], ["p"]),
+                               node("Mul", ["p", "p"], ["y"])],
+               lambda m: functional.pad(m, (1, 0, 2, 1)) ** 2),
+              ("padded_and_cut", [node("Pad", ["m", "cutting"], ["p"]), node("Mul", ["p", "p"], ["y"])],
+               lambda m: functional.pad(m, (-3, 1, 1, -2)) ** 2))
     stored = torch.randint(0, 256, (4, 1, 8)).to(torch.uint8)
     scales = torch.rand(4, 1)
     constants.update(stored=stored, scales=scales)

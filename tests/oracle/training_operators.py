@@ -595,6 +595,21 @@ class RotaryEmbedding(_Contrib):
                                -1).reshape(x.shape),)
 
 
+class Pad(_Contrib):
+    """onnx's own does not cut."""
+    op_domain = ""
+
+    def compute(self, x, pads, value=None, axes=None, mode="constant"):
+        axes = list(range(x.ndim)) if axes is None else [int(a) % x.ndim for a in axes]
+        around = [(0, 0)] * x.ndim
+        for axis, first, last in zip(axes, pads[:len(axes)], pads[len(axes):]):
+            inside = slice(max(0, -int(first)), x.shape[axis] - max(0, -int(last)))
+            x = x[(slice(None),) * axis + (inside,)]
+            around[axis] = (max(0, int(first)), max(0, int(last)))
+        fill = {"constant_values": 0 if value is None else value} if mode == "constant" else {}
+        return (np.pad(x, around, mode, **fill).astype(x.dtype),)
+
+
 class Scan(_ScanOp):
     """onnx's own goes forwards along first axes alone."""
     op_domain = ""
@@ -664,4 +679,4 @@ OPERATORS = [ConvGrad, ConvTranspose, LRN, ResizeGrad, MaxPoolGrad, AveragePoolG
              GatherElementsGrad, SliceGrad, SoftmaxCrossEntropyLossGrad, FusedMatMul, LSTMTraining, GRUTraining, RecurrentGrad,
              MultiHeadAttention, Attention, FusedAttention, FusedAttentionGrad, DispatchTokens, CombineTokens, CombineTokensGrad, GlobalLpPool, LpNormalization, GridSampleGrad, RoiAlignGrad,
              MuonMomentum, MuonUpdate, Scan, Loop, MatMulNBits, DequantizeWeight,
-             RotaryEmbedding, DeformConvGrad]
+             RotaryEmbedding, DeformConvGrad, Pad]
