@@ -271,6 +271,14 @@ class KernelRunner {
     run_.expected = std::move(expected);
   }
 
+  // Whether its library computes in a wider type than the fastest unit could.
+  bool AddsUpWider() const {
+    if (!IsProduct(kernel_.nest)) return false;
+    const std::optional<ComputeUnit> unit = FindUnit(target_, kernel_.math),
+                                     fastest = FindFastestUnit(target_, kernel_.math);
+    return unit && fastest && unit->peak < fastest->peak;
+  }
+
   // In the words of expected times: which unit computes is not one of them.
   std::string LimiterOfBound() const {
     return run_.bound.memory > run_.bound.compute ? run_.bound.limiter : "compute";
@@ -294,6 +302,7 @@ class KernelRunner {
     TermWriter root(expected.terms);
     TermWriter top = root.Longest("expected", expected.time.expected);
     top.Time("bound", run_.bound.time.value(), "what nothing beats: " + run_.bound.limiter);
+    if (AddsUpWider()) top.Text("adds up in", "fp32", "frameworks ask their library for it");
     TermWriter device = target_.options.eager ? OnTheWay(expected, top) : top;
     TermWriter model =
         times > 1 ? device.Times("runs", expected.device, times).Sum("one run", sum.seconds)
@@ -326,12 +335,14 @@ class KernelRunner {
   }
 
   // What a framework adds around the device's time: the terms beside which that stands.
-  static TermWriter OnTheWay(const Expected& expected, TermWriter& top) {
+  TermWriter OnTheWay(const Expected& expected, TermWriter& top) const {
     const double together = std::max(expected.calls, expected.device);
     TermWriter model = top.Sum("time model", expected.host + expected.prepared + together);
     model.Time("host", expected.host, "to the first call, and back from the last kernel");
+    const bool asked = target_.options.selection == Selection::kCall;
     model.TimeIfAny("library call", expected.prepared,
-                    "it chooses and sets up a kernel before it launches");
+                    asked ? "it chooses a kernel before it launches"
+                          : "the host sets up a kernel that was chosen before");
     TermWriter side = model.Longest("calls and device", together);
     side.Time("framework calls", expected.calls, "the host prepares them while the device runs");
     return side;
