@@ -89,7 +89,8 @@ std::string RenderCompareHtml(const Comparison& comparison, const Device* device
   page.device = device;
   page.roofs = comparison.roofs;
   using Json = nlohmann::ordered_json;
-  return RenderPage(page.title, {{"title", page.title}, {"reports", Json::array({MeasuredPageJson(page)})}});
+  return RenderPage(page.title,
+                    {{"title", page.title}, {"reports", Json::array({MeasuredPageJson(page)})}});
 }
 
 }  // namespace dlcost
