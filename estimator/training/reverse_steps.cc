@@ -279,9 +279,11 @@ class Steps {
   // A further result of the forward node.
   TensorId Stack(TensorId id) {
     derivative_.AddOutput(id);
-    TensorType type = body_.tensors[Index(id)].type;
+    // What a loop inside stacks is the copy's alone.
+    const Tensor& kept = derivative_.graph().tensors[Index(id)];
+    TensorType type = kept.type;
     type.shape.reset();  // how many steps there are is counted when the step is inferred
-    stacks_.push_back(w_.OfType(node_.name + "/" + body_.tensors[Index(id)].name, type));
+    stacks_.push_back(w_.OfType(node_.name + "/" + kept.name, type));
     stack_of_.emplace(Source(id), stacks_.back());
     return stacks_.back();
   }

@@ -95,6 +95,29 @@ TEST(Bodies, ALoopKeepsWhatEachStepReadsBack) {
   for (const CountedNode& counted : step.nodes) EXPECT_EQ(counted.why, "") << counted.name;
 }
 
+// Twice three times relu(s w): what the loop inside stacks is stacked once more by the one around.
+TEST(Bodies, ALoopInALoopKeepsWhatTheInnerOneStacks) {
+  SmallModel inner;
+  inner.Input("i", {}, onnx::TensorProto::INT64).Input("c", {}, onnx::TensorProto::BOOL);
+  inner.Input("s", {4, 8}).Node("Identity", {"c"}, {"c2"}).Node("MatMul", {"s", "w"}, {"m"});
+  inner.Node("Relu", {"m"}, {"r"}).Output("c2").Output("r");
+  SmallModel outer;
+  outer.Input("j", {}, onnx::TensorProto::INT64).Input("d", {}, onnx::TensorProto::BOOL);
+  outer.Input("t", {4, 8}).Node("Identity", {"d"}, {"d2"});
+  SetGraph(outer.AddNode("Loop", {"three", "", "t"}, {"t2"}), "body", inner);
+  outer.Output("d2").Output("t2");
+  SmallModel model;
+  model.Input("x", {4, 8}).Weight("w", {8, 8}).Ints("two", {2}).Ints("three", {3});
+  SetGraph(model.AddNode("Loop", {"two", "", "x"}, {"y"}), "body", outer);
+  const InferredModel step =
+      StepOf(model.Output("y").Infer(), {.optimizer = "sgd", .loss = "none"});
+  const std::int64_t product = 4 * 8 * 8;
+  for (const Phase phase : {Phase::kForward, Phase::kBackwardData, Phase::kBackwardWeights}) {
+    EXPECT_EQ(MacsOf(step, phase), Macs(6 * product)) << Name(phase);
+  }
+  for (const CountedNode& counted : step.nodes) EXPECT_EQ(counted.why, "") << counted.name;
+}
+
 SmallModel Branching(bool known) {
   SmallModel product, factor;
   product.Node("MatMul", {"x", "w"}, {"m"}).Node("Tanh", {"m"}, {"t"}).Output("t");
