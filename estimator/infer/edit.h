@@ -15,7 +15,6 @@ void SortNodes(Graph& graph);
 void BecomePart(Tensor& tensor, const Shape& part);
 
 // An edited copy, inferred and counted under the options that its `original` was inferred with.
-InferredModel InferEdited(Model edited, const InferredModel& original,
-                          const InferOptions& options);
+InferredModel InferEdited(Model edited, const InferredModel& original, const InferOptions& options);
 
 }  // namespace dlcost

@@ -19,8 +19,8 @@ struct ParallelRequest {
   Bindings bindings;  // without a batch: micro_batch and global_batch say it
   Options options;
   std::optional<Device> device;  // none: the system's
-  // "dp=4,tp=2,sp=1,cp=2,ep=2,pp=2,zero=1,chunks=2"; "auto": all plans of `devices`, the best first;
-  // "annotated": as the file says.
+  // "dp=4,tp=2,sp=1,cp=2,ep=2,pp=2,zero=1,chunks=2"; "auto": all plans of `devices`, the best
+  // first; "annotated": as the file says.
   std::string plan = "auto";
   std::int64_t micro_batch = 1;  // items that pass a stage at a time
   std::int64_t global_batch =
