@@ -34,11 +34,12 @@ DEVICES = {
     "P100-SXM2-16GB (DGX-1)": "p100-sxm2",
 }  # fmt: skip
 TENSOR_FLOAT = ("a100", "a10", "rtx-3090", "gh200")  # where frameworks of that time multiply float32 in tf32
-# What runs as one kernel, and how kernels start.
+# What runs as one kernel, and how kernels start. PyTorch added a bias on its own before 1.12.
 FRAMEWORKS = (
-    (r"w/XLA", []),
-    (r"PyTorch", ["--fusion", "none", "--launch", "eager"]),
-    (r"TensorFlow|MXNet|MxNet|OneFlow|Paddle", ["--fusion", "none"]),
+    (r"w/XLA", ["--runtime", "xla"]),
+    (r"PyTorch", ["--runtime", "pytorch-eager", "--fusion", "none"]),
+    (r"TensorFlow", ["--runtime", "tensorflow", "--fusion", "none"]),
+    (r"MXNet|MxNet|OneFlow|Paddle", ["--fusion", "none"]),
 )
 
 
@@ -52,6 +53,35 @@ def precision(row, device, network):
     return {"amp_fp16": "amp-fp16", "fp32": "fp32", "tf32": "tf32"}.get(name)
 
 
+def pretrains(row):
+    """Whether words are predicted: DLPerf's runs, and those of NVIDIA's examples that are no fine-tuning."""
+    return row["set"] == "dlperf" or "Pre-training" in row["note"]
+
+
+def head(row):
+    """The settings of BERT's head: PyTorch's example of March 2020, which DLPerf ran, predicted every position
+    (its modeling.py); the others those that were masked."""
+    if not pretrains(row):
+        return ()
+    return ("head=pretraining-all",) if row["set"] == "dlperf" and "PyTorch" in row["framework"] else ("head=pretraining",)
+
+
+def masked(tokens):
+    """The positions of a sequence that are predicted, as the examples' data are made: --max_predictions_per_seq."""
+    return {128: 20, 512: 80}[tokens]
+
+
+def update(row, network, kind):
+    """How parameters change. NVIDIA's examples run Apex's fused optimizers but for BERT's fine-tuning in fp32 (run_squad.py:
+    BertAdam) and SGD, which was a loop over tensors before PyTorch 2.0; TensorFlow's are written in operations."""
+    if "TensorFlow" in row["framework"]:
+        return ["--update", "loop"] if "XLA" not in row["framework"] else []
+    if "PyTorch" not in row["framework"]:
+        return []
+    loops = network.startswith(("resnet", "vgg")) or (kind in ("fp32", "tf32") and not pretrains(row))
+    return ["--update", "loop" if loops else "fused"]
+
+
 def length(row, network):
     """The tokens of a sequence, which fine-tuning on SQuAD and tagging do not say: 384 and 128."""
     if not network.startswith("bert"):
@@ -61,16 +91,18 @@ def length(row, network):
     return 128 if "NER" in row["note"] else 384
 
 
-def micro_batch(row):
-    """The batch of one pass: some tables say what one GPU accumulates, and over how many passes."""
+def passes(row):
+    """The batch of one pass and how many make a step, where a table says what one GPU accumulates."""
     if not row["micro_batch"]:
         return None
     batch = int(row["micro_batch"])
-    if row["framework"] in ("PyTorch", "PaddlePaddle") and batch >= 2048 and row["grad_accum"]:
-        # "256 and 128": of the two precisions tf32 or fp32 first accumulates more.
-        steps = [int(n) for n in re.findall(r"\d+", row["grad_accum"])]
-        return batch // (steps[0] if row["precision"] in ("fp32", "tf32") else steps[-1])
-    return batch
+    if row["framework"] not in ("PyTorch", "PaddlePaddle") or not row["grad_accum"]:
+        return batch, 1
+    # "256 and 128": of the two precisions tf32 or fp32 first accumulates more.
+    counts = [int(n) for n in re.findall(r"\d+", row["grad_accum"])]
+    count = counts[0] if row["precision"] in ("fp32", "tf32") else counts[-1]
+    # The whole step's batch stands in some rows where others have that of a pass.
+    return (batch // count if batch >= 2048 else batch), count
 
 
 def question(row):
@@ -85,16 +117,27 @@ def question(row):
     if row["set"] == "dle" and row["framework"] in ("PyTorch", "PaddlePaddle") and row["seq"] == "512":
         return None  # without padding: 264 whole sequences/s would be nine tenths of an A100's fp16 peak
     _, network, settings, optimizer = match
-    kind, batch = precision(row, device, network), micro_batch(row)
-    if kind is None or batch is None:
+    kind, step = precision(row, device, network), passes(row)
+    if kind is None or step is None:
         return None
+    batch, count = step
     if network == "bert-large" and "squad" in row["note"].lower():
         optimizer = "adamw"
-    options = ["--gpu", device, "--batch", str(batch), "--train", optimizer, "--precision", kind, *framework[1]]
+    options = ["--gpu", device, "--batch", str(batch), "--train", optimizer, "--precision", kind, *framework[1],
+               *update(row, network, kind)]  # fmt: skip
     tokens = length(row, network)
     if tokens:
+        settings = (*settings, *head(row))
         options += ["--dim", f"sequence={tokens}"]
-    seconds = batch / float(row["value"])
+        if "head=pretraining" in settings:
+            options += ["--dim", f"predictions={masked(tokens)}"]
+        if pretrains(row):
+            options += ["--loss", "cross_entropy"]
+        if "W/O clip" not in row["framework"]:
+            options += ["--clip-norm", "1"]
+    if count > 1:
+        options += ["--accumulate", str(count)]
+    seconds = batch * count / float(row["value"])
     name = re.sub(r"(W/O clip|bsz=\d+| 1\.x|NGC|2$|^2| \(.*)", "", row["framework"]).strip()
     return row["set"], network, settings, name, device, kind, tuple(options), seconds
 

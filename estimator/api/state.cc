@@ -64,6 +64,7 @@ DeviceOptions DeviceOptionsOf(const Options& options, const dlcost::Device* devi
   asked.math = options.math;
   asked.cache = options.cache;
   asked.launch = options.launch;
+  asked.update = options.update;
   asked.found = device;
   return asked;
 }

@@ -124,6 +124,12 @@ void AddDeviceOptions(CLI::App& app, DeviceOptions& options, Devices devices) {
                  "how kernels start, for expected times: graph (one after the other) or eager (a "
                  "framework call each); without it as --runtime does")
       ->type_name("MODE");
+  app.add_option(
+         "--update", options.update,
+         "how a training step changes parameters: fused (one kernel), foreach (operation by "
+         "operation, over all tensors) or loop (tensor by tensor); without it as --runtime "
+         "does")
+      ->type_name("FORM");
   app.add_option("--set", options.overrides,
                  "what if: change a value of the device, e.g. --set memory.bandwidth=8TB/s")
       ->type_name("KEY=VALUE");

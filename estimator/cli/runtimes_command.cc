@@ -40,16 +40,17 @@ std::string Fused(const Runtime& runtime) {
 }
 
 std::string ListText(const std::vector<Runtime>& runtimes, std::size_t max_width) {
-  Table table({"runtime", "devices", "fuses", "attention", "math", "launch", "selection", "layout"},
-              {true, true, true, true, true, true, true, true});
+  Table table({"runtime", "devices", "fuses", "attention", "math", "launch", "selection", "layout",
+               "update"},
+              {true, true, true, true, true, true, true, true, true});
   for (const Runtime& runtime : runtimes) {
     table.Add({Printable(runtime.id), Printable(OrAll(runtime.vendors)), Fused(runtime),
                std::string(Name(runtime.attention)), std::string(Name(runtime.math)),
                runtime.eager ? "eager" : "graph", std::string(Name(runtime.selection)),
-               runtime.converts ? "file" : "kernels"});
+               runtime.converts ? "file" : "kernels", std::string(Name(runtime.update))});
   }
   table.MayStandBelow("fuses");
-  table.MayDrop({"layout", "selection", "launch", "math", "devices"});
+  table.MayDrop({"update", "layout", "selection", "launch", "math", "devices"});
   return table.Fit(max_width, "--format json has them") +
          fmt::format(
              "\n{} is assumed where none is given; dlcost runtimes NAME tells the source of "

@@ -101,7 +101,15 @@ struct NestStructure {
   std::size_t operator()(const RecurrentNest& nest) const {
     return std::hash<std::string_view>()(nest.cell);
   }
-  std::size_t operator()(const ElementwiseNest& nest) const { return nest.normalizes ? 1 : 0; }
+  std::size_t operator()(const ElementwiseNest& nest) const {
+    std::size_t hash = nest.normalizes ? 1 : 0;
+    if (nest.update == nullptr) return hash;
+    hash += nest.update->passes.size() * 2;
+    for (const Count elements : nest.update->tensors) {
+      hash = hash * 1000003 + static_cast<std::size_t>(elements.value());
+    }
+    return hash;
+  }
   template <typename Other>
   std::size_t operator()(const Other&) const {
     return 0;

@@ -20,9 +20,14 @@ void SetRun(const DeviceOptions& options, RunOptions& run) {
   }
   RequireOneOf("--cache", options.cache, {"cold", "warm"});
   run.cache = options.cache == "warm" ? CacheState::kWarm : CacheState::kCold;
-  if (options.launch.empty()) return;
-  RequireOneOf("--launch", options.launch, {"graph", "eager"});
-  run.eager = options.launch == "eager";
+  if (!options.launch.empty()) {
+    RequireOneOf("--launch", options.launch, {"graph", "eager"});
+    run.eager = options.launch == "eager";
+  }
+  if (!options.update.empty()) {
+    RequireOneOf("--update", options.update, {"fused", "foreach", "loop"});
+    run.update = *ParseUpdateForm(options.update);
+  }
 }
 
 void SetPlan(const CountOptions& count, PlanOptions& plan) {

@@ -11,6 +11,25 @@ std::optional<CacheState> ParseCacheState(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view Name(UpdateForm form) {
+  switch (form) {
+    case UpdateForm::kFused:
+      return "fused";
+    case UpdateForm::kForeach:
+      return "foreach";
+    case UpdateForm::kLoop:
+      return "loop";
+  }
+  return "";
+}
+
+std::optional<UpdateForm> ParseUpdateForm(std::string_view name) {
+  for (const UpdateForm form : {UpdateForm::kFused, UpdateForm::kForeach, UpdateForm::kLoop}) {
+    if (Name(form) == name) return form;
+  }
+  return std::nullopt;
+}
+
 std::string_view Name(Selection selection) {
   switch (selection) {
     case Selection::kCall:

@@ -70,6 +70,8 @@ PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& n
 PartRun RunAttention(const Target& target, const Part& part, const AttentionNest& nest);
 PartRun RunRecurrence(const Target& target, const Part& part, const RecurrentNest& nest);
 PartRun RunStream(const Target& target, const Part& part);
+// In passes: where RunOptions::update is not one kernel for all.
+PartRun RunUpdate(const Target& target, const Part& part, const UpdatePasses& update);
 // On a machine of systolic arrays, whatever the nest; `product`: its nest is run as one.
 PartRun RunOnArrays(const Target& target, const Part& part, bool product);
 // On the cores of a processor, likewise.

@@ -51,6 +51,10 @@ struct RunPart {
   PartRun operator()(const ConvNest& nest) const { return RunConvolution(target, part, nest); }
   PartRun operator()(const AttentionNest& nest) const { return RunAttention(target, part, nest); }
   PartRun operator()(const RecurrentNest& nest) const { return RunRecurrence(target, part, nest); }
+  PartRun operator()(const ElementwiseNest& nest) const {
+    const bool whole = nest.update == nullptr || target.options.update == UpdateForm::kFused;
+    return whole ? RunStream(target, part) : RunUpdate(target, part, *nest.update);
+  }
   template <typename Other>
   PartRun operator()(const Other&) const {
     return RunStream(target, part);
@@ -88,6 +92,7 @@ void AddTo(PartTime& sum, const PartTime& part) {
   sum.power += part.power;
   sum.setup = std::max(sum.setup, part.setup);
   sum.asked = std::max(sum.asked, part.asked);
+  sum.calls = std::max(sum.calls, part.calls);
   sum.seconds += part.seconds;
   sum.range = std::max(sum.range, part.range);
 }
@@ -116,7 +121,10 @@ class KernelRunner {
   PartRun RunPartOf(const Part& part, bool product) const {
     if (target_.device.systolic) return RunOnArrays(target_, part, product);
     if (target_.device.cores) return RunOnCores(target_, part, product);
-    return product ? std::visit(RunPart{target_, part}, part.nest) : RunStream(target_, part);
+    if (!product && !std::holds_alternative<ElementwiseNest>(part.nest)) {
+      return RunStream(target_, part);
+    }
+    return std::visit(RunPart{target_, part}, part.nest);
   }
 
   // The kernel's parts with what each moves. Where several run as kernels of their own, what one
@@ -151,7 +159,7 @@ class KernelRunner {
   }
 
   void Execute(bool product) {
-    if (!product) return;
+    if (!product) return ExecutePasses();
     Execution all;
     for (PartRun& part : parts_) {
       if (part.execution.stages.empty()) continue;
@@ -177,6 +185,16 @@ class KernelRunner {
     run_.runner_up = parts_.size() == 1 ? parts_.front().runner_up : "";
     run_.launches = all.Launches();
     run_.executed = ToWork(all);
+    run_.execution = std::make_shared<const Execution>(std::move(all));
+  }
+
+  // An update that runs in passes.
+  void ExecutePasses() {
+    Execution& all = parts_.front().execution;
+    if (parts_.size() > 1 || all.stages.empty()) return;
+    Repeat(all, kernel_.repeat);
+    run_.algorithm = all.name;
+    run_.launches = all.Launches();
     run_.execution = std::make_shared<const Execution>(std::move(all));
   }
 
@@ -255,7 +273,7 @@ class KernelRunner {
       const TimingDevice& d = *target_.timing;
       expected.host = d[Constant::kLaunchHost];
       expected.prepared = PreparationOf(sum) * times;
-      expected.calls = d[Constant::kLaunchCall] * times;
+      expected.calls = d[Constant::kLaunchCall] * sum.calls * times;
       sum.launch +=
           (expected.host + expected.prepared + std::max(expected.calls - expected.device, 0.0)) /
           times;

@@ -21,12 +21,22 @@ enum class Selection {
 };
 std::string_view Name(Selection selection);  // "call", "first", "build"
 
+// How the parameters are updated.
+enum class UpdateForm {
+  kFused,    // one kernel for all tensors
+  kForeach,  // operation by operation, each a kernel over all tensors
+  kLoop,     // tensor by tensor, each operation a kernel
+};
+std::string_view Name(UpdateForm form);  // "fused", "foreach", "loop"
+std::optional<UpdateForm> ParseUpdateForm(std::string_view name);
+
 // How kernels run: what the user says about it.
 struct RunOptions {
   MathMode math = MathMode::kDefault;
   CacheState cache = CacheState::kCold;
   bool eager = false;  // every kernel is a framework call; else they follow each other
   Selection selection = Selection::kCall;
+  UpdateForm update = UpdateForm::kFused;
   // Kernels that want channels last convert what the file has channels first, each on its own; else
   // data lie as their kernels want them throughout the model.
   bool converts = true;

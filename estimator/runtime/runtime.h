@@ -30,6 +30,7 @@ struct Runtime {
   bool eager = false;  // RunOptions::eager
   Selection selection = Selection::kCall;
   bool converts = true;  // RunOptions::converts
+  UpdateForm update = UpdateForm::kFused;
 
   std::vector<RuntimePart> parts;  // in the file's order
   std::string file;

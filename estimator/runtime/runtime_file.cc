@@ -51,6 +51,7 @@ class RuntimeReader {
         {"launch", [this](const Entry& e) { Launch(e); }},
         {"selection", [this](const Entry& e) { Selects(e); }},
         {"layout", [this](const Entry& e) { Layout(e); }},
+        {"update", [this](const Entry& e) { Updates(e); }},
         {"sources", [](const Entry&) {}},
     };
     std::vector<std::string> names;
@@ -146,6 +147,13 @@ class RuntimeReader {
   void Layout(const Entry& entry) {
     runtime_.converts = OneOf<bool>(entry, {{"file", true}, {"kernels", false}});
     AddPart("layout", entry.value, entry.note, entry);
+  }
+
+  void Updates(const Entry& entry) {
+    runtime_.update = OneOf<UpdateForm>(entry, {{"fused", UpdateForm::kFused},
+                                                {"foreach", UpdateForm::kForeach},
+                                                {"loop", UpdateForm::kLoop}});
+    AddPart("update", entry.value, entry.note, entry);
   }
 
   const Entry& root_;

@@ -13,10 +13,15 @@ Value PaddingMask(Builder& b, const Value& attention_mask) {
   return b.Node("Mul", {drop, b.Scalar(Lowest(b.dtype()))});
 }
 
-Value Lookup(Builder& b, const std::string& name, const Value& ids, std::int64_t rows,
-             std::int64_t width) {
+struct Embedding {
+  Value table, rows;
+};
+
+Embedding Lookup(Builder& b, const std::string& name, const Value& ids, std::int64_t rows,
+                 std::int64_t width) {
   const Builder::Scope scope = b.In(name);
-  return b.Node("Gather", {b.Weight("weight", {rows, width}), ids}, {{"axis", 0}});
+  const Value table = b.Weight("weight", {rows, width});
+  return {table, b.Node("Gather", {table, ids}, {{"axis", 0}})};
 }
 
 Value Positions(Builder& b, const Value& ids, std::int64_t rows, std::int64_t width) {
@@ -40,6 +45,29 @@ Value EncoderLayer(Builder& b, const Value& x, const Value& mask, const Attentio
   return LayerNorm(b, "norm", b.Node("Add", {z, y}), spec.width);
 }
 
+// What pre-training predicts (appendix A of the paper below): the words at `masked` [batch,
+// predictions] from those positions, or at all where it is empty, and from the pooled first token
+// whether the second segment followed the first. The word table is also the last projection.
+void PretrainingHead(Builder& b, Value x, const Value& pooled, const Value& words,
+                     const Value& masked, const Value& ids, std::int64_t vocabulary,
+                     std::int64_t width) {
+  const Builder::Scope scope = b.In("predictions");
+  Dim positions = "sequence";
+  Value rows = ids;
+  if (!masked.empty()) {
+    x = b.Node("GatherND", {x, b.Node("Unsqueeze", {masked, b.Ints({-1})})}, {{"batch_dims", 1}});
+    positions = "predictions";
+    rows = masked;
+  }
+  x = b.Node("Gelu", {Linear(b, "transform", x, width, width)});
+  x = LayerNorm(b, "norm", x, width);
+  x = TiedProjection(b, x, words, vocabulary, width, rows);
+  x = b.Node("Add", {x, b.Weight("bias", {vocabulary})});
+  const Value next = Affine(b, "next_sentence", pooled, width, 2);
+  b.Output(x, "prediction_scores", b.dtype(), {"batch", positions, vocabulary});
+  b.Output(next, "next_sentence_scores", b.dtype(), {"batch", 2});
+}
+
 }  // namespace
 
 // The encoder and pooler of Devlin et al., "BERT: pre-training of deep bidirectional transformers
@@ -57,11 +85,17 @@ std::string BuildBert(const std::string& name, const Options& options) {
   const Value ids = b.Input("input_ids", DType::kInt64, tokens);
   const Value attention_mask = b.Input("attention_mask", DType::kInt64, tokens);
   const Value types = b.Input("token_type_ids", DType::kInt64, tokens);
-  Value x;
+  const std::string head = options.Choice("head", {"pooler", "pretraining", "pretraining-all"});
+  const Value masked = head == "pretraining"
+                           ? b.Input("masked_positions", DType::kInt64, {"batch", "predictions"})
+                           : Value();
+  Value x, words;
   {
     const Builder::Scope scope = b.In("embeddings");
-    x = b.Node("Add", {Lookup(b, "word", ids, vocabulary, spec.width),
-                       Lookup(b, "token_type", types, options.Size("types"), spec.width)});
+    const Embedding word = Lookup(b, "word", ids, vocabulary, spec.width);
+    words = word.table;
+    x = b.Node("Add",
+               {word.rows, Lookup(b, "token_type", types, options.Size("types"), spec.width).rows});
     x = b.Node("Add", {x, Positions(b, ids, options.Size("positions"), spec.width)});
     x = LayerNorm(b, "norm", x, spec.width);
     if (spec.dropout) x = Dropout(b, x);
@@ -79,6 +113,10 @@ std::string BuildBert(const std::string& name, const Options& options) {
     const Builder::Scope scope = b.In("pooler");
     first = b.Node("Gather", {x, b.Int(0)}, {{"axis", 1}});  // of the first token
     first = b.Node("Tanh", {Affine(b, "dense", first, spec.width, spec.width)});
+  }
+  if (head != "pooler") {
+    PretrainingHead(b, x, first, words, masked, ids, vocabulary, spec.width);
+    return b.Serialize();
   }
   b.Output(x, "last_hidden_state", b.dtype(), {"batch", "sequence", spec.width});
   b.Output(first, "pooler_output", b.dtype(), {"batch", spec.width});

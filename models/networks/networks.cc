@@ -22,10 +22,6 @@ NetworkOption Norm() {
 NetworkOption DropoutOption() {
   return {"dropout", "none", "dropout: none, or kept as an export in training mode has it"};
 }
-std::vector<NetworkOption> With(std::vector<NetworkOption> options, NetworkOption further) {
-  options.push_back(std::move(further));
-  return options;
-}
 NetworkOption Phase() {
   return {"phase", "prefill", "prefill (a prompt) or decode (one token, key-value cache)"};
 }
@@ -81,10 +77,14 @@ std::vector<Entry> MakeEntries() {
   add("transformer-big", "encoder-decoder Transformer for translation",
       TransformerOptions(6, 1024, 4096, 16, 37000), BuildTransformer);
   const auto bert = [](int layers, int width, int inner, int heads) {
-    return With(With(With(TransformerOptions(layers, width, inner, heads, 30522),
-                          Size("positions", 512, "longest sequence")),
-                     Size("types", 2, "kinds of segments")),
-                DropoutOption());
+    std::vector<NetworkOption> options = TransformerOptions(layers, width, inner, heads, 30522);
+    options.push_back(Size("positions", 512, "longest sequence"));
+    options.push_back(Size("types", 2, "kinds of segments"));
+    options.push_back({"head", "pooler",
+                       "pooler, pretraining (words at masked positions, and whether the second "
+                       "segment follows) or pretraining-all (words at all positions)"});
+    options.push_back(DropoutOption());
+    return options;
   };
   add("bert-base", "BERT encoder with pooler", bert(12, 768, 3072, 12), BuildBert);
   add("bert-large", "BERT encoder with pooler", bert(24, 1024, 4096, 16), BuildBert);

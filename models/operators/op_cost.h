@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -91,9 +93,25 @@ struct ReduceNest {
   Count outer, reduce;
 };
 
+// One of the operations over all tensors that an update consists of where no kernel does it whole.
+struct UpdatePass {
+  std::string_view name;          // as frameworks call it, a literal
+  int reads, writes;              // tensors of the parameters' sizes
+  int again_read, again_written;  // of these, beyond the operator's own operands
+};
+
+// An optimizer's update in passes.
+struct UpdatePasses {
+  std::span<const UpdatePass> passes;
+  std::vector<Count> tensors;  // elements of each parameter
+  int temporaries = 0;         // of the parameters' sizes, between passes
+};
+
 struct ElementwiseNest {
   Count elements;
   bool normalizes = false;  // with statistics that are known: batch normalization at inference
+  std::shared_ptr<const UpdatePasses> update =
+      nullptr;  // of optimizers that frameworks also run so
 };
 
 using LoopNest = std::variant<std::monostate, GemmNest, ConvNest, AttentionNest, RecurrentNest,

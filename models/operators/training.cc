@@ -35,6 +35,34 @@ struct Updates {
   std::int64_t mul, add;
 };
 
+// What PyTorch (torch/optim/sgd.py, adam.py, adamw.py, _multi_tensor_*) calls one after the other.
+// w: parameters, g: gradients, m and v: moments, d: the denominator, a temporary.
+constexpr UpdatePass kSgdPasses[] = {{"w -= r g", 2, 1, 0, 0}};
+constexpr UpdatePass kMomentumPasses[] = {
+    {"m *= momentum", 1, 1, 0, 1}, {"m += g", 2, 1, 1, 0}, {"w -= r m", 2, 1, 1, 0}};
+constexpr UpdatePass kAdamPasses[] = {
+    {"m = lerp(m, g)", 2, 1, 0, 0},       {"v *= beta2", 1, 1, 0, 1},
+    {"v += (1 - beta2) g g", 2, 1, 2, 0}, {"d = sqrt(v)", 1, 1, 1, 1},
+    {"d /= correction", 1, 1, 1, 1},      {"d += epsilon", 1, 1, 1, 1},
+    {"w -= r m / d", 3, 1, 2, 0}};
+constexpr UpdatePass kAdamWPasses[] = {
+    {"w *= 1 - r decay", 1, 1, 0, 1}, {"m = lerp(m, g)", 2, 1, 0, 0},
+    {"v *= beta2", 1, 1, 0, 1},       {"v += (1 - beta2) g g", 2, 1, 2, 0},
+    {"d = sqrt(v)", 1, 1, 1, 1},      {"d /= correction", 1, 1, 1, 1},
+    {"d += epsilon", 1, 1, 1, 1},     {"w -= r m / d", 3, 1, 3, 0}};
+
+void SetPasses(const OpContext& ctx, std::int64_t states, std::span<const UpdatePass> passes,
+               int temporaries, OpCost& cost) {
+  auto update = std::make_shared<UpdatePasses>();
+  update->passes = passes;
+  update->temporaries = temporaries;
+  const std::int64_t tensors = TensorsOf(ctx, states);
+  for (std::int64_t i = 0; i < tensors; ++i) {
+    update->tensors.push_back(ctx.InputShape(static_cast<int>(2 + i)).Elements());
+  }
+  std::get<ElementwiseNest>(cost.nest).update = std::move(update);
+}
+
 OpCost CostOptimizer(const OpContext& ctx, std::int64_t states, Updates updates, bool adaptive) {
   OpCost cost = StreamAll(ctx);
   const std::int64_t tensors = TensorsOf(ctx, states);
@@ -82,6 +110,7 @@ OpCost CostAdagrad(const OpContext& ctx) {
 OpCost CostAdam(const OpContext& ctx) {
   const std::int64_t post = ctx.Float("norm_coefficient_post", 0) != 0 ? 1 : 0;
   OpCost cost = CostOptimizer(ctx, 2, {.mul = 6 + post, .add = 4}, true);
+  SetPasses(ctx, 2, kAdamPasses, 1, cost);
   const DType type = ctx.InputType(0);
   cost.work.Add(OpClass::kExp, type, 2);
   cost.work.Add(OpClass::kLog, type, 2);
@@ -98,7 +127,9 @@ OpCost CostMomentum(const OpContext& ctx) {
     throw Error("mode '{}' is not one of standard, nesterov", Printable(mode));
   }
   const std::int64_t more = mode == "nesterov" ? 1 : 0;
-  return CostOptimizer(ctx, 1, {.mul = 3 + more, .add = 2 + more}, false);
+  OpCost cost = CostOptimizer(ctx, 1, {.mul = 3 + more, .add = 2 + more}, false);
+  if (more == 0) SetPasses(ctx, 1, kMomentumPasses, 0, cost);
+  return cost;
 }
 
 // dlcost's own, for what ONNX has no operator: laid out alike. Sgd: w -= r g. AdamW: both moments
@@ -108,9 +139,17 @@ OpCost CostMomentum(const OpContext& ctx) {
 // decay (1 mul, 1 add) times the ratio of the norms of weight and step (2 mul, 2 add; per tensor 2
 // sqrt, 1 div).
 void InferSgd(OpContext& ctx) { InferOptimizer(ctx, 0); }
-OpCost CostSgd(const OpContext& ctx) { return CostOptimizer(ctx, 0, {.mul = 1, .add = 1}, false); }
+OpCost CostSgd(const OpContext& ctx) {
+  OpCost cost = CostOptimizer(ctx, 0, {.mul = 1, .add = 1}, false);
+  SetPasses(ctx, 0, kSgdPasses, 0, cost);
+  return cost;
+}
 
-OpCost CostAdamW(const OpContext& ctx) { return CostOptimizer(ctx, 2, {.mul = 7, .add = 4}, true); }
+OpCost CostAdamW(const OpContext& ctx) {
+  OpCost cost = CostOptimizer(ctx, 2, {.mul = 7, .add = 4}, true);
+  SetPasses(ctx, 2, kAdamWPasses, 1, cost);
+  return cost;
+}
 
 OpCost CostLion(const OpContext& ctx) {
   OpCost cost = CostOptimizer(ctx, 1, {.mul = 6, .add = 3}, false);

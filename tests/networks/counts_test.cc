@@ -110,6 +110,23 @@ TEST(NetworkCounts, Bert) {
             24 * EncoderLayer(length, 1024) + 1024 * 1024);
 }
 
+// The head of pre-training, of 20 positions or all: a transformation and the words, which share the
+// embedding's table; and two classes for the pair of segments.
+TEST(NetworkCounts, BertPretraining) {
+  const std::int64_t length = 128, d = 768, words = 30'522;
+  const std::int64_t encoder = 12 * EncoderLayer(length, d) + d * d;
+  const auto head = [&](std::int64_t positions) { return positions * (d * d + d * words) + 2 * d; };
+  EXPECT_EQ(MacsOf(InferNetwork("bert-base", {{"sequence", length}, {"predictions", 20}},
+                                {{"head", "pretraining"}})),
+            encoder + head(20));
+  const InferredModel all =
+      InferNetwork("bert-base", {{"sequence", length}}, {{"head", "pretraining-all"}});
+  EXPECT_EQ(MacsOf(all), encoder + head(length));
+  // BertForPreTraining has 110,106,428.
+  EXPECT_EQ(all.parameters, Count(109'482'240 + d * d + d + 2 * d + words + 2 * d + 2));
+  EXPECT_EQ(all.parameters, Count(110'106'428));
+}
+
 TEST(NetworkCounts, Gpt2PrefillAndDecode) {
   const std::int64_t length = 64, d = 768, vocabulary = 50'257;
   EXPECT_EQ(MacsOf(InferNetwork("gpt2", {{"sequence", length}})),

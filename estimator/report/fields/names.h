@@ -36,6 +36,8 @@ inline constexpr Selection kLast<Selection> = Selection::kBuild;
 template <>
 inline constexpr SequencePhase kLast<SequencePhase> = SequencePhase::kDecode;
 template <>
+inline constexpr UpdateForm kLast<UpdateForm> = UpdateForm::kLoop;
+template <>
 inline constexpr TermKind kLast<TermKind> = TermKind::kPointwise;
 template <>
 inline constexpr TimingBasis kLast<TimingBasis> = TimingBasis::kAssumed;
