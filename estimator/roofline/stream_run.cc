@@ -46,6 +46,20 @@ double PreparationsOf(StreamKind kind) {
   return 0;
 }
 
+// A copy in another type is two of a framework's operators: one makes the tensor, one fills it
+// (PyTorch, aten/src/ATen/native/TensorConversions.cpp: _to_copy is empty_strided and copy_).
+constexpr double kCallsOfCopy = 2;
+
+bool IsTypeCopy(const Work& work) {
+  for (const Work::Entry& entry : work.entries()) {
+    for (int c = 0; c < kOpClassCount; ++c) {
+      const bool converts = static_cast<OpClass>(c) == OpClass::kConvert;
+      if (!converts && entry.counts[static_cast<std::size_t>(c)] > Count(0)) return false;
+    }
+  }
+  return work.Of(OpClass::kConvert) > Count(0);
+}
+
 void Explain(const StreamProblem& p, const StreamTime& t, PartTime& time) {
   TermWriter terms(time.terms);
   terms.Fact("traffic", p.bytes, "B", "read and written");
@@ -82,6 +96,7 @@ PartRun RunStream(const Target& target, const Part& part) {
   time.setup = kRowPreparation * PreparationsOf(p.kind) * (*target.timing)[Constant::kLaunchCall];
   const auto* elements = std::get_if<ElementwiseNest>(&part.nest);
   if (elements != nullptr && elements->normalizes) time.setup = SetupOfLayer(*target.timing);
+  if (IsTypeCopy(part.work)) time.calls = kCallsOfCopy;
   if (target.options.explain) Explain(p, t, time);
   return run;
 }
