@@ -7,6 +7,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/report/table.h"
+#include "models/decompositions/decomposition.h"
 #include "models/gradients/gradient.h"
 #include "models/operators/registry.h"
 
@@ -40,11 +41,15 @@ constexpr std::string_view kTokens = "none: chooses tokens";
 constexpr std::string_view kCache = "none: one token of a text, with a cache";
 constexpr std::string_view kForeign = "none: what it computes is not in the file";
 constexpr std::string_view kDecodes = "none: counts, looks up or decodes";
+constexpr std::string_view kQuantized = "none: products of quantized numbers, for inference";
+constexpr std::string_view kFitted = "none: fitted, not trained by gradients";
+constexpr std::string_view kAccumulates = "none: part of a step itself";
 constexpr std::string_view kForest = "none: a forest, constant between its thresholds";
 constexpr std::pair<std::string_view, std::string_view> kReasons[] = {
     {"Constant", kUntrained},
     {"ConstantOfShape", kUntrained},
     {"ConstantFill", kUntrained},
+    {"Range", kUntrained},
     {"GivenTensorFill", kUntrained},
     {"BlackmanWindow", kUntrained},
     {"HammingWindow", kUntrained},
@@ -74,6 +79,25 @@ constexpr std::pair<std::string_view, std::string_view> kReasons[] = {
     {"OneHotEncoder", kDecodes},
     {"Binarizer", kDecodes},
     {"Imputer", kDecodes},
+    {"TensorScatter", kCache},
+    {"DynamicQuantizeLSTM", kQuantized},
+    {"DynamicQuantizeMatMul", kQuantized},
+    {"MatMulIntegerToFloat", kQuantized},
+    {"QAttention", kQuantized},
+    {"QEmbedLayerNormalization", kQuantized},
+    {"QGemm", kQuantized},
+    {"QMoE", kQuantized},
+    {"DequantizeBFP", kQuantized},
+    {"DequantizeWithOrder", kQuantized},
+    {"ArrayFeatureExtractor", kFitted},
+    {"FeatureVectorizer", kFitted},
+    {"LinearRegressor", kFitted},
+    {"Normalizer", kFitted},
+    {"SVMRegressor", kFitted},
+    {"Scaler", kFitted},
+    {"InPlaceAccumulator", kAccumulates},
+    {"LSTMTraining", kAccumulates},
+    {"GRUTraining", kAccumulates},
     {"TreeEnsemble", kForest},
     {"TreeEnsembleRegressor", kForest},
 };
@@ -87,6 +111,8 @@ std::string_view DerivativeOf(const OpDef& def) {
   if (const GradientDef* rule = FindGradient(def.domain, def.name)) {
     return rule->write == nullptr ? "zero wherever there is one" : "a rule";
   }
+  if (FindDecomposition(def.domain, def.name) != nullptr) return "rules of what it consists of";
+  if (def.name == "GroupQueryAttention") return "a rule, as Attention in training";
   if (def.name == "BatchNormalization") return "a rule, as BatchNormInternal in training";
   if (def.name == "RMSNormalization") return "a rule, as SimplifiedLayerNormalization in training";
   if (def.name == "MoE") return "rules, as DispatchTokens and CombineTokens in training";

@@ -4,6 +4,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/training/reverse_bodies.h"
+#include "models/decompositions/decomposition.h"
 #include "models/gradients/gradient.h"
 #include "models/operators/registry.h"
 
@@ -82,8 +83,11 @@ class Reverser {
       return;
     }
     const GradientDef* def = FindGradient(node.domain, node.op);
-    if (def == nullptr)
-      throw Unresolved("the derivative of " + Printable(node.op) + " is not written");
+    if (def == nullptr) {
+      const bool other_forms = FindDecomposition(node.domain, node.op) != nullptr;
+      throw Unresolved("the derivative of " + std::string(other_forms ? "this form of " : "") +
+                       Printable(node.op) + " is not written");
+    }
     const bool further = std::any_of(outputs.begin() + 1, outputs.end(),
                                      [](TensorId id) { return id != kNoTensor; });
     if (!def->any_output && (further || outputs[0] == kNoTensor)) {

@@ -13,6 +13,7 @@
 #include "estimator/training/activations.h"
 #include "estimator/training/bodies.h"
 #include "estimator/training/caches.h"
+#include "estimator/training/decompose.h"
 #include "estimator/training/fused_attention.h"
 #include "estimator/training/grouped_experts.h"
 #include "estimator/training/loss.h"
@@ -131,6 +132,7 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   // What the file stores in them is not what a step finds there.
   for (const TensorId id : parameters) graph.tensors[static_cast<std::size_t>(id)].value = nullptr;
   NodeWriter writer(graph, OpsetOf(step.model));
+  Decompose(writer, parameters);
   step.notes = GroupExperts(writer).notes;
   LeaveCaches(writer);
   const std::vector<TensorId> outputs = graph.outputs;

@@ -114,12 +114,23 @@ TensorId Sum(NodeWriter& w, TensorId a, TensorId b) {
   return w.Add(a, b);
 }
 
+// Keys count as far as each sample has them.
+void KeepLengths(NodeWriter& w, Heads& heads, TensorId lengths) {
+  if (heads.causal) {
+    throw Unresolved("the derivative of causal attention with lengths is not written");
+  }
+  const std::int64_t keys = w.ShapeOf(heads.k)[2];
+  const TensorId numbers = w.Node1("Range", {w.Int(0), w.Int(keys), w.Int(1)});
+  const Shape column = {w.ShapeOf(lengths)[0], 1, 1, 1};
+  const TensorId has = w.Node1("Less", {numbers, w.Reshape(lengths, column)});
+  heads.keep = heads.keep == kNoTensor ? has : w.Node1("And", {heads.keep, has});
+}
+
 // ONNX's own. With a past, keys and values are those that it hands on: past and own ones behind
 // each other, [batch, heads, past + length, width].
 void AttentionGradient(GradientContext& g) {
   NodeWriter& w = g.w();
   const OpContext forward = g.forward();
-  if (g.HasInput(6)) throw Unresolved("the derivative of attention with lengths is not written");
   if (g.dY(3) != kNoTensor) throw Unresolved("the derivative of scores is not written");
   const std::int64_t q_heads = forward.Int("q_num_heads", 0);
   const std::int64_t kv_heads = forward.Int("kv_num_heads", 0);
@@ -134,6 +145,7 @@ void AttentionGradient(GradientContext& g) {
               .right = forward.Int("right_window_size", -1)};
   heads.scale = ScaleOf(w, forward, heads.q);
   if (g.HasInput(3)) (w.TypeOf(g.X(3)) == DType::kBool ? heads.keep : heads.bias) = g.X(3);
+  if (g.HasInput(6)) KeepLengths(w, heads, g.X(6));
   HeadGradients gradients{kNoTensor, kNoTensor, kNoTensor, kNoTensor};
   if (g.dY(0) != kNoTensor) gradients = Differentiate(w, heads, SplitHeads(w, g.dY(0), q_heads));
   gradients.k = Sum(w, gradients.k, g.dY(1));

@@ -52,8 +52,12 @@ void PowGradient(GradientContext& g) {
       if (p != 2) power = w.Node1("Pow", {g.X(0), w.Scalar(p - 1, type)});
       g.Set(0, w.Mul(g.dY(), w.Scale(power, p)));
     } else {
-      const TensorId less = w.Sub(g.X(1), w.Scalar(1, type));
-      g.Set(0, w.Mul(g.dY(), w.Mul(g.X(1), w.Node1("Pow", {g.X(0), less}))));
+      TensorId power = g.X(1);
+      if (w.TypeOf(power) != type) {
+        power = w.Node1("Cast", {power}, {IntAttribute("to", static_cast<std::int64_t>(type))});
+      }
+      const TensorId less = w.Sub(power, w.Scalar(1, type));
+      g.Set(0, w.Mul(g.dY(), w.Mul(power, w.Node1("Pow", {g.X(0), less}))));
     }
   }
   if (g.Wants(1)) g.Set(1, w.Mul(g.dY(), w.Mul(g.Y(), w.Node1("Log", {g.X(0)}))));
@@ -120,10 +124,14 @@ void CastGradient(GradientContext& g) {
                : g.w().Node1("Cast", {g.dY()}, {IntAttribute("to", static_cast<int>(to))}));
 }
 
-// The remainder follows the dividend wherever it does not jump.
+// The remainder follows the dividend wherever it does not jump, and the divisor as often as that
+// was taken off: y = x - n d, so dd = -n dy with n = (x - y) / d.
 void ModGradient(GradientContext& g) {
-  if (g.Wants(1)) throw Unresolved("the derivative of a remainder by its divisor is not written");
-  g.Set(0, g.dY());
+  NodeWriter& w = g.w();
+  if (g.Wants(0)) g.Set(0, g.dY());
+  if (!g.Wants(1)) return;
+  const TensorId times = w.Div(w.Sub(g.Y(), g.X(0)), g.X(1));
+  g.Set(1, w.Mul(g.dY(), times));
 }
 
 // x less the bias, x plus it, and 0 up to lambd.

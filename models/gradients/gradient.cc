@@ -38,7 +38,8 @@ std::span<const std::span<const GradientDef>> GradientFamilies() {
       ActivationGradients(),  NormalizationGradients(), PoolingGradients(),
       ReductionGradients(),   MovementGradients(),      LossGradients(),
       RecurrentGradients(),   AttentionGradients(),     QuantizationGradients(),
-      CollectiveGradients(),  ExpertGradients()};
+      CollectiveGradients(),  ExpertGradients(),        SignalGradients(),
+      MatrixGradients(),      GridGradients(),          LinearAttentionGradients()};
   return kFamilies;
 }
 

@@ -94,5 +94,9 @@ std::span<const GradientDef> AttentionGradients();
 std::span<const GradientDef> QuantizationGradients();
 std::span<const GradientDef> CollectiveGradients();
 std::span<const GradientDef> ExpertGradients();
+std::span<const GradientDef> SignalGradients();
+std::span<const GradientDef> MatrixGradients();
+std::span<const GradientDef> GridGradients();
+std::span<const GradientDef> LinearAttentionGradients();
 
 }  // namespace dlcost

@@ -6,6 +6,15 @@ namespace {
 // softmax(scores) less one at the label, from the logarithms that the forward pass keeps.
 void SoftmaxCrossEntropyGradient(GradientContext& g) {
   const TensorId logarithms = g.Saved(1);
+  // Of output 1, the logarithms themselves.
+  TensorId own = kNoTensor;
+  if (g.dY(1) != kNoTensor) {
+    own = g.w().Contrib("LogSoftmaxGrad_13", {g.dY(1), logarithms}, {IntAttribute("axis", 1)});
+  }
+  if (g.dY(0) == kNoTensor) {
+    g.Set(0, own);
+    return;
+  }
   std::vector<TensorId> inputs = {g.dY(), logarithms, g.X(1)};
   if (g.HasInput(2)) inputs.push_back(g.X(2));
   std::vector<Attribute> attributes = {
@@ -13,7 +22,9 @@ void SoftmaxCrossEntropyGradient(GradientContext& g) {
   if (g.forward().HasAttribute("ignore_index")) {
     attributes.push_back(IntAttribute("ignore_index", g.forward().Int("ignore_index", 0)));
   }
-  g.Set(0, g.w().Contrib("SoftmaxCrossEntropyLossGrad", std::move(inputs), std::move(attributes)));
+  const TensorId gradient =
+      g.w().Contrib("SoftmaxCrossEntropyLossGrad", std::move(inputs), std::move(attributes));
+  g.Set(0, own == kNoTensor ? gradient : g.w().Add(gradient, own));
 }
 
 // Less the label's weight at the label, over the sum of weights where the loss is a mean.
@@ -50,7 +61,7 @@ void NegativeLogLikelihoodGradient(GradientContext& g) {
                    {IntAttribute("axis", 1)}));
 }
 
-constexpr GradientDef kRules[] = {{"SoftmaxCrossEntropyLoss", SoftmaxCrossEntropyGradient},
+constexpr GradientDef kRules[] = {{"SoftmaxCrossEntropyLoss", SoftmaxCrossEntropyGradient, "", true},
                                   {"NegativeLogLikelihoodLoss", NegativeLogLikelihoodGradient}};
 
 }  // namespace

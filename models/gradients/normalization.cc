@@ -14,12 +14,37 @@ void SetAll(GradientContext& g, const std::vector<TensorId>& gradients) {
   }
 }
 
+// What the statistics that the file reads (m = mean(x), r = 1 / deviation) hand back: dm / n and
+// -dr r^3 (x - m) / n.
+TensorId OfStatistics(GradientContext& g, TensorId mean, TensorId inverse) {
+  NodeWriter& w = g.w();
+  const Count rows = w.ShapeOf(mean).Elements();
+  const double share = rows > Count(0) ? rows.AsDouble() / g.XShape().Elements().AsDouble() : 0;
+  TensorId sum = kNoTensor;
+  if (g.dY(1) != kNoTensor) sum = w.Expand(w.Scale(g.dY(1), share), g.XShape());
+  if (g.dY(2) != kNoTensor) {
+    const TensorId cube = w.Mul(w.Mul(inverse, inverse), inverse);
+    const TensorId slope = w.Scale(w.Mul(g.dY(2), cube), -share);
+    const TensorId part = w.Mul(w.Sub(g.X(0), mean), slope);
+    sum = sum == kNoTensor ? part : w.Add(sum, part);
+  }
+  return sum;
+}
+
 void LayerNormGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
   const TensorId mean = g.Saved(1), inverse = g.Saved(2);
+  const TensorId statistics = OfStatistics(g, mean, inverse);
+  if (statistics != kNoTensor && g.Type() != w.TypeOf(mean)) {
+    throw Unresolved("the derivative of statistics of another type than the data is not written");
+  }
   const std::size_t outputs = g.Wants(2) ? 3 : g.Wants(1) ? 2 : 1;
-  SetAll(g, g.w().Nodes("LayerNormalizationGrad", "com.microsoft",
-                        {g.dY(), g.X(0), g.X(1), mean, inverse},
-                        {IntAttribute("axis", g.forward().Int("axis", -1))}, outputs));
+  const TensorId dy = g.dY() == kNoTensor ? w.Zeros(g.Type(), g.XShape()) : g.dY();
+  std::vector<TensorId> gradients =
+      w.Nodes("LayerNormalizationGrad", "com.microsoft", {dy, g.X(0), g.X(1), mean, inverse},
+              {IntAttribute("axis", g.forward().Int("axis", -1))}, outputs);
+  if (statistics != kNoTensor && g.Wants(0)) gradients[0] = w.Add(gradients[0], statistics);
+  SetAll(g, gradients);
 }
 
 void RmsNormGradient(GradientContext& g) {
@@ -164,7 +189,7 @@ void LrnGradient(GradientContext& g) {
 constexpr std::string_view kMicrosoft = "com.microsoft";
 
 constexpr GradientDef kRules[] = {
-    {"LayerNormalization", LayerNormGradient},
+    {"LayerNormalization", LayerNormGradient, "", true},
     {"SimplifiedLayerNormalization", RmsNormGradient},
     {"BatchNormInternal", BatchNormGradient, kMicrosoft},
     {"InstanceNormalization", InstanceNormGradient},

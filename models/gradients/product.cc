@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "models/gradients/gradient.h"
 
 namespace dlcost {
@@ -133,50 +135,87 @@ void NBitsGradient(GradientContext& g) {
 
 void Bnb4Gradient(GradientContext& g) { BlockwiseGradient(g, {g.X(1), g.X(2)}); }
 
-// "bij,bjk->bik": the gradient of an operand is the einsum of dy and the other operand, back to the
-// operand's letters. A letter that only one operand has and the result has not was summed away: its
-// gradient repeats.
+// The letters of an equation: of each operand, and of the result.
+struct Equation {
+  std::vector<std::string> terms;
+  std::string result;
+};
+
+// `letters` in the place of the axes that "..." stands for, as many as there are, the last ones.
+std::string Spelled(const std::string& term, std::size_t rank, const std::string& letters) {
+  const std::size_t dots = term.find("...");
+  if (dots == std::string::npos) return term;
+  const std::size_t named = term.size() - 3;
+  if (rank < named || rank - named > letters.size()) {
+    throw Unresolved("the equation of an Einsum does not fit its operands");
+  }
+  return term.substr(0, dots) + letters.substr(letters.size() - (rank - named)) +
+         term.substr(dots + 3);
+}
+
+Equation EquationOf(const GradientContext& g) {
+  std::string text;
+  for (const char c : g.forward().String("equation", "")) {
+    if (c != ' ') text += c;
+  }
+  const std::size_t arrow = text.find("->");
+  const std::string operands = text.substr(0, arrow);
+  Equation equation;
+  for (std::size_t start = 0; start <= operands.size();) {
+    const std::size_t comma = std::min(operands.find(',', start), operands.size());
+    equation.terms.push_back(operands.substr(start, comma - start));
+    start = comma + 1;
+  }
+  if (equation.terms.size() != g.NumInputs()) throw Unresolved("not a term for every operand");
+  std::string unnamed, once;  // letters for "...", and the result that an equation implies
+  for (const char letter : std::string("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")) {
+    const auto times = std::count(operands.begin(), operands.end(), letter);
+    if (times == 0) unnamed += letter;
+    if (times == 1) once += letter;
+  }
+  const bool dots = operands.find("...") != std::string::npos;
+  equation.result =
+      arrow == std::string::npos ? (dots ? "..." : "") + once : text.substr(arrow + 2);
+  equation.result = Spelled(equation.result, g.YShape().rank(), unnamed);
+  for (std::size_t i = 0; i < g.NumInputs(); ++i) {
+    equation.terms[i] = Spelled(equation.terms[i], g.XShape(i).rank(), unnamed);
+  }
+  return equation;
+}
+
+// "bij,bjk->bik": the gradient of an operand is the einsum of dy and the other operands, back to
+// the operand's letters. A letter that only one operand has and the result has not was summed away:
+// its gradient repeats.
 void EinsumGradient(GradientContext& g) {
   NodeWriter& w = g.w();
-  std::string equation;
-  for (const char c : g.forward().String("equation", "")) {
-    if (c != ' ') equation += c;
-  }
-  const std::size_t arrow = equation.find("->");
-  const bool plain = arrow != std::string::npos && equation.find('.') == std::string::npos;
-  if (!plain || g.NumInputs() > 2) {
-    throw Unresolved("the derivative of the equation '" + equation + "' is not written");
-  }
-  const std::string result = equation.substr(arrow + 2);
-  const std::string operands = equation.substr(0, arrow);
-  const std::size_t comma = operands.find(',');
-  const std::string terms[2] = {operands.substr(0, comma),
-                                comma == std::string::npos ? "" : operands.substr(comma + 1)};
+  const Equation equation = EquationOf(g);
   for (std::size_t i = 0; i < g.NumInputs(); ++i) {
     if (!g.Wants(i)) continue;
-    const std::string& own = terms[i];
-    const std::string& other = terms[1 - i];
-    const bool alone = g.NumInputs() == 1;
-    std::string known;
-    Shape partial, ones;
+    const std::string& own = equation.terms[i];
+    std::string other, known;
+    std::vector<TensorId> inputs = {g.dY()};
+    for (std::size_t j = 0; j < g.NumInputs(); ++j) {
+      if (j == i) continue;
+      other += "," + equation.terms[j];
+      inputs.push_back(g.X(j));
+    }
+    Shape ones;
     const Shape shape = g.XShape(i);
     for (std::size_t axis = 0; axis < own.size(); ++axis) {
       if (own.find(own[axis], axis + 1) != std::string::npos) {
         throw Unresolved("the derivative of a diagonal is not written");
       }
-      const bool is_known = result.find(own[axis]) != std::string::npos ||
-                            (!alone && other.find(own[axis]) != std::string::npos);
+      const bool is_known = equation.result.find(own[axis]) != std::string::npos ||
+                            other.find(own[axis]) != std::string::npos;
       if (is_known) known += own[axis];
       ones.Append(is_known ? shape[axis] : 1);
     }
-    std::vector<TensorId> inputs = {g.dY()};
-    std::string text = result;
-    if (!alone) {
-      inputs.push_back(g.X(1 - i));
-      text += "," + other;
+    const TensorId gradient =
+        w.Node1("Einsum", std::move(inputs),
+                {TextAttribute("equation", equation.result + other + "->" + known)});
+    if (w.ShapeOf(gradient).Elements() != ones.Elements()) {
+      throw Unresolved("the derivative of an equation that broadcasts is not written");
     }
-    TensorId gradient =
-        w.Node1("Einsum", std::move(inputs), {TextAttribute("equation", text + "->" + known)});
     g.Set(i, w.Expand(w.Reshape(gradient, ones), shape));
   }
 }

@@ -94,11 +94,11 @@ void LogSumGradient(GradientContext& g) {
 // from the other end, over the number. Of numbers that are not zero.
 void CumProdGradient(GradientContext& g) {
   NodeWriter& w = g.w();
-  if (g.forward().Int("exclusive", 0) != 0) {
-    throw Unresolved("the derivative of products without their own number is not written");
-  }
-  const TensorId sums = w.Node1("CumSum", {w.Mul(g.dY(), g.Y()), g.X(1)},
-                                {IntAttribute("reverse", 1 - g.forward().Int("reverse", 0))});
+  const OpContext forward = g.forward();
+  const std::vector<Attribute> attributes = {
+      IntAttribute("exclusive", forward.Int("exclusive", 0)),
+      IntAttribute("reverse", 1 - forward.Int("reverse", 0))};
+  const TensorId sums = w.Node1("CumSum", {w.Mul(g.dY(), g.Y()), g.X(1)}, attributes);
   g.Set(0, w.Div(sums, g.X()));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "estimator/core/error.h"
@@ -122,6 +123,11 @@ TensorId NodeWriter::Scalar(double value, DType dtype) {
                   std::make_shared<Value>(std::vector<double>{value}));
 }
 
+TensorId NodeWriter::Int(std::int64_t value) {
+  return Constant(fmt::format("{}", value), DType::kInt64, {},
+                  std::make_shared<Value>(std::vector<std::int64_t>{value}));
+}
+
 TensorId NodeWriter::True() {
   return Constant("true", DType::kBool, {}, std::make_shared<Value>(std::vector<std::int64_t>{1}));
 }
@@ -137,7 +143,9 @@ Node NodeWriter::NewNode(std::string_view op, std::string_view domain, std::vect
   node.op = op;
   node.domain = domain;
   node.scope = scope_;
+  const OpDef* def = domain.empty() ? FindOperator(domain, op) : nullptr;
   node.opset = domain.empty() ? opset_ : 1;
+  if (def != nullptr) node.opset = std::max(opset_, *def->since.begin());
   node.phase = phase_;
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
@@ -279,6 +287,22 @@ TensorId NodeWriter::ExtraOutput(Node& node, std::size_t output) {
     Infer(node);
   }
   return node.outputs[output];
+}
+
+void NodeWriter::Become(TensorId made, TensorId wanted) {
+  const bool again = std::any_of(nodes_.begin(), nodes_.end(), [&](const Node& node) {
+    return std::find(node.outputs.begin(), node.outputs.end(), made) != node.outputs.end();
+  });
+  if (!again) {
+    Node copy = NewNode("Identity", "", {made}, {});
+    copy.outputs = {wanted};
+    nodes_.push_back(std::move(copy));
+    return;
+  }
+  for (Node& node : nodes_) {
+    std::replace(node.inputs.begin(), node.inputs.end(), made, wanted);
+    std::replace(node.outputs.begin(), node.outputs.end(), made, wanted);
+  }
 }
 
 void NodeWriter::Take() {

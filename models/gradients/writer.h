@@ -17,7 +17,8 @@ namespace dlcost {
 // references to tensors do not.
 class NodeWriter {
  public:
-  // `opset` is the version of the standard domain that nodes are written in.
+  // `opset` is the version of the standard domain that nodes are written in; operators that came
+  // later are written in their first version.
   NodeWriter(Graph& graph, int opset);
 
   Graph& graph() { return graph_; }
@@ -46,6 +47,7 @@ class NodeWriter {
   // Constants, each distinct one once. Ints are one-dimensional.
   TensorId Ints(const std::vector<std::int64_t>& values);
   TensorId Scalar(double value, DType dtype);
+  TensorId Int(std::int64_t value);
   TensorId True();
   // A tensor filled with zeros.
   TensorId Zeros(DType dtype, const Shape& shape);
@@ -91,6 +93,10 @@ class NodeWriter {
   TensorId ExtraOutput(Node& node, std::size_t output);
   // Infers the types of the outputs of a node that the graph has.
   void Infer(const Node& node);
+
+  // Lets the written node that makes `made` make `wanted`, a tensor of the graph that no node makes
+  // now; by a copy where none of the written nodes makes it.
+  void Become(TensorId made, TensorId wanted);
 
   const std::vector<Node>& written() const { return nodes_; }
   // Takes the nodes from the `first` written one on back.

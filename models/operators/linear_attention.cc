@@ -66,6 +66,23 @@ OpCost CostLinearAttention(const OpContext& ctx) {
   return cost;
 }
 
+// Inputs as LinearAttention's, then the gradients of its outputs; outputs are the gradients of its
+// inputs, the state's like the state that the forward pass hands on.
+void InferLinearAttentionGrad(OpContext& ctx) {
+  const LinearAttentionShape shape = ShapeOf(ctx);
+  for (const int i : {0, 1, 2, 4, 5}) {
+    if (ctx.HasOutput(i)) ctx.SetOutput(i, ctx.InputType(i), ctx.InputShape(i));
+  }
+  const DType state = ctx.HasInput(3) ? ctx.InputType(3) : ctx.InputType(0);
+  ctx.SetOutput(3, state, {shape.batch, shape.kv_heads, shape.qk_dim, shape.v_dim});
+}
+
+OpCost CostLinearAttentionGrad(const OpContext& ctx) {
+  OpCost cost = StreamAll(ctx);
+  AddLinearAttentionGrad(cost, ShapeOf(ctx));
+  return cost;
+}
+
 // Input [batch, channels, length], weight [channels, 1, kernel]. ONNX Runtime also takes more
 // spatial axes, of which the last is causal, dilation, and [batch, length, channels...].
 void InferCausalConv(OpContext& ctx) {
@@ -123,6 +140,21 @@ constexpr OpCase kLinearAttentionCases[] = {
      .bytes_written = 4 * (12 + 12)},
 };
 
+// The first of the above back: per token and head 2 * 12 MACs of the states again, 4 * 12 of update
+// and retrieval, 12 of the decay, 2 * 12 of the output, 3 of beta; 24 + 1 multiplications by the
+// decay, 9 by scale and beta, 6 subtractions.
+constexpr OpCase kLinearAttentionGradCases[] = {
+    {.what = "gated delta rule",
+     .attributes = "q_num_heads=2 kv_num_heads=2",
+     .inputs =
+         "f32[1,2,8] f32[1,2,8] f32[1,2,6] f32[1,2,4,3] f32[1,2,2] f32[1,2,2] f32[1,2,6]",
+     .outputs = "f32[1,2,8] f32[1,2,8] f32[1,2,6] f32[1,2,4,3] f32[1,2,2] f32[1,2,2]",
+     .macs = 4 * 111,
+     .flops = 4 * (222 + 25 + 9 + 6),
+     .bytes_read = 4 * (16 + 16 + 12 + 24 + 4 + 4 + 12),
+     .bytes_written = 4 * (16 + 16 + 12 + 24 + 4 + 4)},
+};
+
 // 2 * 4 * 5 elements of 3 MACs, bias, SiLU (add, divide, multiply).
 constexpr OpCase kCausalConvCases[] = {
     {.what = "kernel 3, with bias, state and SiLU",
@@ -149,6 +181,14 @@ constexpr OpDef kOps[] = {
      .infer = InferLinearAttention,
      .cost = CostLinearAttention,
      .cases = kLinearAttentionCases},
+    {.name = "LinearAttentionGrad",
+     .domain = "dlcost.training",
+     .formula = "per token MACs = qk_dim * v_dim * (kv_heads (3, 6 for delta, 1 for a decay) + 2 "
+                "q_heads)",
+     .infer = InferLinearAttentionGrad,
+     .cost = CostLinearAttentionGrad,
+     .role = FusionRole::kOpaque,
+     .cases = kLinearAttentionGradCases},
     {.name = "CausalConvWithState",
      .since = {27},
      .formula = "MACs = elements * kernel",
@@ -191,6 +231,27 @@ void AddLinearAttention(OpCost& cost, const LinearAttentionShape& shape) {
   if (delta) {
     cost.work.Add(OpClass::kAdd, shape.type, states * shape.v_dim);
     cost.work.Add(OpClass::kMul, shape.type, states * shape.v_dim);
+  }
+  cost.note = "counted as the recurrence, token by token";
+}
+
+void AddLinearAttentionGrad(OpCost& cost, const LinearAttentionShape& shape) {
+  const bool decays = shape.rule == "gated" || shape.rule == "gated_delta";
+  const bool delta = shape.rule == "delta" || shape.rule == "gated_delta";
+  const Count states = Count(shape.tokens) * shape.kv_heads;
+  const Count queries = Count(shape.tokens) * std::max(shape.q_heads, shape.kv_heads);
+  const Count state_size = Count(shape.qk_dim) * shape.v_dim;
+  const Count per_state = Count(delta ? 6 : 3) + Count(decays ? 1 : 0);
+  cost.work.Add(OpClass::kMac, shape.type, (states * per_state + queries * 2) * state_size);
+  cost.work.Add(OpClass::kMul, shape.type, queries * shape.v_dim);
+  if (decays) {
+    cost.work.Add(OpClass::kExp, shape.type, states * shape.decays);
+    cost.work.Add(OpClass::kMul, shape.type, states * (state_size * 2 + Count(shape.decays)));
+  }
+  if (delta) {
+    cost.work.Add(OpClass::kMac, shape.type, states * shape.v_dim);
+    cost.work.Add(OpClass::kAdd, shape.type, states * shape.v_dim * 2);
+    cost.work.Add(OpClass::kMul, shape.type, states * shape.v_dim * 2);
   }
   cost.note = "counted as the recurrence, token by token";
 }

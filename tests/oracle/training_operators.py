@@ -191,6 +191,34 @@ class Gelu(_Contrib):
         return (torch.nn.functional.gelu(torch.tensor(x)).numpy(),)
 
 
+class FastGelu(_Contrib):
+    def compute(self, x, bias=None):
+        x = torch.tensor(x if bias is None else x + bias)
+        return (torch.nn.functional.gelu(x, approximate="tanh").numpy(),)
+
+
+class BiasFastGeluGrad_dX(_Contrib):
+    def compute(self, dy, x, bias):
+        return _through(lambda v: torch.nn.functional.gelu(v, approximate="tanh"), dy, x + bias)
+
+
+class SimplifiedLayerNormalization(_Contrib):
+    op_domain = ""
+
+    def compute(self, x, scale, axis=-1, epsilon=1e-5):
+        axes = tuple(range(axis % x.ndim, x.ndim))
+        inverse = 1 / np.sqrt((x * x).mean(axis=axes, keepdims=True) + np.float32(epsilon))
+        return (x * inverse * scale, inverse)
+
+
+class SimplifiedLayerNormalizationGrad(_Contrib):
+    def compute(self, dy, x, scale, inverse, axis=-1):
+        axes, outer = tuple(range(axis % x.ndim, x.ndim)), tuple(range(axis % x.ndim))
+        h, e = x * inverse, dy * scale
+        dx = inverse * (e - h * (e * h).mean(axis=axes, keepdims=True))
+        return (dx, (dy * h).sum(axis=outer).reshape(scale.shape))
+
+
 class QuickGelu(_Contrib):
     def compute(self, x, alpha=1.702):
         return (x / (1 + np.exp(-alpha * x)),)
@@ -541,6 +569,56 @@ class CombineTokensGrad(_Contrib):
         return dy, dweights
 
 
+class Inverse(_Contrib):
+    def compute(self, x):
+        return (np.linalg.inv(x),)
+
+
+def recurrence(q, k, v, state, decay, beta, a):
+    """LinearAttention from its definition, token by token, on torch tensors."""
+    heads, shared, rule = a["q_num_heads"], a["kv_num_heads"], a.get("update_rule", "gated_delta")
+    batch, length, _ = q.shape
+    q = q.view(batch, length, heads, -1)
+    k, v = (x.view(batch, length, shared, -1) for x in (k, v))
+    scale = a.get("scale", 0.0) or q.shape[-1] ** -0.5
+    if state is None:
+        state = torch.zeros(batch, shared, k.shape[-1], v.shape[-1])
+    outputs = []
+    for t in range(length):
+        if "gated" in rule:
+            state = state * torch.exp(decay[:, t].view(batch, shared, -1, 1))
+        update = v[:, t]
+        if "delta" in rule:
+            read = (state * k[:, t, :, :, None]).sum(2)
+            update = beta[:, t].view(batch, shared, 1) * (update - read)
+        state = state + k[:, t, :, :, None] * update[:, :, None]
+        wide = state.repeat_interleave(heads // shared, 1)
+        outputs.append((wide * q[:, t, :, :, None]).sum(2) * scale)
+    return torch.stack(outputs, 1).reshape(batch, length, -1), state
+
+
+class LinearAttention(_Contrib):
+    op_domain = ""
+
+    def compute(self, *inputs, **a):
+        operands = [None if x is None else torch.tensor(x) for x in inputs] + [None] * (6 - len(inputs))
+        y, state = recurrence(*operands, a)
+        return y.numpy(), state.numpy()
+
+
+class LinearAttentionGrad(_Contrib):
+    op_domain = "dlcost.training"
+
+    def compute(self, *inputs, **a):
+        leaves = [None if x is None else torch.tensor(x, requires_grad=True) for x in inputs[:6]]
+        outputs = recurrence(*leaves, a)
+        pairs = [(y, torch.tensor(dy)) for y, dy in zip(outputs, inputs[6:]) if dy is not None]
+        torch.autograd.backward(*zip(*pairs))
+        gradients = [None if x is None else x.grad.numpy() for x in leaves]
+        return tuple(np.zeros(0, np.float32) if g is None else g
+                     for g in gradients)[:len(self.onnx_node.output)]
+
+
 class MuonMomentum(_Contrib):
     op_domain = "dlcost.training"
     MIX = 0.95
@@ -679,4 +757,5 @@ OPERATORS = [ConvGrad, ConvTranspose, LRN, ResizeGrad, MaxPoolGrad, AveragePoolG
              GatherElementsGrad, SliceGrad, SoftmaxCrossEntropyLossGrad, FusedMatMul, LSTMTraining, GRUTraining, RecurrentGrad,
              MultiHeadAttention, Attention, FusedAttention, FusedAttentionGrad, DispatchTokens, CombineTokens, CombineTokensGrad, GlobalLpPool, LpNormalization, GridSampleGrad, RoiAlignGrad,
              MuonMomentum, MuonUpdate, Scan, Loop, MatMulNBits, DequantizeWeight,
-             RotaryEmbedding, DeformConvGrad, Pad]
+             RotaryEmbedding, DeformConvGrad, Pad, Inverse, LinearAttention, LinearAttentionGrad,
+             FastGelu, BiasFastGeluGrad_dX, SimplifiedLayerNormalization, SimplifiedLayerNormalizationGrad]

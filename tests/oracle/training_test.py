@@ -32,6 +32,7 @@ from onnx.reference import ReferenceEvaluator
 import training_loops
 import training_networks
 import training_operators
+import training_parts
 from torch_counts import CountProducts, unset_weights
 
 CLOSE = 1e-4
@@ -338,6 +339,8 @@ def main(binary, work, *only):
         check_fused(checks, binary, *mixture, work)
     for alone in [] if only else training_networks.single():
         check_fused(checks, binary, *alone, work)
+    for part in [] if only else training_parts.parts():
+        check_fused(checks, binary, *part, work)
     for loop in [] if only else training_loops.loops():
         check_loop(checks, binary, estimator, *loop, work)
     if not only:

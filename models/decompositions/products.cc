@@ -1,0 +1,60 @@
+#include "models/decompositions/activation.h"
+#include "models/decompositions/decomposition.h"
+
+namespace dlcost {
+namespace {
+
+// ONNX Runtime's fused products: the product, and what it does to each result.
+
+constexpr std::string_view kActivation[] = {"activation"};
+
+std::vector<double> ParametersOf(const OpContext& context) {
+  std::vector<double> parameters;
+  for (const char* name : {"activation_alpha", "activation_beta", "activation_gamma"}) {
+    if (context.HasAttribute(name)) parameters.push_back(context.Float(name, 0));
+  }
+  return parameters;
+}
+
+void WriteProduct(FusedNode& f, std::string_view op, std::string_view domain) {
+  const TensorId y = f.w().Nodes(op, domain, f.node().inputs, f.AttributesWithout(kActivation), 1)[0];
+  f.Set(0, Activate(f.w(), y, f.context().String("activation", ""), ParametersOf(f.context())));
+}
+
+void WriteFusedGemm(FusedNode& f) { WriteProduct(f, "Gemm", ""); }
+void WriteFusedMatMul(FusedNode& f) { WriteProduct(f, "FusedMatMul", "com.microsoft"); }
+
+void WriteGemmFastGelu(FusedNode& f) {
+  NodeWriter& w = f.w();
+  std::vector<TensorId> inputs = {w.Product(f.X(0), false, f.X(1), false)};
+  if (f.Has(2)) inputs.push_back(f.X(2));
+  f.Set(0, w.Contrib("FastGelu", inputs));
+}
+
+// |a - b|^2 = |a|^2 + |b|^2 - 2 a b, as PyTorch's cdist has it for more than 25 rows.
+void WriteDistances(FusedNode& f) {
+  NodeWriter& w = f.w();
+  const auto squares = [&](TensorId x) { return w.ReduceSum(w.Mul(x, x), {1}); };
+  const TensorId across = w.Contrib("FusedMatMul", {f.X(0), f.X(1)},
+                                    {IntAttribute("transB", 1), RealAttribute("alpha", -2)});
+  const TensorId others = w.Transpose(squares(f.X(1)), {1, 0});
+  const TensorId sum = w.Add(w.Add(across, squares(f.X(0))), others);
+  const bool root = f.context().String("metric", "sqeuclidean") == "euclidean";
+  f.Set(0, root ? w.Node1("Sqrt", {sum}) : sum);
+}
+
+constexpr std::string_view kOrt = "com.microsoft";
+
+constexpr Decomposition kTable[] = {
+    {"FusedGemm", WriteFusedGemm, kOrt},
+    {"FusedMatMulActivation", WriteFusedMatMul, kOrt},
+    {"TransposeMatMul", WriteFusedMatMul, kOrt},
+    {"GemmFastGelu", WriteGemmFastGelu, kOrt},
+    {"CDist", WriteDistances, kOrt},
+};
+
+}  // namespace
+
+std::span<const Decomposition> ProductDecompositions() { return kTable; }
+
+}  // namespace dlcost

@@ -1,0 +1,57 @@
+#include "models/gradients/gradient.h"
+
+namespace dlcost {
+namespace {
+
+constexpr int kAxisIsAnInput = 20;  // the opset in which DFT's axis became one
+
+// Elements [0, length) of an axis, zeros behind where it is shorter.
+TensorId CutOrPadded(NodeWriter& w, TensorId x, std::size_t axis, std::int64_t length) {
+  const Shape shape = w.ShapeOf(x);
+  if (shape[axis] > length) return w.Slice(x, static_cast<std::int64_t>(axis), 0, length);
+  if (shape[axis] == length) return x;
+  std::vector<std::int64_t> pads(2 * shape.rank(), 0);
+  pads[axis + shape.rank()] = length - shape[axis];
+  return w.Node1("Pad", {x, w.Ints(pads)});
+}
+
+// y = F x over one axis, cut to half where that tells the rest. A transform is linear and
+// symmetric: the gradient is the conjugated transform of dy, which is n times the inverse one.
+void DftGradient(GradientContext& g) {
+  NodeWriter& w = g.w();
+  const OpContext forward = g.forward();
+  const Shape x = g.XShape();
+  const bool input = g.since() >= kAxisIsAnInput;
+  const std::int64_t named = !input         ? forward.Int("axis", 1)
+                             : g.HasInput(2) ? forward.InputInts(2).at(0)
+                                             : -2;
+  const std::size_t axis = NormalizeAxis(named, x.rank());
+  const bool inverse = forward.Int("inverse", 0) != 0, onesided = forward.Int("onesided", 0) != 0;
+  if (inverse && onesided) {
+    throw Unresolved("the derivative of an inverse transform to real numbers is not written");
+  }
+  const std::int64_t length = g.HasInput(1) ? forward.InputInts(1).at(0) : x[axis];
+  const auto transform = [&](TensorId of, bool back) {
+    std::vector<Attribute> attributes = {IntAttribute("inverse", back ? 1 : 0)};
+    std::vector<TensorId> inputs = {of};
+    if (w.opset() >= kAxisIsAnInput) {
+      inputs.insert(inputs.end(), {kNoTensor, w.Int(static_cast<std::int64_t>(axis))});
+    } else {
+      attributes.push_back(IntAttribute("axis", static_cast<std::int64_t>(axis)));
+    }
+    return w.Node1("DFT", inputs, attributes);
+  };
+  const double points = static_cast<double>(length);
+  const TensorId dy = CutOrPadded(w, g.dY(), axis, length);
+  TensorId gradient = w.Scale(transform(dy, !inverse), inverse ? 1 / points : points);
+  if (x.At(-1) == 1) gradient = w.Slice(gradient, x.Rank() - 1, 0, 1);
+  g.Set(0, CutOrPadded(w, gradient, axis, x[axis]));
+}
+
+constexpr GradientDef kRules[] = {{"DFT", DftGradient}};
+
+}  // namespace
+
+std::span<const GradientDef> SignalGradients() { return kRules; }
+
+}  // namespace dlcost

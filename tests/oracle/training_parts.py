@@ -1,0 +1,265 @@
+"""Operators whose derivative is that of the operators that they consist of, and others that exporters
+seldom write: one each behind a product m = x w, [2, 5, 8], and the same as a function of m."""
+
+import onnx
+import torch
+from onnx import helper
+from torch import nn
+
+import training_networks
+
+functional = nn.functional
+node = helper.make_node
+ORT = {"domain": "com.microsoft"}
+
+
+def _pointwise():
+    yield "bias_add", [node("BiasAdd", ["m", "c8", "m"], ["s"], **ORT), node("Mul", ["s", "m"], ["y"])], (
+        lambda m, c: (m + c["c8"] + m) * m)
+    yield "split_gelu", [node("BiasSplitGelu", ["m", "c8"], ["y"], **ORT)], (
+        lambda m, c: (m + c["c8"])[..., :4] * functional.gelu((m + c["c8"])[..., 4:]))
+    yield "bias_softmax", [node("BiasSoftmax", ["m", "c8"], ["p"], axis=2, is_inner_broadcast=1, **ORT),
+                           node("Mul", ["p", "m"], ["y"])], (
+        lambda m, c: torch.softmax(m + c["c8"], -1) * m)
+    pairs = [node("Reshape", ["m", "pairs"], ["p"])]
+    for op, conjugate in (("ComplexMul", False), ("ComplexMulConj", True)):
+        def multiply(m, c, conjugate=conjugate):
+            a = torch.view_as_complex(m.reshape(2, 5, 4, 2))
+            b = a * a
+            return torch.view_as_real(a * (b.conj() if conjugate else b)).reshape(-1)
+
+        yield op.lower(), [*pairs, node("ComplexMul", ["p", "p"], ["q"], **ORT),
+                           node(op, ["p", "q"], ["y"], **ORT)], multiply
+
+
+def _products():
+    yield "fused_gemm", [node("Reshape", ["m", "rows"], ["r"]),
+                         node("FusedGemm", ["r", "c48", "c4"], ["y"], transB=1, alpha=0.5,
+                              activation="LeakyRelu", activation_alpha=0.1, **ORT)], (
+        lambda m, c: functional.leaky_relu(0.5 * m.reshape(10, 8) @ c["c48"].T + c["c4"], 0.1))
+    yield "fused_product", [node("FusedMatMulActivation", ["m", "m"], ["y"], transB=1, activation="Tanh",
+                                 **ORT)], lambda m, c: torch.tanh(m @ m.transpose(1, 2))
+    yield "transposed_product", [node("TransposeMatMul", ["m", "m"], ["y"], transA=1, **ORT)], (
+        lambda m, c: m.transpose(1, 2) @ m)
+    yield "product_fast_gelu", [node("GemmFastGelu", ["m", "c84", "c4"], ["y"], **ORT)], (
+        lambda m, c: functional.gelu(m @ c["c84"] + c["c4"], approximate="tanh"))
+    for metric in ("euclidean", "sqeuclidean"):
+        yield metric, [node("Reshape", ["m", "rows"], ["r"]),
+                       node("CDist", ["r", "c48"], ["y"], metric=metric, **ORT)], (
+            lambda m, c, p=metric: torch.cdist(m.reshape(10, 8), c["c48"]) ** (
+                1 if p == "euclidean" else 2))
+    for name, equation, function in (
+            ("implied", "bij,kj", lambda m, c: torch.einsum("bij,kj->bik", m, c["c48"])),
+            ("dots", "...j,kj->k...", lambda m, c: torch.einsum("...j,kj->k...", m, c["c48"])),
+            ("inner", "bij,bij", lambda m, c: (m * m).sum())):
+        second = "m" if name == "inner" else "c48"
+        yield f"einsum_{name}", [node("Einsum", ["m", second], ["y"], equation=equation)], function
+    yield "einsum_three", [node("Einsum", ["m", "c48", "m"], ["y"], equation="bij,kj,blj->bikl")], (
+        lambda m, c: torch.einsum("bij,kj,blj->bikl", m, c["c48"], m))
+    yield "determinant", [node("Slice", ["m", "zero", "five", "two"], ["s"]),
+                          node("Add", ["s", "five_eye"], ["e"]), node("Det", ["e"], ["y"])], (
+        lambda m, c: torch.det(m[..., :5] + c["five_eye"]))
+    yield "inverse", [node("Slice", ["m", "zero", "five", "two"], ["s"]),
+                      node("Add", ["s", "five_eye"], ["e"]), node("Inverse", ["e"], ["i"], **ORT),
+                      node("Mul", ["i", "e"], ["y"])], (
+        lambda m, c: torch.inverse(m[..., :5] + c["five_eye"]) * (m[..., :5] + c["five_eye"]))
+
+
+def _convolutions():
+    yield "fused_conv", [node("FusedConv", ["m", "kernel", "c3", "z"], ["y"], pads=[1, 1],
+                              activation="Tanh", **ORT)], (
+        lambda m, c: torch.tanh(functional.conv1d(m, c["kernel"], c["c3"], padding=1) + c["z"]))
+    yield "conv_last", [node("NhwcConv", ["m", "kernel8"], ["y"], **ORT)], (
+        lambda m, c: functional.conv1d(m.transpose(1, 2), c["kernel8"]).transpose(1, 2) ** 1)
+    yield "causal_conv", [node("CausalConvWithState", ["m", "each", "c5", "past"], ["y", "s"],
+                               activation="silu")], (
+        lambda m, c: functional.silu(functional.conv1d(torch.cat([c["past"], m], 2), c["each"], c["c5"],
+                                                       groups=5)))
+
+
+def _normalizations():
+    def rms(x, scale, epsilon):
+        return x * torch.rsqrt((x * x).mean(-1, True) + epsilon) * scale
+
+    for name, domain in (("skip_rms", ORT), ("skip_rms_onnx", {})):
+        yield name, [node("SkipSimplifiedLayerNormalization", ["m", "m", "c8", "d8"],
+                          ["n", "", "", "s"], epsilon=1e-3, **domain), node("Mul", ["n", "s"], ["y"])], (
+            lambda m, c: rms(2 * m + c["d8"], c["c8"], 1e-3) * (2 * m + c["d8"]))
+    yield "gated_rms", [node("GatedRMSNorm", ["m", "c4", "m"], ["y"], epsilon=1e-3, **ORT)], (
+        lambda m, c: rms(m.view(2, 5, 2, 4), c["c4"], 1e-3).view(2, 5, 8) * functional.silu(m))
+
+    def groups(m, c, added=0.0):
+        x = (m.reshape(2, 5, 2, 4) + added).permute(0, 3, 1, 2)
+        y = functional.silu(functional.group_norm(x, 2, c["c4"], c["d4"], 1e-3)).permute(0, 2, 3, 1)
+        return y, x.permute(0, 2, 3, 1)
+
+    image = [node("Reshape", ["m", "image"], ["r"])]
+    yield "group_norm", [*image, node("GroupNorm", ["r", "c4", "d4"], ["n"], groups=2, activation=1,
+                                      epsilon=1e-3, **ORT), node("Mul", ["n", "r"], ["y"])], (
+        lambda m, c: (lambda y, x: y * x)(*groups(m, c)))
+    yield "skip_group_norm", [
+        *image, node("SkipGroupNorm", ["r", "c4", "d4", "r", "e4"], ["n", "s"], groups=2, activation=1,
+                     epsilon=1e-3, **ORT), node("Mul", ["n", "s"], ["y"])], (
+        lambda m, c: (lambda y, x: y * x)(*groups(m, c, m.reshape(2, 5, 2, 4) + c["e4"])))
+    statistics = ["n", "mean", "inverse"]
+    yield "layer_norm_statistics", [
+        node("LayerNormalization", ["m", "c8", "d8"], statistics, epsilon=1e-3),
+        node("Mul", ["n", "mean"], ["a"]), node("Mul", ["a", "inverse"], ["y"])], (
+        lambda m, c: functional.layer_norm(m, (8,), c["c8"], c["d8"], 1e-3) * m.mean(-1, True)
+        * torch.rsqrt(m.var(-1, False, True) + 1e-3))
+
+
+def _signals():
+    def real(z):
+        return torch.view_as_real(z)
+
+    signal = [node("Reshape", ["m", "signal"], ["r"])]
+    yield "transform", [*signal, node("DFT", ["r", "", "one"], ["f"]), node("Mul", ["f", "f"], ["y"])], (
+        lambda m, c: real(torch.fft.fft(m.reshape(2, 40))) ** 2)
+    yield "half_transform", [*signal, node("DFT", ["r", "", "one"], ["f"], onesided=1),
+                             node("Mul", ["f", "f"], ["y"])], (
+        lambda m, c: real(torch.fft.rfft(m.reshape(2, 40))) ** 2)
+    yield "cut_transform", [*signal, node("DFT", ["r", "points", "one"], ["f"], onesided=1),
+                            node("Mul", ["f", "f"], ["y"])], (
+        lambda m, c: real(torch.fft.rfft(m.reshape(2, 40), 33)) ** 2)
+    yield "inverse_transform", [node("Reshape", ["m", "complex"], ["r"]),
+                                node("DFT", ["r", "", "one"], ["f"], inverse=1),
+                                node("Mul", ["f", "f"], ["y"])], (
+        lambda m, c: real(torch.fft.ifft(torch.view_as_complex(m.reshape(2, 20, 2)))) ** 2)
+    yield "short_time", [*signal, node("STFT", ["r", "step", "window"], ["f"]),
+                         node("Mul", ["f", "f"], ["y"])], (
+        lambda m, c: real(torch.fft.rfft(m.reshape(2, 40).unfold(1, 16, 5) * c["window"])) ** 2)
+    yield "real_transform", [node("Rfft", ["m"], ["f"], normalized=0, onesided=1, signal_ndim=1, **ORT),
+                             node("Mul", ["f", "f"], ["y"])], (
+        lambda m, c: real(torch.fft.rfft(m)) ** 2)
+
+
+def _places():
+    yield "columns", [node("Reshape", ["m", "blocks"], ["r"]),
+                      node("Slice", ["r", "zero", "six", "two"], ["s"]),
+                      node("Col2Im", ["s", "extent", "block"], ["i"], pads=[1, 0, 1, 0], strides=[2, 1],
+                           dilations=[1, 2]), node("Mul", ["i", "i"], ["y"])], (
+        lambda m, c: _folded(m) ** 2)
+    for corners in (0, 1):
+        yield f"affine_grid_{corners}", [
+            node("Reshape", ["m", "flat"], ["f"]), node("Slice", ["f", "zero", "twelve", "zero"], ["s"]),
+            node("Reshape", ["s", "theta"], ["t"]),
+            node("AffineGrid", ["t", "size"], ["g"], align_corners=corners),
+            node("Mul", ["g", "g"], ["y"])], (
+            lambda m, c, a=bool(corners): functional.affine_grid(
+                m.reshape(-1)[:12].view(2, 2, 3), (2, 1, 3, 4), a) ** 2)
+    for name, axis in (("rows_taken", {"axis": 1}), ("elements_taken", {})):
+        def taken(m, c, axis=axis):
+            return (m[:, [1, 3]] if axis else m.reshape(-1)[[1, 3]]) ** 2
+
+        yield name, [node("Compress", ["m", "taken"], ["t"], **axis), node("Mul", ["t", "t"], ["y"])], taken
+    yield "embedding_alias", [node("TorchEmbedding", ["m", "pick"], ["s"], **ORT),
+                              node("Mul", ["s", "s"], ["y"])], lambda m, c: m[c["pick"]] ** 2
+    yield "divisor", [node("Abs", ["m"], ["a"]), node("Add", ["a", "half"], ["d"]),
+                      node("Mul", ["m", "many"], ["n"]), node("Mod", ["n", "d"], ["y"], fmod=1)], (
+        lambda m, c: torch.fmod(m * 7, m.abs() + 0.5))
+    yield "products_before", [node("CumProd", ["m", "axis_one"], ["y"], exclusive=1)], (
+        lambda m, c: torch.cat([torch.ones(2, 1, 8), torch.cumprod(m, 1)[:, :-1]], 1))
+    yield "logarithms", [node("Transpose", ["m"], ["t"], perm=[0, 2, 1]),
+                         node("SoftmaxCrossEntropyLoss", ["t", "labels"], ["l", "logs"]),
+                         node("Mul", ["logs", "l"], ["y"])], (
+        lambda m, c: functional.cross_entropy(m.transpose(1, 2), c["labels"])
+        * torch.log_softmax(m.transpose(1, 2), 1))
+    yield "lengths_of_keys", [
+        node("Attention", ["m", "m", "m", "", "", "", "lengths"], ["y"], q_num_heads=2, kv_num_heads=2)], (
+        lambda m, c: _attend(m, c["lengths"]))
+
+
+def _folded(m):
+    """Of blocks of 2 x 2, dilated by 1 and 2, every 2 and 1, of an image of 5 x 4 padded in height."""
+    return functional.fold(m.reshape(2, 4, 10)[:, :, :6], (5, 4), (2, 2), (1, 2), (1, 0), (2, 1))
+
+
+def _attend(m, lengths):
+    heads = m.view(2, 5, 2, 4).transpose(1, 2)
+    scores = heads @ heads.transpose(-1, -2) / 2
+    hidden = torch.arange(5) >= lengths.view(2, 1, 1, 1)
+    weights = torch.softmax(scores.masked_fill(hidden, float("-inf")), -1)
+    return (weights @ heads).transpose(1, 2).reshape(2, 5, 8)
+
+
+def _linear_attention():
+    """The recurrence, token by token: S = exp(decay) S + k (beta (v - S'k))', y = s S'q."""
+    def recur(m, c, rule, groups):
+        q = m.reshape(2, 5, 2, 4)
+        k = (m * 0.5 + 0.1).reshape(2, 5, 2, 4)[:, :, :2 // groups]
+        v = torch.tanh(m).reshape(2, 5, 2, 4)[:, :, :2 // groups]
+        decay = -torch.sigmoid(m[..., :2 // groups])
+        beta = torch.sigmoid(m[..., 2:2 + 2 // groups])
+        state, outputs = c["state"][:, :2 // groups], []
+        for t in range(5):
+            if "gated" in rule:
+                state = state * torch.exp(decay[:, t])[..., None, None]
+            update = v[:, t]
+            if "delta" in rule:
+                update = beta[:, t][..., None] * (update - torch.einsum("bhij,bhi->bhj", state, k[:, t]))
+            state = state + k[:, t][..., None] * update[..., None, :]
+            wide = state.repeat_interleave(groups, 1)
+            outputs.append(torch.einsum("bhij,bhi->bhj", wide, q[:, t]) * 0.5)
+        return torch.stack(outputs, 1).reshape(2, 5, 8)
+
+    for rule in ("linear", "gated", "delta", "gated_delta"):
+        for groups in (1, 2):
+            own = [node("Mul", ["m", "half"], ["h"]), node("Add", ["h", "tenth"], ["k"]),
+                   node("Tanh", ["m"], ["v"]), node("Sigmoid", ["m"], ["s"]),
+                   node("Neg", ["s"], ["n"])]
+            width = 8 // groups
+            own += [node("Slice", [name, "zero", f"to{width}", "two"], [f"{name}w"]) for name in "kv"]
+            own += [node("Slice", ["n", "zero", f"heads{groups}", "two"], ["decay"]),
+                    node("Slice", ["s", "two", f"ends{groups}", "two"], ["beta"]),
+                    node("Slice", ["state", "zero", f"heads{groups}", "axis_one_list"], ["before"]),
+                    node("LinearAttention",
+                         ["m", "kw", "vw", "before", "decay" if "gated" in rule else "",
+                          "beta" if "delta" in rule else ""], ["y", "present"], q_num_heads=2,
+                         kv_num_heads=2 // groups, update_rule=rule)]
+            yield f"linear_attention_{rule}_{groups}", own, (
+                lambda m, c, rule=rule, groups=groups: recur(m, c, rule, groups))
+
+
+def _constants():
+    torch.manual_seed(11)
+    c = {name: torch.rand(*shape) for name, shape in (
+        ("c8", (8,)), ("d8", (8,)), ("c4", (4,)), ("d4", (4,)), ("e4", (4,)), ("c3", (3,)), ("c5", (5,)),
+        ("c48", (4, 8)), ("c84", (8, 4)), ("kernel", (3, 5, 3)), ("z", (2, 3, 8)), ("kernel8", (3, 8, 2)),
+        ("each", (5, 1, 3)), ("past", (2, 5, 2)), ("window", (16,)), ("state", (2, 2, 4, 4)))}
+    c["past"] = c["past"] - 0.5
+    lists = {"pairs": [2, 5, 4, 2], "rows": [10, 8], "zero": [0], "five": [5], "two": [2], "twelve": [12],
+             "image": [2, 5, 2, 4], "signal": [2, 40, 1], "complex": [2, 20, 2], "flat": [-1],
+             "theta": [2, 2, 3], "size": [2, 1, 3, 4], "blocks": [2, 4, 10], "extent": [5, 4],
+             "block": [2, 2], "lengths": [3, 5], "pick": [1, 0, 1], "to8": [8], "to4": [4],
+             "heads1": [2], "heads2": [1], "ends1": [4], "ends2": [3], "axis_one_list": [1],
+             "six": [6]}
+    c.update({name: torch.tensor(value) for name, value in lists.items()})
+    c.update(five_eye=torch.eye(5) * 3, one=torch.tensor(1), points=torch.tensor(33),
+             step=torch.tensor(5), half=torch.tensor(0.5), many=torch.tensor(7.0),
+             axis_one=torch.tensor(1), tenth=torch.tensor(0.1),
+             taken=torch.tensor([False, True, False, True, False]),
+             labels=torch.randint(0, 8, (2, 5)),
+             targets=torch.tensor([4, 2, 0, 3, 1]).view(1, 5, 1).expand(2, 5, 8).clone())
+    return c
+
+
+OPSETS = {"causal_conv": 27, "products_before": 26, "lengths_of_keys": 24}
+
+
+def parts():
+    """(name, model, weights, function of x and these)."""
+    constants = _constants()
+    torch.manual_seed(6)
+    cases = [case for family in (_pointwise, _products, _convolutions, _normalizations, _signals, _places,
+                                 _linear_attention) for case in family()]
+    for name, nodes, function in cases:
+        own = {"w": torch.rand(8, 8) - 0.5}
+        opset = 27 if name.startswith("linear_attention") else OPSETS.get(name, 22)
+        model = training_networks._model([node("MatMul", ["x", "w"], ["m"]), *nodes], own, opset)
+        read = {i for n in nodes for i in n.input}
+        for constant, value in constants.items():
+            if constant in read:
+                model.graph.node.insert(0, node("Constant", [], [constant], value=(
+                    onnx.numpy_helper.from_array(value.numpy()))))
+        yield name, model, own, lambda x, w, f=function: f(x @ w, constants)
