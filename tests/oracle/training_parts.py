@@ -221,6 +221,99 @@ def _linear_attention():
                 lambda m, c, rule=rule, groups=groups: recur(m, c, rule, groups))
 
 
+def _cell(kind, form, gates, h, c, p):
+    """State behind one step of a cell, from the gates of the input and `behind(state, first, count)`."""
+    x, behind = gates
+    sigmoid = torch.sigmoid
+
+    def clipped(v):
+        return v.clamp(-form["clip"], form["clip"]) if "clip" in form else v
+
+    if kind == "RNN":
+        return torch.relu(clipped(x + behind(h, 0, 1))), None
+    if kind == "GRU":
+        z, r = (sigmoid(clipped(v)) for v in (x[:, :6] + behind(h, 0, 2)).split(3, 1))
+        n = torch.tanh(clipped(x[:, 6:] + (r * behind(h, 2, 1) if form.get("linear_before_reset")
+                                           else behind(r * h, 2, 1))))
+        return (1 - z) * n + z * h, None
+    i, o, f, g = (x + behind(h, 0, 4)).split(3, 1)
+    pi, po, pf = (0, 0, 0) if p is None else p.split(3)
+    i = sigmoid(clipped(i + pi * c))
+    f = 1 - i if form.get("input_forget") else sigmoid(clipped(f + pf * c))
+    c = f * c + i * torch.tanh(clipped(g))
+    return sigmoid(clipped(o + po * c)) * torch.tanh(c), c
+
+
+def _layer(kind, form, x, c, directions):
+    """Y [steps, D, batch, 3] and last states of a layer over x [steps, batch, 8], from the definition."""
+    count = {"LSTM": 4, "GRU": 3, "RNN": 1}[kind]
+    lengths = c["lengths"] if form.get("lengths") else torch.tensor([5, 5])
+    ys, hs, cs = [], [], []
+    for d in range(directions):
+        w, r, b = (c[f"{kind}_{n}{directions}"][d] for n in "WRB")
+        p = c[f"LSTM_P{directions}"][d] if form.get("peepholes") else None
+        h = c["h0"][d] if form.get("initial") else torch.zeros(2, 3)
+        cell = torch.zeros(2, 3)
+        y = [None] * 5
+        for t in range(4, -1, -1) if d or form.get("reverse") else range(5):
+            def behind(state, first, number):
+                rows = slice(3 * first, 3 * (first + number))
+                return state @ r[rows].T + b[3 * count:][rows]
+
+            new, new_cell = _cell(kind, form, (x[t] @ w.T + b[:3 * count], behind), h, cell, p)
+            has = (t < lengths)[:, None]
+            y[t] = torch.where(has, new, torch.zeros(()))
+            h = torch.where(has, new, h)
+            cell = cell if new_cell is None else torch.where(has, new_cell, cell)
+        ys.append(torch.stack(y))
+        hs.append(h)
+        cs.append(cell)
+    return torch.stack(ys, 1), torch.stack(hs), torch.stack(cs)
+
+
+def _recurrent():
+    """Forms that no kernel trains. What y is: Y times itself, and the last states."""
+    forms = (("lengths", "LSTM", 2, {"lengths": 1, "initial": 1}), ("peepholes", "LSTM", 1, {"peepholes": 1}),
+             ("batch_first", "LSTM", 2, {"layout": 1, "initial": 1}),
+             ("coupled", "LSTM", 1, {"input_forget": 1, "clip": 0.4}),
+             ("resets_first", "GRU", 2, {"initial": 1}),
+             ("lengths", "GRU", 1, {"lengths": 1, "linear_before_reset": 1, "reverse": 1, "initial": 1}),
+             ("relu", "RNN", 2, {"lengths": 1}))
+    for name, kind, directions, form in forms:
+        attributes = {n: form[n] for n in ("layout", "input_forget", "linear_before_reset") if n in form}
+        if "clip" in form:
+            attributes["clip"] = form["clip"]
+        if kind == "RNN":
+            attributes["activations"] = ["Relu"] * directions
+        if directions == 2:
+            attributes["direction"] = "bidirectional"
+        elif form.get("reverse"):
+            attributes["direction"] = "reverse"
+        weights = [f"{kind}_{n}{directions}" for n in "WRB"]
+        initial = f"initial{directions}{'b' if form.get('layout') else ''}" if form.get("initial") else ""
+        inputs = ["m" if form.get("layout") else "t", *weights, "short_lengths" if form.get("lengths") else "",
+                  initial]
+        if form.get("peepholes"):
+            inputs += ["", f"LSTM_P{directions}"]
+            weights.append(f"LSTM_P{directions}")
+        outputs = ["Y", "h", "c"] if kind == "LSTM" else ["Y", "h"]
+        nodes = [node("Transpose", ["m"], ["t"], perm=[1, 0, 2])] if not form.get("layout") else []
+        nodes.append(node(kind, inputs, outputs, hidden_size=3, **attributes))
+        pieces = []
+        for output in outputs:
+            nodes += [node("Mul", [output, output], [f"{output}2"]),
+                      node("Reshape", [f"{output}2", "flat"], [f"{output}1"])]
+            pieces.append(f"{output}1")
+        nodes.append(node("Concat", pieces, ["y"], axis=0))
+
+        def function(m, c, kind=kind, form=form, directions=directions):
+            y, h, cell = _layer(kind, form, m.transpose(0, 1), c, directions)
+            parts = [y, h, cell] if kind == "LSTM" else [y, h]
+            return torch.cat([(v * v).reshape(-1) for v in parts])
+
+        yield f"{kind.lower()}_{name}", nodes, function, weights
+
+
 def _constants():
     torch.manual_seed(11)
     c = {name: torch.rand(*shape) for name, shape in (
@@ -228,6 +321,14 @@ def _constants():
         ("c48", (4, 8)), ("c84", (8, 4)), ("kernel", (3, 5, 3)), ("z", (2, 3, 8)), ("kernel8", (3, 8, 2)),
         ("each", (5, 1, 3)), ("past", (2, 5, 2)), ("window", (16,)), ("state", (2, 2, 4, 4)))}
     c["past"] = c["past"] - 0.5
+    for kind, count in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
+        for d in (1, 2):
+            for n, size in (("W", (3 * count, 8)), ("R", (3 * count, 3)), ("B", (6 * count,)), ("P", (9,))):
+                c[f"{kind}_{n}{d}"] = torch.rand(d, *size) - 0.5
+    c["h0"] = torch.rand(2, 2, 3) - 0.5
+    c.update(initial1=c["h0"][:1].clone(), initial2=c["h0"].clone(),
+             initial2b=c["h0"].transpose(0, 1).contiguous(),
+             short_lengths=torch.tensor([3, 5], dtype=torch.int32))
     lists = {"pairs": [2, 5, 4, 2], "rows": [10, 8], "zero": [0], "five": [5], "two": [2], "twelve": [12],
              "image": [2, 5, 2, 4], "signal": [2, 40, 1], "complex": [2, 20, 2], "flat": [-1],
              "theta": [2, 2, 3], "size": [2, 1, 3, 4], "blocks": [2, 4, 10], "extent": [5, 4],
@@ -252,14 +353,14 @@ def parts():
     constants = _constants()
     torch.manual_seed(6)
     cases = [case for family in (_pointwise, _products, _convolutions, _normalizations, _signals, _places,
-                                 _linear_attention) for case in family()]
-    for name, nodes, function in cases:
-        own = {"w": torch.rand(8, 8) - 0.5}
+                                 _linear_attention, _recurrent) for case in family()]
+    for name, nodes, function, *trained in cases:
+        own = {"w": torch.rand(8, 8) - 0.5, **{n: constants[n] for n in sum(trained, [])}}
         opset = 27 if name.startswith("linear_attention") else OPSETS.get(name, 22)
         model = training_networks._model([node("MatMul", ["x", "w"], ["m"]), *nodes], own, opset)
         read = {i for n in nodes for i in n.input}
         for constant, value in constants.items():
-            if constant in read:
+            if constant in read and constant not in own:
                 model.graph.node.insert(0, node("Constant", [], [constant], value=(
                     onnx.numpy_helper.from_array(value.numpy()))))
-        yield name, model, own, lambda x, w, f=function: f(x @ w, constants)
+        yield name, model, own, lambda x, w, f=function, **weights: f(x @ w, {**constants, **weights})
