@@ -34,6 +34,10 @@ bool Write(NodeWriter& w, const Node& node, const Decomposition& decomposition) 
   w.Place(node.name, node.scope, node.phase);
   const std::size_t before = w.written().size();
   try {
+    // Where inference found that the operands fit.
+    for (const TensorId id : node.outputs) {
+      if (id != kNoTensor) w.ShapeOf(id);
+    }
     decomposition.write(fused);
     if (Fits(w, fused)) {
       for (std::size_t i = 0; i < node.outputs.size(); ++i) {
@@ -64,7 +68,7 @@ void Decompose(NodeWriter& writer, const std::vector<TensorId>& parameters) {
     const Decomposition* decomposition = FindDecomposition(node.domain, node.op);
     bool trained = false;
     ForEachRead(node, [&](TensorId id) { trained |= active[Index(id)]; });
-    if (decomposition == nullptr || !trained || !Write(writer, node, *decomposition)) {
+    if (decomposition == nullptr || !trained || node.outputs.empty() || !Write(writer, node, *decomposition)) {
       graph.nodes.push_back(std::move(node));
     }
     writer.Take();

@@ -16,6 +16,7 @@
 #include "estimator/training/decompose.h"
 #include "estimator/training/fused_attention.h"
 #include "estimator/training/grouped_experts.h"
+#include "estimator/training/lists.h"
 #include "estimator/training/loss.h"
 #include "estimator/training/optimizer.h"
 #include "estimator/training/recompute.h"
@@ -132,6 +133,7 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   // What the file stores in them is not what a step finds there.
   for (const TensorId id : parameters) graph.tensors[static_cast<std::size_t>(id)].value = nullptr;
   NodeWriter writer(graph, OpsetOf(step.model));
+  TakeLists(writer);
   Decompose(writer, parameters);
   step.notes = GroupExperts(writer).notes;
   LeaveCaches(writer);

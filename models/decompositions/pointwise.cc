@@ -6,6 +6,7 @@ namespace {
 
 TensorId HalfOf(NodeWriter& w, TensorId x, std::int64_t half) {
   const Shape shape = w.ShapeOf(x);
+  if (shape.rank() == 0 || shape.At(-1) % 2 != 0) throw Unresolved("an axis that has no halves");
   const std::int64_t length = shape.At(-1) / 2;
   return w.Slice(x, shape.Rank() - 1, half * length, length);
 }
@@ -56,8 +57,9 @@ void WriteCrop(FusedNode& f) {
   const std::vector<std::int64_t> border = f.context().RequiredInts("border");
   const Shape y = f.YShape();
   if (border.size() != 4 || y.rank() != 4) throw Unresolved("not a border of an image");
-  f.Set(0, w.Node1("Slice", {f.X(), w.Ints({border[1], border[0]}),
-                             w.Ints({border[1] + y[2], border[0] + y[3]}), w.Ints({2, 3})}));
+  const std::vector<std::int64_t> ends = {(Count(border[1]) + y[2]).value(),
+                                          (Count(border[0]) + y[3]).value()};
+  f.Set(0, w.Node1("Slice", {f.X(), w.Ints({border[1], border[0]}), w.Ints(ends), w.Ints({2, 3})}));
 }
 
 // ONNX Runtime's.

@@ -29,6 +29,7 @@ Layer LayerOf(const FusedNode& f) {
   Shape x = f.XShape(0);
   const Shape r = f.XShape(2);
   if (x.rank() != 3 || r.rank() != 3 || r[2] < 1) throw Unresolved("not a sequence and its weights");
+  if (r[0] != 1 && r[0] != 2) throw Unresolved("not one direction or two");
   const bool batch_first = c.Int("layout", 0) != 0;
   std::vector<std::string> usual = {"Tanh"};
   if (cell == "LSTM") usual = {"Sigmoid", "Tanh", "Tanh"};
@@ -191,6 +192,7 @@ class Step {
 TensorId DirectionOf(NodeWriter& w, TensorId x, std::int64_t d) {
   if (x == kNoTensor) return x;
   const Shape shape = w.ShapeOf(x);
+  if (shape.rank() == 0 || shape[0] <= d) throw Unresolved("an operand without this direction");
   const TensorId one = shape[0] == 1 ? x : w.Slice(x, 0, d, 1);
   return w.Reshape(one, Shape(std::vector<std::int64_t>(shape.begin() + 1, shape.end())));
 }

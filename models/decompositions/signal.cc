@@ -22,8 +22,13 @@ void WriteStft(FusedNode& f) {
   NodeWriter& w = f.w();
   const OpContext c = f.context();
   const Shape x = f.XShape(0), y = f.YShape();
-  const std::int64_t step = c.InputInts(1).at(0);
-  const std::int64_t length = f.Has(3) ? c.InputInts(3).at(0) : f.Has(2) ? f.XShape(2)[0] : x[1];
+  const auto number = [&](int input) {
+    const std::vector<std::int64_t> numbers = c.InputInts(input);
+    if (numbers.size() != 1) throw Unresolved("not one number of samples");
+    return numbers[0];
+  };
+  const std::int64_t step = number(1);
+  const std::int64_t length = f.Has(3) ? number(3) : f.Has(2) ? f.XShape(2)[0] : x[1];
   const bool onesided = c.Int("onesided", 1) != 0;
   const std::int64_t parts = x.rank() == 3 ? x[2] : 1;  // real, or real and imaginary
   const auto range = [&](std::int64_t count) {

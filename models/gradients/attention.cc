@@ -121,7 +121,7 @@ void KeepLengths(NodeWriter& w, Heads& heads, TensorId lengths) {
   }
   const std::int64_t keys = w.ShapeOf(heads.k)[2];
   const TensorId numbers = w.Node1("Range", {w.Int(0), w.Int(keys), w.Int(1)});
-  const Shape column = {w.ShapeOf(lengths)[0], 1, 1, 1};
+  const Shape column = {w.ShapeOf(lengths).Elements().value(), 1, 1, 1};
   const TensorId has = w.Node1("Less", {numbers, w.Reshape(lengths, column)});
   heads.keep = heads.keep == kNoTensor ? has : w.Node1("And", {heads.keep, has});
 }

@@ -20,17 +20,20 @@ TensorId CutOrPadded(NodeWriter& w, TensorId x, std::size_t axis, std::int64_t l
 void DftGradient(GradientContext& g) {
   NodeWriter& w = g.w();
   const OpContext forward = g.forward();
-  const Shape x = g.XShape();
-  const bool input = g.since() >= kAxisIsAnInput;
-  const std::int64_t named = !input         ? forward.Int("axis", 1)
-                             : g.HasInput(2) ? forward.InputInts(2).at(0)
-                                             : -2;
+  const Shape x = g.XShape(), y = g.YShape();
+  const auto number = [&](int i) {
+    const std::vector<std::int64_t> numbers = forward.InputInts(i);
+    if (numbers.size() != 1) throw Unresolved("input " + std::to_string(i) + " is not one number");
+    return numbers[0];
+  };
+  std::int64_t named = g.since() < kAxisIsAnInput ? forward.Int("axis", 1) : -2;
+  if (g.since() >= kAxisIsAnInput && g.HasInput(2)) named = number(2);
   const std::size_t axis = NormalizeAxis(named, x.rank());
   const bool inverse = forward.Int("inverse", 0) != 0, onesided = forward.Int("onesided", 0) != 0;
   if (inverse && onesided) {
     throw Unresolved("the derivative of an inverse transform to real numbers is not written");
   }
-  const std::int64_t length = g.HasInput(1) ? forward.InputInts(1).at(0) : x[axis];
+  const std::int64_t length = g.HasInput(1) ? number(1) : x[axis];
   const auto transform = [&](TensorId of, bool back) {
     std::vector<Attribute> attributes = {IntAttribute("inverse", back ? 1 : 0)};
     std::vector<TensorId> inputs = {of};
@@ -44,7 +47,7 @@ void DftGradient(GradientContext& g) {
   const double points = static_cast<double>(length);
   const TensorId dy = CutOrPadded(w, g.dY(), axis, length);
   TensorId gradient = w.Scale(transform(dy, !inverse), inverse ? 1 / points : points);
-  if (x.At(-1) == 1) gradient = w.Slice(gradient, x.Rank() - 1, 0, 1);
+  if (x.At(-1) == 1 && y.At(-1) == 2) gradient = w.Slice(gradient, x.Rank() - 1, 0, 1);
   g.Set(0, CutOrPadded(w, gradient, axis, x[axis]));
 }
 

@@ -221,6 +221,28 @@ def _linear_attention():
                 lambda m, c, rule=rule, groups=groups: recur(m, c, rule, groups))
 
 
+def _lists():
+    thirds = [node("SplitToSequence", ["m"], ["s"], axis=2, keepdims=0)]
+    yield "split_list", [node("SplitToSequence", ["m", "three_five"], ["s"], axis=2),
+                         node("SequenceAt", ["s", "minus_one"], ["a"]),
+                         node("SequenceErase", ["s"], ["t"]), node("SequenceInsert", ["t", "a", "axis_zero"],
+                                                                   ["u"]),
+                         node("ConcatFromSequence", ["u"], ["j"], axis=-1), node("Mul", ["j", "m"], ["y"])], (
+        lambda m, c: torch.cat([m[..., 3:], m[..., :3]], -1) * m)
+    yield "stacked_list", [*thirds, node("SequenceAt", ["s", "axis_one"], ["a"]),
+                           node("SequenceEmpty", [], ["e"]), node("SequenceInsert", ["e", "a"], ["f"]),
+                           node("SequenceConstruct", ["a", "a"], ["g"]),
+                           node("ConcatFromSequence", ["g"], ["j"], axis=0, new_axis=1),
+                           node("ConcatFromSequence", ["s"], ["k"], axis=2, new_axis=1),
+                           node("ConcatFromSequence", ["f"], ["l"], axis=0),
+                           node("Mul", ["j", "l"], ["n"]), node("Reshape", ["n", "flat"], ["n1"]),
+                           node("Mul", ["k", "k"], ["k2"]), node("Reshape", ["k2", "flat"], ["k1"]),
+                           node("Concat", ["n1", "k1"], ["y"], axis=0)], (
+        lambda m, c: torch.cat([(torch.stack([m[..., 1]] * 2) * m[..., 1]).reshape(-1), (m * m).reshape(-1)]))
+    yield "optional", [node("Optional", ["m"], ["o"]), node("OptionalGetElement", ["o"], ["p"]),
+                       node("Mul", ["p", "m"], ["y"])], lambda m, c: m * m
+
+
 def _cell(kind, form, gates, h, c, p):
     """State behind one step of a cell, from the gates of the input and `behind(state, first, count)`."""
     x, behind = gates
@@ -334,11 +356,12 @@ def _constants():
              "theta": [2, 2, 3], "size": [2, 1, 3, 4], "blocks": [2, 4, 10], "extent": [5, 4],
              "block": [2, 2], "lengths": [3, 5], "pick": [1, 0, 1], "to8": [8], "to4": [4],
              "heads1": [2], "heads2": [1], "ends1": [4], "ends2": [3], "axis_one_list": [1],
-             "six": [6]}
+             "six": [6], "three_five": [3, 5]}
     c.update({name: torch.tensor(value) for name, value in lists.items()})
     c.update(five_eye=torch.eye(5) * 3, one=torch.tensor(1), points=torch.tensor(33),
              step=torch.tensor(5), half=torch.tensor(0.5), many=torch.tensor(7.0),
-             axis_one=torch.tensor(1), tenth=torch.tensor(0.1),
+             axis_one=torch.tensor(1), minus_one=torch.tensor(-1), axis_zero=torch.tensor(0),
+             tenth=torch.tensor(0.1),
              taken=torch.tensor([False, True, False, True, False]),
              labels=torch.randint(0, 8, (2, 5)),
              targets=torch.tensor([4, 2, 0, 3, 1]).view(1, 5, 1).expand(2, 5, 8).clone())
@@ -353,7 +376,7 @@ def parts():
     constants = _constants()
     torch.manual_seed(6)
     cases = [case for family in (_pointwise, _products, _convolutions, _normalizations, _signals, _places,
-                                 _linear_attention, _recurrent) for case in family()]
+                                 _linear_attention, _recurrent, _lists) for case in family()]
     for name, nodes, function, *trained in cases:
         own = {"w": torch.rand(8, 8) - 0.5, **{n: constants[n] for n in sum(trained, [])}}
         opset = 27 if name.startswith("linear_attention") else OPSETS.get(name, 22)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "estimator/training/step.h"
@@ -19,6 +20,14 @@ inline const CountedNode* Find(const InferredModel& step, const std::string& op)
     if (counted.node->op == op) return &counted;
   }
   return nullptr;
+}
+
+inline std::map<std::string, std::int64_t> MacsByPhase(const InferredModel& step) {
+  std::map<std::string, std::int64_t> macs;
+  for (const CountedNode& counted : step.nodes) {
+    macs[std::string(Name(counted.node->phase))] += counted.cost.work.macs().value();
+  }
+  return macs;
 }
 
 // y[4,2] = relu(x[4,8] a[8,16]) b[16,2]

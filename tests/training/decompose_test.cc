@@ -1,0 +1,89 @@
+// Nodes that training runs as the nodes that they consist of, and lists that become their tensors.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/training/small_step.h"
+
+namespace dlcost {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+TrainOptions Plain() { return {.optimizer = "sgd", .loss = "none"}; }
+
+// x[1,2,4,4], a convolution of one tap to 2 channels, then one of 9 taps to 3 that an inference
+// engine fused with its bias and Relu.
+SmallModel FusedConvolution() {
+  SmallModel model;
+  model.Input("x", {1, 2, 4, 4}).Weight("a", {2, 2, 1, 1}).Weight("b", {3, 2, 3, 3});
+  model.Weight("bias", {3}).Node("Conv", {"x", "a"}, {"h"});
+  onnx::NodeProto& fused =
+      model.AddNodeOf("com.microsoft", "FusedConv", {"h", "b", "bias"}, {"y"});
+  SetInts(fused, "pads", {1, 1, 1, 1});
+  onnx::AttributeProto& activation = *fused.add_attribute();
+  activation.set_name("activation");
+  activation.set_type(onnx::AttributeProto::STRING);
+  activation.set_s("Relu");
+  return model.Output("y");
+}
+
+TEST(Decompose, AFusedConvolutionTrainsAsItsParts) {
+  const InferredModel step = StepOf(FusedConvolution().Infer(), Plain());
+  EXPECT_EQ(Find(step, "FusedConv"), nullptr);
+  EXPECT_NE(Find(step, "ReluGrad"), nullptr);
+  EXPECT_EQ(Find(step, "Gradient"), nullptr);
+  const std::int64_t first = 16 * 2 * 2, second = 48 * 18;
+  EXPECT_THAT(MacsByPhase(step), ElementsAre(Pair("backward for data", second),
+                                        Pair("backward for weights", first + second),
+                                        Pair("forward", first + second), Pair("optimizer", 0)));
+  // Input, both sides of the second convolution; Relu's derivative reads its result.
+  EXPECT_EQ(step.step->saved_bytes, Bytes(4 * (32 + 32 + 48)));
+}
+
+TEST(Decompose, WhatNothingTrainedIsBehindStaysFused) {
+  TrainOptions options = Plain();
+  options.frozen = {"a", "b", "bias"};
+  SmallModel model = FusedConvolution();
+  model.Weight("w", {4, 4}).Node("MatMul", {"y", "w"}, {"z"}).Output("z");
+  const InferredModel step = StepOf(model.Infer(), options);
+  EXPECT_NE(Find(step, "FusedConv"), nullptr);
+}
+
+// 7 steps of 2 samples, 4 gates of 5 units from 3 and 5: the products with the input are one over
+// all steps there and one each back, those with the state are one per step.
+TEST(Decompose, ALayerWithLengthsIsALoop) {
+  SmallModel model;
+  model.Input("x", {7, 2, 3}).Input("n", {2}, onnx::TensorProto::INT32).Weight("p", {3, 3});
+  model.Weight("w", {1, 20, 3}).Weight("r", {1, 20, 5}).Node("MatMul", {"x", "p"}, {"h"});
+  SetInt(model.AddNode("LSTM", {"h", "w", "r", "", "n"}, {"y"}), "hidden_size", 5);
+  const InferredModel step = StepOf(model.Output("y").Infer(), Plain());
+  EXPECT_EQ(Find(step, "LSTM"), nullptr);
+  EXPECT_NE(Find(step, "Scan"), nullptr);
+  EXPECT_EQ(Find(step, "Gradient"), nullptr);
+  const std::int64_t linear = 7 * 2 * 3 * 3, input = 7 * 2 * 20 * 3, recurrent = 7 * 2 * 20 * 5;
+  const std::map<std::string, std::int64_t> macs = MacsByPhase(step);
+  EXPECT_EQ(macs.at("forward"), linear + input + recurrent);
+  EXPECT_EQ(macs.at("backward for data") + macs.at("backward for weights"),
+            linear + 2 * (input + recurrent));
+}
+
+TEST(Lists, AnElementIsTheTensorItself) {
+  SmallModel model;
+  model.Input("x", {4, 8}).Weight("a", {8, 6}).Weight("b", {3, 2}).Node("MatMul", {"x", "a"}, {"h"});
+  model.Ints("parts", {3, 3}).Scalar("last", -1);
+  SetInt(model.AddNode("SplitToSequence", {"h", "parts"}, {"s"}), "axis", 1);
+  model.Node("SequenceAt", {"s", "last"}, {"t"}).Node("MatMul", {"t", "b"}, {"y"}).Output("y");
+  const InferredModel step = StepOf(model.Infer(), Plain());
+  for (const char* op : {"SplitToSequence", "SequenceAt", "Gradient"}) {
+    EXPECT_EQ(Find(step, op), nullptr) << op;
+  }
+  EXPECT_THAT(MacsByPhase(step), ElementsAre(Pair("backward for data", 4 * 3 * 2),
+                                        Pair("backward for weights", 4 * 3 * 2 + 4 * 8 * 6),
+                                        Pair("forward", 4 * 3 * 2 + 4 * 8 * 6),
+                                        Pair("optimizer", 0)));
+}
+
+}  // namespace
+}  // namespace dlcost
