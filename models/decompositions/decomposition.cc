@@ -14,7 +14,7 @@ Table AllDecompositions() {
   const std::array families = {AliasDecompositions(),         PointwiseDecompositions(),
                                ProductDecompositions(),       ConvolutionDecompositions(),
                                NormalizationDecompositions(), SignalDecompositions(),
-                               RecurrentDecompositions()};
+                               RecurrentDecompositions(),     AttentionDecompositions()};
   Table table;
   for (const std::span<const Decomposition> family : families) {
     for (const Decomposition& each : family) table.emplace(std::pair(each.domain, each.name), &each);

@@ -71,5 +71,6 @@ std::span<const Decomposition> ConvolutionDecompositions();
 std::span<const Decomposition> NormalizationDecompositions();
 std::span<const Decomposition> SignalDecompositions();
 std::span<const Decomposition> RecurrentDecompositions();
+std::span<const Decomposition> AttentionDecompositions();
 
 }  // namespace dlcost

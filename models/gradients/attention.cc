@@ -116,8 +116,8 @@ TensorId Sum(NodeWriter& w, TensorId a, TensorId b) {
 
 // Keys count as far as each sample has them.
 void KeepLengths(NodeWriter& w, Heads& heads, TensorId lengths) {
-  if (heads.causal) {
-    throw Unresolved("the derivative of causal attention with lengths is not written");
+  if (w.TypeOf(lengths) != DType::kInt64) {
+    lengths = w.Node1("Cast", {lengths}, {IntAttribute("to", static_cast<int>(DType::kInt64))});
   }
   const std::int64_t keys = w.ShapeOf(heads.k)[2];
   const TensorId numbers = w.Node1("Range", {w.Int(0), w.Int(keys), w.Int(1)});
@@ -145,7 +145,12 @@ void AttentionGradient(GradientContext& g) {
               .right = forward.Int("right_window_size", -1)};
   heads.scale = ScaleOf(w, forward, heads.q);
   if (g.HasInput(3)) (w.TypeOf(g.X(3)) == DType::kBool ? heads.keep : heads.bias) = g.X(3);
-  if (g.HasInput(6)) KeepLengths(w, heads, g.X(6));
+  if (g.HasInput(6)) {
+    if (heads.causal) {
+      throw Unresolved("the derivative of causal attention with lengths is not written");
+    }
+    KeepLengths(w, heads, g.X(6));
+  }
   HeadGradients gradients{kNoTensor, kNoTensor, kNoTensor, kNoTensor};
   if (g.dY(0) != kNoTensor) gradients = Differentiate(w, heads, SplitHeads(w, g.dY(0), q_heads));
   gradients.k = Sum(w, gradients.k, g.dY(1));
@@ -208,12 +213,17 @@ void SelfAttentionGradient(GradientContext& g) {
   heads.scale = ScaleOf(w, forward, heads.q);
   if (g.HasInput(3)) {
     const Shape mask = g.XShape(3);
-    if (mask.rank() != 2 || mask[0] != x[0] || mask[1] != x[1]) {
+    const bool lengths = mask.rank() == 1 && mask[0] == x[0];
+    if (!lengths && (mask.rank() != 2 || mask[0] != x[0] || mask[1] != x[1])) {
       throw Unresolved("the derivative of attention with this mask is not written");
     }
-    const TensorId keep =
-        w.Node1("Cast", {g.X(3)}, {IntAttribute("to", static_cast<int>(DType::kBool))});
-    heads.keep = w.Reshape(keep, {x[0], 1, 1, x[1]});
+    if (lengths) {
+      KeepLengths(w, heads, g.X(3));
+    } else {
+      const TensorId keep =
+          w.Node1("Cast", {g.X(3)}, {IntAttribute("to", static_cast<int>(DType::kBool))});
+      heads.keep = w.Reshape(keep, {x[0], 1, 1, x[1]});
+    }
   }
   const HeadGradients parts = Differentiate(w, heads, SplitHeads(w, g.dY(), number));
   const Shape one = {x[0], x[1], hidden};
