@@ -68,7 +68,7 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
                  "adam, adamw, lion, lamb, adafactor or muon")
       ->type_name("OPTIMIZER");
   app.add_option("--loss", options.loss,
-                 "what a step trains towards: auto, cross_entropy, mse, sum, or none (gradients of "
+                 "what a step trains towards: auto, cross_entropy, nll, mse, sum, or none (gradients of "
                  "the outputs are given)")
       ->type_name("LOSS")
       ->capture_default_str();

@@ -23,12 +23,13 @@ TensorId BeforeSoftmax(NodeWriter& writer, TensorId output) {
   return output;
 }
 
-TensorId CrossEntropy(NodeWriter& writer, TensorId output) {
+// `apart`: logarithms and likelihood are operators of their own, as PyTorch's eager mode runs them.
+TensorId CrossEntropy(NodeWriter& writer, TensorId output, bool apart) {
   const std::string name = At(writer, output).name;
   TensorId scores = InFloat32(writer, BeforeSoftmax(writer, output));
   const Shape shape = writer.ShapeOf(scores);
   if (shape.rank() < 2) {
-    throw Error("--loss cross_entropy needs class scores [N, C, ...]; output '{}' is {}",
+    throw Error("--loss cross_entropy and nll need class scores [N, C, ...]; output '{}' is {}",
                 Printable(name), ToString(shape));
   }
   // Tokens have their classes last: [batch, position, class] as so many rows.
@@ -39,8 +40,12 @@ TensorId CrossEntropy(NodeWriter& writer, TensorId output) {
   std::vector<std::int64_t> labels = rows.dims();
   labels.erase(labels.begin() + 1);
   const TensorId target = writer.Input(name + ".labels", DType::kInt64, Shape(labels));
-  return writer.Nodes("SoftmaxCrossEntropyLoss", "", {scores, target},
-                      {TextAttribute("reduction", "mean")}, 2)[0];
+  const std::vector<Attribute> mean = {TextAttribute("reduction", "mean")};
+  if (apart) {
+    const TensorId logarithms = writer.Node1("LogSoftmax", {scores}, {IntAttribute("axis", 1)});
+    return writer.Node1("NegativeLogLikelihoodLoss", {logarithms, target}, mean);
+  }
+  return writer.Nodes("SoftmaxCrossEntropyLoss", "", {scores, target}, mean, 2)[0];
 }
 
 TensorId SumOfAll(NodeWriter& writer, TensorId x) {
@@ -88,9 +93,11 @@ Seeds WriteLoss(NodeWriter& writer, const std::string& loss, const std::vector<T
           writer.Input(name + ".grad", writer.TypeOf(output), writer.ShapeOf(output)));
       continue;
     }
-    const TensorId one = seeds.loss == "cross_entropy" ? CrossEntropy(writer, output)
-                         : seeds.loss == "mse"         ? MeanSquare(writer, output)
-                                                       : SumOfAll(writer, output);
+    const bool apart = seeds.loss == "nll";
+    const TensorId one = apart || seeds.loss == "cross_entropy"
+                             ? CrossEntropy(writer, output, apart)
+                         : seeds.loss == "mse" ? MeanSquare(writer, output)
+                                               : SumOfAll(writer, output);
     total = total == kNoTensor ? one : writer.Add(total, one);
   }
   if (total != kNoTensor) {

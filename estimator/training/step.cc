@@ -118,7 +118,8 @@ void AddSkippedProducts(const InferredModel& forward, const std::vector<std::str
 }  // namespace
 
 const std::vector<std::string>& Losses() {
-  static const std::vector<std::string> kNames = {"auto", "cross_entropy", "mse", "sum", "none"};
+  static const std::vector<std::string> kNames = {"auto", "cross_entropy", "nll",
+                                                  "mse",  "sum",           "none"};
   return kNames;
 }
 

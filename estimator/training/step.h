@@ -33,7 +33,8 @@ struct TrainOptions {
 // "lamb",
 // "adafactor", "muon".
 const std::vector<std::string>& Optimizers();
-// "auto" (cross_entropy for class scores [N, C], else mse), "cross_entropy", "mse", "sum", "none"
+// "auto" (cross_entropy for class scores [N, C], else mse), "cross_entropy", "nll" (the same
+// as logarithms and likelihood, two operators each way), "mse", "sum", "none"
 // (the gradients of the outputs are inputs of the step).
 const std::vector<std::string>& Losses();
 

@@ -156,6 +156,20 @@ TEST(Step, ConvolutionsHaveAProductForDataAndOneForWeights) {
   EXPECT_EQ(weights->cost.BytesRead(), Bytes(4 * (3 * 9 + 4 * 9)));
 }
 
+// 4 samples of 2 classes: logarithms and their gradient are tensors of their own, and so is what
+// the likelihood hands back, zeros but for the labels.
+TEST(Step, LossesApartKeepWhatEagerModeKeeps) {
+  const InferredModel joined =
+      StepOf(TwoLayers().Infer(), {.optimizer = "sgd", .loss = "cross_entropy"});
+  const InferredModel apart = StepOf(TwoLayers().Infer(), {.optimizer = "sgd", .loss = "nll"});
+  EXPECT_EQ(Find(joined, "LogSoftmax"), nullptr);
+  ASSERT_NE(Find(apart, "LogSoftmax"), nullptr);
+  ASSERT_NE(Find(apart, "LogSoftmaxGrad_13"), nullptr);
+  EXPECT_EQ(Find(apart, "ScatterElements")->cost.BytesWritten(), Bytes(4 * 4 * 2));
+  EXPECT_EQ(apart.step->saved_bytes, joined.step->saved_bytes) << "the logarithms either way";
+  EXPECT_EQ(MacsByPhase(apart), MacsByPhase(joined));
+}
+
 TEST(Step, NamesWhatHasNoDerivative) {
   SmallModel model;
   model.Input("x", {1, 2, 4, 4}).Weight("a", {3, 2, 1, 1}).Weight("b", {2, 3, 1, 1});
