@@ -67,9 +67,10 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
                  "a training step instead of inference, with this optimizer: none, sgd, momentum, "
                  "adam, adamw, lion, lamb, adafactor or muon")
       ->type_name("OPTIMIZER");
-  app.add_option("--loss", options.loss,
-                 "what a step trains towards: auto, cross_entropy, nll, mse, sum, or none (gradients of "
-                 "the outputs are given)")
+  app.add_option(
+         "--loss", options.loss,
+         "what a step trains towards: auto, cross_entropy, nll, mse, sum, or none (gradients of "
+         "the outputs are given)")
       ->type_name("LOSS")
       ->capture_default_str();
   app.add_option("--freeze", options.frozen,

@@ -68,7 +68,8 @@ void Decompose(NodeWriter& writer, const std::vector<TensorId>& parameters) {
     const Decomposition* decomposition = FindDecomposition(node.domain, node.op);
     bool trained = false;
     ForEachRead(node, [&](TensorId id) { trained |= active[Index(id)]; });
-    if (decomposition == nullptr || !trained || node.outputs.empty() || !Write(writer, node, *decomposition)) {
+    if (decomposition == nullptr || !trained || node.outputs.empty() ||
+        !Write(writer, node, *decomposition)) {
       graph.nodes.push_back(std::move(node));
     }
     writer.Take();

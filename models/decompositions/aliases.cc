@@ -18,10 +18,13 @@ struct Name {
 };
 
 constexpr Name kNames[] = {
-    {"ExpandDims", "Unsqueeze"}, {"GatherND", "GatherND"},
-    {"Pad", "Pad"},              {"ReduceSumTraining", "ReduceSum"},
+    {"ExpandDims", "Unsqueeze"},
+    {"GatherND", "GatherND"},
+    {"Pad", "Pad"},
+    {"ReduceSumTraining", "ReduceSum"},
     {"DequantizeLinear", "DequantizeLinear"},
-    {"Trilu", "Trilu"},          {"DynamicSlice", "Slice"},
+    {"Trilu", "Trilu"},
+    {"DynamicSlice", "Slice"},
     {"Scatter", "ScatterElements"},
     {"SimplifiedLayerNormalization", "SimplifiedLayerNormalization"},
 };

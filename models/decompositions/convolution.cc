@@ -63,9 +63,9 @@ void WriteCausalConv(FusedNode& f) {
   const TensorId all = w.Node1("Concat", {past, f.X(0)}, {IntAttribute("axis", 2)});
   std::vector<TensorId> inputs = {all, f.X(1)};
   if (f.Has(2)) inputs.push_back(f.X(2));
-  const TensorId y = w.Node1("Conv", inputs, {IntAttribute("group", x[1]),
-                                              IntsAttribute("dilations", {dilation}),
-                                              IntsAttribute("kernel_shape", {weight.At(-1)})});
+  const TensorId y = w.Node1("Conv", inputs,
+                             {IntAttribute("group", x[1]), IntsAttribute("dilations", {dilation}),
+                              IntsAttribute("kernel_shape", {weight.At(-1)})});
   f.Set(0, Activate(w, y, c.String("activation", "none")));
   if (f.HasOutput(1)) f.Set(1, w.Slice(all, 2, x[2], reach));
 }

@@ -17,7 +17,8 @@ Table AllDecompositions() {
                                RecurrentDecompositions(),     AttentionDecompositions()};
   Table table;
   for (const std::span<const Decomposition> family : families) {
-    for (const Decomposition& each : family) table.emplace(std::pair(each.domain, each.name), &each);
+    for (const Decomposition& each : family)
+      table.emplace(std::pair(each.domain, each.name), &each);
   }
   return table;
 }

@@ -34,8 +34,7 @@ class FusedNode {
     return i < node_.outputs.size() && node_.outputs[i] != kNoTensor;
   }
   // The node's attributes but for those whose names begin with one of `without`.
-  std::vector<Attribute> AttributesWithout(
-      std::span<const std::string_view> without = {}) const;
+  std::vector<Attribute> AttributesWithout(std::span<const std::string_view> without = {}) const;
 
   // What output i is. An output that nobody asked for is passed over.
   void Set(std::size_t i, TensorId value) {
@@ -51,8 +50,8 @@ class FusedNode {
 };
 
 // An operator that training runs as those that it consists of: one that an inference engine fused,
-// an old name of another, or one whose derivative nobody has as a kernel. Written before the step is
-// derived, so that derivatives, precision, fusion and memory follow from the parts.
+// an old name of another, or one whose derivative nobody has as a kernel. Written before the step
+// is derived, so that derivatives, precision, fusion and memory follow from the parts.
 struct Decomposition {
   std::string_view name;
   // Throws Unresolved for a form that it does not know.

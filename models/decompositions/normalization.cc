@@ -73,7 +73,9 @@ void WriteEmbedding(FusedNode& f) {
   NodeWriter& w = f.w();
   const Shape ids = f.XShape(0);
   if (ids.rank() != 2) throw Unresolved("not a batch of tokens");
-  const auto rows = [&](std::size_t table, TensorId of) { return w.Node1("Gather", {f.X(table), of}); };
+  const auto rows = [&](std::size_t table, TensorId of) {
+    return w.Node1("Gather", {f.X(table), of});
+  };
   const TensorId positions = f.Has(8) ? rows(3, f.X(8)) : w.Slice(f.X(3), 0, 0, ids[1]);
   TensorId sum = w.Add(rows(2, f.X(0)), positions);
   if (f.Has(1) && f.Has(4)) sum = w.Add(sum, rows(4, f.X(1)));

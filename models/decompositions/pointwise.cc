@@ -41,9 +41,8 @@ void WriteImageScaler(FusedNode& f) {
   TensorId scaled = w.Scale(f.X(), f.context().Float("scale", 1));
   std::vector<TensorId> parts;
   for (std::size_t channel = 0; channel < bias.size(); ++channel) {
-    const TensorId own = bias.size() == 1
-                             ? scaled
-                             : w.Slice(scaled, 1, static_cast<std::int64_t>(channel), 1);
+    const TensorId own =
+        bias.size() == 1 ? scaled : w.Slice(scaled, 1, static_cast<std::int64_t>(channel), 1);
     parts.push_back(w.Add(own, w.Scalar(bias[channel], f.Type())));
   }
   if (parts.size() == 1) scaled = parts[0];

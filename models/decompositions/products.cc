@@ -17,7 +17,8 @@ std::vector<double> ParametersOf(const OpContext& context) {
 }
 
 void WriteProduct(FusedNode& f, std::string_view op, std::string_view domain) {
-  const TensorId y = f.w().Nodes(op, domain, f.node().inputs, f.AttributesWithout(kActivation), 1)[0];
+  const TensorId y =
+      f.w().Nodes(op, domain, f.node().inputs, f.AttributesWithout(kActivation), 1)[0];
   f.Set(0, Activate(f.w(), y, f.context().String("activation", ""), ParametersOf(f.context())));
 }
 

@@ -28,7 +28,8 @@ Layer LayerOf(const FusedNode& f) {
   const std::string cell = f.node().op;
   Shape x = f.XShape(0);
   const Shape r = f.XShape(2);
-  if (x.rank() != 3 || r.rank() != 3 || r[2] < 1) throw Unresolved("not a sequence and its weights");
+  if (x.rank() != 3 || r.rank() != 3 || r[2] < 1)
+    throw Unresolved("not a sequence and its weights");
   if (r[0] != 1 && r[0] != 2) throw Unresolved("not one direction or two");
   const bool batch_first = c.Int("layout", 0) != 0;
   std::vector<std::string> usual = {"Tanh"};
@@ -66,10 +67,9 @@ bool IsPlain(const FusedNode& f, const Layer& layer) {
   const bool usual = std::all_of(named.begin(), named.end(), [](const std::string& name) {
     return name == "Sigmoid" || name == "Tanh";
   });
-  const bool order = layer.cell != "RNN" || std::all_of(named.begin(), named.end(),
-                                                         [](const std::string& name) {
-                                                           return name == "Tanh";
-                                                         });
+  const bool order =
+      layer.cell != "RNN" || std::all_of(named.begin(), named.end(),
+                                         [](const std::string& name) { return name == "Tanh"; });
   return !layer.batch_first && !layer.clips && !layer.coupled && !layer.lengths && !f.Has(7) &&
          (layer.cell != "GRU" || layer.resets_last) && usual && order;
 }
@@ -154,13 +154,11 @@ class Step {
     const TensorId gates = w_.Add(own_, behind);
     const auto peep = [&](TensorId gate, std::int64_t i, TensorId cell) {
       if (peepholes == kNoTensor) return gate;
-      return w_.Add(gate,
-                    w_.Mul(cell, w_.Slice(peepholes, 0, i * layer_.hidden, layer_.hidden)));
+      return w_.Add(gate, w_.Mul(cell, w_.Slice(peepholes, 0, i * layer_.hidden, layer_.hidden)));
     };
     const TensorId input = Function(0, peep(Gate(gates, 0), 0, c_));
-    const TensorId forget = layer_.coupled
-                                ? w_.Sub(w_.Scalar(1, w_.TypeOf(input)), input)
-                                : Function(0, peep(Gate(gates, 2), 2, c_));
+    const TensorId forget = layer_.coupled ? w_.Sub(w_.Scalar(1, w_.TypeOf(input)), input)
+                                           : Function(0, peep(Gate(gates, 2), 2, c_));
     const TensorId fresh = Function(1, Gate(gates, 3));
     const TensorId c = w_.Add(w_.Mul(forget, c_), w_.Mul(input, fresh));
     const TensorId output = Function(0, peep(Gate(gates, 1), 1, c));
@@ -173,9 +171,8 @@ class Step {
     const TensorId both = Behind(h_, recurrent, bias, 0, layer_.resets_last ? 3 : 2);
     const TensorId update = Function(0, w_.Add(Gate(own_, 0), Gate(both, 0)));
     const TensorId reset = Function(0, w_.Add(Gate(own_, 1), Gate(both, 1)));
-    const TensorId behind = layer_.resets_last
-                                ? w_.Mul(reset, Gate(both, 2))
-                                : Behind(w_.Mul(reset, h_), recurrent, bias, 2, 1);
+    const TensorId behind = layer_.resets_last ? w_.Mul(reset, Gate(both, 2))
+                                               : Behind(w_.Mul(reset, h_), recurrent, bias, 2, 1);
     const TensorId fresh = Function(1, w_.Add(Gate(own_, 2), behind));
     const TensorId rest = w_.Sub(w_.Scalar(1, w_.TypeOf(update)), update);
     return w_.Add(w_.Mul(rest, fresh), w_.Mul(update, h_));
@@ -223,8 +220,7 @@ Direction WriteDirection(FusedNode& f, const Layer& layer, std::int64_t d, Tenso
   const TensorId r = step.Captured(w, recurrent, "recurrent");
   const TensorId b = behind == kNoTensor ? kNoTensor : step.Captured(w, behind, "bias");
   const TensorId peepholes = lstm ? DirectionOf(w, f.X(7), d) : kNoTensor;
-  const TensorId p =
-      peepholes == kNoTensor ? kNoTensor : step.Captured(w, peepholes, "peepholes");
+  const TensorId p = peepholes == kNoTensor ? kNoTensor : step.Captured(w, peepholes, "peepholes");
   std::vector<TensorId> inputs = {initial(5)};
   if (lstm) inputs.push_back(initial(6));
   std::vector<TensorType> types(inputs.size(), {.dtype = type, .shape = state});
@@ -233,12 +229,11 @@ Direction WriteDirection(FusedNode& f, const Layer& layer, std::int64_t d, Tenso
   if (layer.lengths) inputs.push_back(lasts);
   const std::int64_t scanned = layer.lengths ? 2 : 1;
   const bool back = f.context().String("direction", "forward") == "reverse" || d == 1;
-  std::vector<Attribute> attributes = {
-      {"body", std::make_shared<Graph>(step.Write(r, b, p))},
-      IntAttribute("num_scan_inputs", scanned)};
+  std::vector<Attribute> attributes = {{"body", std::make_shared<Graph>(step.Write(r, b, p))},
+                                       IntAttribute("num_scan_inputs", scanned)};
   if (back) {
-    attributes.push_back(IntsAttribute("scan_input_directions", std::vector<std::int64_t>(
-                                           static_cast<std::size_t>(scanned), 1)));
+    attributes.push_back(IntsAttribute(
+        "scan_input_directions", std::vector<std::int64_t>(static_cast<std::size_t>(scanned), 1)));
     attributes.push_back(IntsAttribute("scan_output_directions", {1}));
   }
   const std::vector<TensorId> outputs = w.Control("Scan", inputs, std::move(attributes), types);
@@ -267,10 +262,10 @@ void WriteRecurrent(FusedNode& f) {
   TensorId lasts = kNoTensor;  // [steps, batch, 1]: whether a sample has this step
   if (layer.lengths) {
     const TensorId steps = w.Node1("Range", {w.Int(0), w.Int(layer.steps), w.Int(1)});
-    const TensorId lengths = w.Node1(
-        "Cast", {f.X(4)}, {IntAttribute("to", static_cast<std::int64_t>(DType::kInt64))});
-    lasts = w.Node1("Less", {w.Reshape(steps, {layer.steps, 1, 1}),
-                             w.Reshape(lengths, {layer.batch, 1})});
+    const TensorId lengths =
+        w.Node1("Cast", {f.X(4)}, {IntAttribute("to", static_cast<std::int64_t>(DType::kInt64))});
+    lasts = w.Node1("Less",
+                    {w.Reshape(steps, {layer.steps, 1, 1}), w.Reshape(lengths, {layer.batch, 1})});
   }
   std::vector<TensorId> y, h, c;
   for (std::int64_t d = 0; d < layer.directions; ++d) {

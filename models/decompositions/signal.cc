@@ -1,21 +1,8 @@
 #include "models/decompositions/decomposition.h"
+#include "models/gradients/transform.h"
 
 namespace dlcost {
 namespace {
-
-constexpr int kAxisIsAnInput = 20;  // the opset in which DFT's axis became one
-
-TensorId Transform(NodeWriter& w, TensorId x, std::int64_t axis, bool onesided, bool inverse) {
-  std::vector<Attribute> attributes = {IntAttribute("onesided", onesided ? 1 : 0),
-                                       IntAttribute("inverse", inverse ? 1 : 0)};
-  std::vector<TensorId> inputs = {x};
-  if (w.opset() < kAxisIsAnInput) {
-    attributes.push_back(IntAttribute("axis", axis));
-  } else {
-    inputs.insert(inputs.end(), {kNoTensor, w.Int(axis)});
-  }
-  return w.Node1("DFT", inputs, attributes);
-}
 
 // Frames of `length` samples, every `step` of them, times a window, each transformed.
 void WriteStft(FusedNode& f) {
@@ -39,13 +26,13 @@ void WriteStft(FusedNode& f) {
   TensorId frames = w.Node1("Gather", {w.Reshape(f.X(0), {x[0], x[1], parts}), places},
                             {IntAttribute("axis", 1)});
   if (f.Has(2)) frames = w.Mul(frames, w.Reshape(f.X(2), {length, 1}));
-  f.Set(0, Transform(w, frames, 2, onesided, false));
+  f.Set(0, WriteTransform(w, frames, 2, onesided, false));
 }
 
 void RequireOneAxis(const FusedNode& f) {
   const OpContext c = f.context();
-  const bool plain = c.Int("signal_ndim", 1) == 1 && c.Int("normalized", 0) == 0 &&
-                     c.Int("onesided", 1) == 1;
+  const bool plain =
+      c.Int("signal_ndim", 1) == 1 && c.Int("normalized", 0) == 0 && c.Int("onesided", 1) == 1;
   if (!plain) throw Unresolved("the derivative of this form of transform is not written");
 }
 
@@ -56,7 +43,7 @@ void WriteRfft(FusedNode& f) {
   Shape shape = f.XShape();
   const std::int64_t axis = shape.Rank() - 1;
   shape.Append(1);
-  f.Set(0, Transform(w, w.Reshape(f.X(0), shape), axis, true, false));
+  f.Set(0, WriteTransform(w, w.Reshape(f.X(0), shape), axis, true, false));
 }
 
 constexpr std::string_view kOrt = "com.microsoft";

@@ -74,8 +74,7 @@ void Col2ImGradient(GradientContext& g) {
   };
   Count stride = 1;
   for (std::size_t i = axes; i-- > 0;) {
-    const std::int64_t blocks =
-        (image[2 + i] - dilations[i] * (block[i] - 1) - 1) / strides[i] + 1;
+    const std::int64_t blocks = (image[2 + i] - dilations[i] * (block[i] - 1) - 1) / strides[i] + 1;
     add(Along(w, block[i], (stride * dilations[i]).value(), i, 2 * axes));
     add(Along(w, blocks, (stride * strides[i]).value(), axes + i, 2 * axes));
     stride *= image[2 + i];
@@ -100,9 +99,8 @@ void CompressGradient(GradientContext& g) {
                      x));
 }
 
-constexpr GradientDef kRules[] = {{"AffineGrid", AffineGridGradient},
-                                  {"Col2Im", Col2ImGradient},
-                                  {"Compress", CompressGradient}};
+constexpr GradientDef kRules[] = {
+    {"AffineGrid", AffineGridGradient}, {"Col2Im", Col2ImGradient}, {"Compress", CompressGradient}};
 
 }  // namespace
 

@@ -3,12 +3,13 @@
 namespace dlcost {
 namespace {
 
-// In one kernel, which computes the states again from what the forward pass read (query, key, value,
-// state, decay, beta).
+// In one kernel, which computes the states again from what the forward pass read (query, key,
+// value, state, decay, beta).
 void LinearAttentionGradient(GradientContext& g) {
   NodeWriter& w = g.w();
   if (g.forward().Int("state_window", 0) > 0) {
-    throw Unresolved("the derivative of linear attention that hands out several states is not written");
+    throw Unresolved(
+        "the derivative of linear attention that hands out several states is not written");
   }
   std::vector<TensorId> inputs;
   for (std::size_t i = 0; i < 6; ++i) inputs.push_back(g.X(i));

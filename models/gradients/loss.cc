@@ -61,8 +61,9 @@ void NegativeLogLikelihoodGradient(GradientContext& g) {
                    {IntAttribute("axis", 1)}));
 }
 
-constexpr GradientDef kRules[] = {{"SoftmaxCrossEntropyLoss", SoftmaxCrossEntropyGradient, "", true},
-                                  {"NegativeLogLikelihoodLoss", NegativeLogLikelihoodGradient}};
+constexpr GradientDef kRules[] = {
+    {"SoftmaxCrossEntropyLoss", SoftmaxCrossEntropyGradient, "", true},
+    {"NegativeLogLikelihoodLoss", NegativeLogLikelihoodGradient}};
 
 }  // namespace
 

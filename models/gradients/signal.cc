@@ -1,4 +1,5 @@
 #include "models/gradients/gradient.h"
+#include "models/gradients/transform.h"
 
 namespace dlcost {
 namespace {
@@ -34,19 +35,11 @@ void DftGradient(GradientContext& g) {
     throw Unresolved("the derivative of an inverse transform to real numbers is not written");
   }
   const std::int64_t length = g.HasInput(1) ? number(1) : x[axis];
-  const auto transform = [&](TensorId of, bool back) {
-    std::vector<Attribute> attributes = {IntAttribute("inverse", back ? 1 : 0)};
-    std::vector<TensorId> inputs = {of};
-    if (w.opset() >= kAxisIsAnInput) {
-      inputs.insert(inputs.end(), {kNoTensor, w.Int(static_cast<std::int64_t>(axis))});
-    } else {
-      attributes.push_back(IntAttribute("axis", static_cast<std::int64_t>(axis)));
-    }
-    return w.Node1("DFT", inputs, attributes);
-  };
   const double points = static_cast<double>(length);
   const TensorId dy = CutOrPadded(w, g.dY(), axis, length);
-  TensorId gradient = w.Scale(transform(dy, !inverse), inverse ? 1 / points : points);
+  TensorId gradient =
+      w.Scale(WriteTransform(w, dy, static_cast<std::int64_t>(axis), false, !inverse),
+              inverse ? 1 / points : points);
   if (x.At(-1) == 1 && y.At(-1) == 2) gradient = w.Slice(gradient, x.Rank() - 1, 0, 1);
   g.Set(0, CutOrPadded(w, gradient, axis, x[axis]));
 }
@@ -54,6 +47,18 @@ void DftGradient(GradientContext& g) {
 constexpr GradientDef kRules[] = {{"DFT", DftGradient}};
 
 }  // namespace
+
+TensorId WriteTransform(NodeWriter& w, TensorId x, std::int64_t axis, bool onesided, bool inverse) {
+  std::vector<Attribute> attributes = {IntAttribute("onesided", onesided ? 1 : 0),
+                                       IntAttribute("inverse", inverse ? 1 : 0)};
+  std::vector<TensorId> inputs = {x};
+  if (w.opset() < kAxisIsAnInput) {
+    attributes.push_back(IntAttribute("axis", axis));
+  } else {
+    inputs.insert(inputs.end(), {kNoTensor, w.Int(axis)});
+  }
+  return w.Node1("DFT", inputs, attributes);
+}
 
 std::span<const GradientDef> SignalGradients() { return kRules; }
 

@@ -146,8 +146,7 @@ constexpr OpCase kLinearAttentionCases[] = {
 constexpr OpCase kLinearAttentionGradCases[] = {
     {.what = "gated delta rule",
      .attributes = "q_num_heads=2 kv_num_heads=2",
-     .inputs =
-         "f32[1,2,8] f32[1,2,8] f32[1,2,6] f32[1,2,4,3] f32[1,2,2] f32[1,2,2] f32[1,2,6]",
+     .inputs = "f32[1,2,8] f32[1,2,8] f32[1,2,6] f32[1,2,4,3] f32[1,2,2] f32[1,2,2] f32[1,2,6]",
      .outputs = "f32[1,2,8] f32[1,2,8] f32[1,2,6] f32[1,2,4,3] f32[1,2,2] f32[1,2,2]",
      .macs = 4 * 111,
      .flops = 4 * (222 + 25 + 9 + 6),

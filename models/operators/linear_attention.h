@@ -27,8 +27,8 @@ void AddLinearAttention(OpCost& cost, const LinearAttentionShape& shape);
 // q, S = g T + k u', u = beta (v - (g T)' k) and T the state before, per token:
 // - per key-value head the states again, as above; du = dS' k and dk = dS u, qk_dim * v_dim MACs
 //   each; for the delta rule, with dr = -beta du, dk += (g T) dr and dS += k dr' too, dbeta = du (v
-//   - (g T)' k), v_dim MACs, and v_dim each to multiply by beta and to negate; for a decay dg = dS T,
-//   qk_dim * v_dim MACs, dS g as many multiplications, and one per decay for its exponential;
+//   - (g T)' k), v_dim MACs, and v_dim each to multiply by beta and to negate; for a decay dg = dS
+//   T, qk_dim * v_dim MACs, dS g as many multiplications, and one per decay for its exponential;
 // - per query head dq = S dy and dS += q dy', qk_dim * v_dim MACs each, and the scale of dy.
 void AddLinearAttentionGrad(OpCost& cost, const LinearAttentionShape& shape);
 

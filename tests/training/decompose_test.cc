@@ -19,8 +19,7 @@ SmallModel FusedConvolution() {
   SmallModel model;
   model.Input("x", {1, 2, 4, 4}).Weight("a", {2, 2, 1, 1}).Weight("b", {3, 2, 3, 3});
   model.Weight("bias", {3}).Node("Conv", {"x", "a"}, {"h"});
-  onnx::NodeProto& fused =
-      model.AddNodeOf("com.microsoft", "FusedConv", {"h", "b", "bias"}, {"y"});
+  onnx::NodeProto& fused = model.AddNodeOf("com.microsoft", "FusedConv", {"h", "b", "bias"}, {"y"});
   SetInts(fused, "pads", {1, 1, 1, 1});
   onnx::AttributeProto& activation = *fused.add_attribute();
   activation.set_name("activation");
@@ -35,9 +34,10 @@ TEST(Decompose, AFusedConvolutionTrainsAsItsParts) {
   EXPECT_NE(Find(step, "ReluGrad"), nullptr);
   EXPECT_EQ(Find(step, "Gradient"), nullptr);
   const std::int64_t first = 16 * 2 * 2, second = 48 * 18;
-  EXPECT_THAT(MacsByPhase(step), ElementsAre(Pair("backward for data", second),
-                                        Pair("backward for weights", first + second),
-                                        Pair("forward", first + second), Pair("optimizer", 0)));
+  EXPECT_THAT(
+      MacsByPhase(step),
+      ElementsAre(Pair("backward for data", second), Pair("backward for weights", first + second),
+                  Pair("forward", first + second), Pair("optimizer", 0)));
   // Input, both sides of the second convolution; Relu's derivative reads its result.
   EXPECT_EQ(step.step->saved_bytes, Bytes(4 * (32 + 32 + 48)));
 }
@@ -71,7 +71,10 @@ TEST(Decompose, ALayerWithLengthsIsALoop) {
 
 TEST(Lists, AnElementIsTheTensorItself) {
   SmallModel model;
-  model.Input("x", {4, 8}).Weight("a", {8, 6}).Weight("b", {3, 2}).Node("MatMul", {"x", "a"}, {"h"});
+  model.Input("x", {4, 8})
+      .Weight("a", {8, 6})
+      .Weight("b", {3, 2})
+      .Node("MatMul", {"x", "a"}, {"h"});
   model.Ints("parts", {3, 3}).Scalar("last", -1);
   SetInt(model.AddNode("SplitToSequence", {"h", "parts"}, {"s"}), "axis", 1);
   model.Node("SequenceAt", {"s", "last"}, {"t"}).Node("MatMul", {"t", "b"}, {"y"}).Output("y");
@@ -79,10 +82,10 @@ TEST(Lists, AnElementIsTheTensorItself) {
   for (const char* op : {"SplitToSequence", "SequenceAt", "Gradient"}) {
     EXPECT_EQ(Find(step, op), nullptr) << op;
   }
-  EXPECT_THAT(MacsByPhase(step), ElementsAre(Pair("backward for data", 4 * 3 * 2),
-                                        Pair("backward for weights", 4 * 3 * 2 + 4 * 8 * 6),
-                                        Pair("forward", 4 * 3 * 2 + 4 * 8 * 6),
-                                        Pair("optimizer", 0)));
+  EXPECT_THAT(MacsByPhase(step),
+              ElementsAre(Pair("backward for data", 4 * 3 * 2),
+                          Pair("backward for weights", 4 * 3 * 2 + 4 * 8 * 6),
+                          Pair("forward", 4 * 3 * 2 + 4 * 8 * 6), Pair("optimizer", 0)));
 }
 
 }  // namespace
