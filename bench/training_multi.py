@@ -14,7 +14,9 @@ import argparse
 import concurrent.futures
 import csv
 import json
+import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -116,7 +118,9 @@ def sharded(row):
     if row["metric"] != "throughput_per_device" or not row["sharding"] or row["device"] not in TRAINING:
         return None
     alone = all(row[n] in ("", "1") for n in ("tp", "pp", "cp", "ep"))
-    kind = {"bf16": "bf16", "amp_bf16": "amp-bf16"}.get(row["precision"])
+    # llm-foundry's autocast finds weights, activations and gradients in bf16: FSDP's mixed precision "PURE" and
+    # low_precision_layernorm (scripts/train/benchmarking/submit_benchmarks.py).
+    kind = {"bf16": "bf16", "amp_bf16": "bf16"}.get(row["precision"])
     if not alone or kind is None or not row["micro_batch"] or not row["global_batch"]:
         return None
     devices, batch, length = (integer(row, n) for n in ("n_devices", "global_batch", "seq"))
@@ -209,10 +213,13 @@ def alone(options):
 
 
 def single_runs(path):
-    """Items per second of one device, by what is asked of it."""
+    """What the table of one device asks."""
     with open(path, encoding="utf-8") as file:
-        asked = [q for q in map(training.question, csv.DictReader(file)) if q]
-    return {(q[0], q[1], q[3], q[5], q[6]): q[7] for q in asked}
+        return [q for q in map(training.question, csv.DictReader(file)) if q]
+
+
+def value_of(options, name):
+    return options[options.index(name) + 1] if name in options else None
 
 
 def main():
@@ -258,12 +265,44 @@ def main():
             print(line(f"all of {source}", errors))
         print(line("all", [e for errors in sources.values() for e in errors]))
         if arguments.single:
-            efficiencies(arguments, rows, asked, plans, paths)
+            singles = single_runs(arguments.single)
+            own(arguments, singles, asked, plans, paths)
+            efficiencies(arguments, singles, rows, asked, plans, paths)
 
 
-def efficiencies(arguments, rows, asked, plans, paths):
+def own(arguments, singles, asked, plans, paths):
+    """The error that the same source's runs of one device have already, of the nearest batch, and what the job adds."""
+    steps, sources = {}, {}
+    for q, expected in zip(asked, plans):
+        alike = [s for s in singles if (s[0], s[1], f"{s[3]} {s[5]}") == (q[0], q[1], q[3])
+                 and value_of(s[6], "--dim") == value_of(q[5], "--dim")
+                 and q[4] in ("dlperf.yaml", SYSTEMS.get(s[4]), *(TRAINING[d] for d in TRAINING if training.DEVICES.get(d) == s[4]))]  # fmt: skip
+        if expected is None or not alike:
+            continue
+        batch = int(value_of(q[5], "--micro-batch"))
+        near = min(alike, key=lambda s: (abs(math.log(int(value_of(s[6], "--batch")) / batch)), s[7]))
+        options = list(alone(q[5]))
+        for name in ("--micro-batch", "--global-batch"):
+            options[options.index(name) + 1] = value_of(near[6], "--batch")
+        key = (q[1:3], q[4], tuple(options))
+        if key not in steps:
+            steps[key] = run(arguments.dlcost, paths[q[1:3]], q[4], options)["step_s"]
+        alone_error = steps[key] / near[7] - 1
+        error = expected["step_s"] / q[6] - 1
+        sources.setdefault(q[0], []).append((error, alone_error, (1 + error) / (1 + alone_error) - 1))
+        if arguments.rows:
+            print(f"{q[0]} {q[1]} {q[3]} {q[4]} {q[5][-1]} batch {batch} (one device: {value_of(near[6], chr(45)*2+'batch')}): step {100 * error:+.1f}%, one device {100 * alone_error:+.1f}%")
+    print(f"\n{'with runs of one device by the same source':60} rows    step  one device  the job's own: median   bias")
+    sources["all"] = [errors for each in list(sources.values()) for errors in each]
+    for source, errors in sorted(sources.items()):
+        step, single, job = ([100 * e for e in column] for column in zip(*errors))
+        print(f"{source:60} {len(job):4} {statistics.median(step):+6.1f}%     {statistics.median(single):+6.1f}%"
+              f"  {statistics.median(map(abs, job)):21.1f}% {statistics.median(job):+6.1f}%")  # fmt: skip
+
+
+def efficiencies(arguments, singles, rows, asked, plans, paths):
     """Items per second of a device over those of one alone, as measured and as expected."""
-    known = single_runs(arguments.single)
+    known = {(s[0], s[1], s[3], s[5], s[6]): s[7] for s in singles}
     one = {}
     for row in rows:
         q, single = question(row), training.question(row)
