@@ -69,7 +69,8 @@ void AddPlans(nb::module_& m) {
       .def_rw("schedule", &api::ParallelRequest::schedule)
       .def_rw("devices", &api::ParallelRequest::devices)
       .def_rw("spread", &api::ParallelRequest::spread, nb::arg().none())
-      .def_rw("expert_load", &api::ParallelRequest::expert_load);
+      .def_rw("expert_load", &api::ParallelRequest::expert_load)
+      .def_rw("overlap", &api::ParallelRequest::overlap);
   nb::class_<api::ParallelPlans>(m, "ParallelPlans")
       .def("text", &api::ParallelPlans::Text, "top"_a, Free())
       .def(

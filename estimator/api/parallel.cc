@@ -48,6 +48,7 @@ ParallelPlans Parallelize(const Model& model, const System& system,
     asked.devices = request.devices;
     asked.spread = PercentOf(request.spread);
     asked.expert_load = request.expert_load;
+    asked.overlap = request.overlap;
     return ParallelPlans(std::make_shared<const ParallelPlans::State>(
         ParallelPlans::State{dlcost::Parallelize(asked)}));
   });

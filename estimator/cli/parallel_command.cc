@@ -71,6 +71,10 @@ void AddParallelCommand(Commands& commands) {
                   "tokens of the busiest device's experts over the mean")
       ->type_name("FACTOR")
       ->capture_default_str();
+  app->add_option("--overlap", options->request.overlap,
+                  "exchanges that run beside computation: of split operators (tp), a ring's of the "
+                  "sequence (cp), of experts (ep)")
+      ->type_name("tp,cp,ep");
   app->add_option("--top", options->top, "plans to show")->type_name("N")->capture_default_str();
   AddOutputOptions(*app, options->format, options->output);
   app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });

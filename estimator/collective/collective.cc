@@ -52,8 +52,15 @@ std::vector<CollectiveRun> CollectiveRuns(const System& system, const Collective
   const std::vector<GroupLevel> levels = LevelsOf(system, call.group);
   std::vector<CollectiveRun> runs;
   if (levels.empty()) return runs;
+  int channels = 0;
+  for (const GroupLevel& level : levels) {
+    channels = std::max(channels, level.link->timing.channels.value_or(0));
+  }
   for (const CollectiveAlgorithm algorithm : kAlgorithms) {
-    for (CollectiveRun& run : algorithm(call, levels)) runs.push_back(std::move(run));
+    for (CollectiveRun& run : algorithm(call, levels)) {
+      run.channels = channels;
+      runs.push_back(std::move(run));
+    }
   }
   return runs;
 }

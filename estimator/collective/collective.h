@@ -44,6 +44,7 @@ struct CollectiveRun {
   Seconds transfer;  // bytes over the link that limits
   std::string link;  // that limits
   bool network = false;
+  int channels = 0;  // processors of each device that it holds; 0: not known
 
   Seconds time() const { return latency + transfer; }
 };

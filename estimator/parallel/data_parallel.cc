@@ -44,6 +44,7 @@ class StepWriter {
     }
     SendBuckets();  // of a step without an update
     step_.timeline.Schedule();
+    ShareProcessors();
     step_.time = step_.timeline.Span();
     step_.compute = UseOf(step_.timeline, compute_).busy;
     step_.communication = UseOf(step_.timeline, network_).busy;
@@ -63,6 +64,18 @@ class StepWriter {
     last_compute_ = step_.timeline.Add(std::move(task));
   }
 
+  // A collective is a kernel, too: while one runs, computation has the processors that it leaves,
+  // and is so much longer.
+  void ShareProcessors() {
+    if (profile_.processors <= channels_ || channels_ == 0) return;
+    const double share = static_cast<double>(channels_) / profile_.processors;
+    for (const auto& [task, time] : Beside(step_.timeline, compute_, network_)) {
+      step_.timeline.Lengthen(task, time * share);
+      step_.slowed += time * share;
+    }
+    if (step_.slowed > Seconds()) step_.timeline.Schedule();
+  }
+
   // Returns the task, none on a single device.
   std::optional<std::size_t> Communicate(CollectiveOp op, const std::string& what, Bytes bytes,
                                          const DeviceGroup& group, std::vector<std::size_t> after) {
@@ -71,6 +84,7 @@ class StepWriter {
     const CollectiveRun run = BestCollective(system_, call);
     ++step_.collectives;
     step_.sent += RingBytes(call);
+    channels_ = std::max(channels_, run.channels);
     if (bytes > largest_) {
       largest_ = bytes;
       step_.algorithm = run.algorithm;
@@ -164,6 +178,7 @@ class StepWriter {
   Bucket dense_, experts_;
   Bytes largest_;
   int buckets_ = 0;
+  int channels_ = 0;          // processors that the collectives hold
   std::size_t gathered_ = 0;  // kernels whose parameters are there
 };
 

@@ -30,6 +30,7 @@ struct ParallelStep {
   Seconds time;
   Seconds compute, communication;  // busy
   Seconds exposed;                 // communication that no computation hides
+  Seconds slowed;                  // by which computation is longer beside communication
   int collectives = 0;
   Bytes sent;             // by a device, as rings count
   Bytes memory;           // weights, gradients, states and activations of a device

@@ -151,7 +151,7 @@ HybridStep RunReplicas(const StepProfile& profile, const System& system, const H
   const ParallelStep last = RunDataParallel(profile, system, ReplicasOf(plan));
   const Seconds pass = profile.Time() - profile.Time(Phase::kOptimizer);
   // With ZeRO 3 every micro-batch gathers its parameters.
-  const Seconds early = plan.zero == 3 ? pass + last.exposed : pass;
+  const Seconds early = plan.zero == 3 ? pass + last.exposed + last.slowed : pass;
   const auto before = static_cast<double>(plan.micro_batches() - 1);
   step.time = last.time + early * before;
   step.exposed = last.exposed * (plan.zero == 3 ? before + 1 : 1);
@@ -259,14 +259,20 @@ HybridStep RunHybrid(const StepProfile& profile, const System& system, const Hyb
   if (plan.chunks > 1) fixed.schedule = PipelineSchedule::kInterleaved;
   const double slowest = SlowestOf(plan.devices(), plan.spread);
   const StepProfile slowed = slowest == 1 ? StepProfile() : profile.Slowed(slowest);
-  const StepProfile& run = slowest == 1 ? profile : slowed;
+  const StepProfile& waiting = slowest == 1 ? profile : slowed;
+  const StepProfile overlapped =
+      plan.overlap.any()
+          ? WithOverlap(waiting, plan.overlap, {plan.tensor, plan.context, plan.micro_batches()})
+          : StepProfile();
+  const StepProfile& run = plan.overlap.any() ? overlapped : waiting;
   HybridStep step =
       plan.stages == 1 ? RunReplicas(run, system, fixed) : RunPipeline(run, system, fixed);
   step.exchanges = profile.Exchanges();
   step.exchanged = profile.Exchanged();
   // Stages take turns in what they do of the model: a device has its share of the exchange.
-  step.split = profile.ExchangeTime() * static_cast<double>(plan.micro_batches()) /
-               static_cast<double>(plan.stages);
+  const double passes = static_cast<double>(plan.micro_batches()) / plan.stages;
+  step.split = run.ExchangeTime() * passes;
+  step.hidden = (waiting.ExchangeTime() - run.ExchangeTime()) * passes;
   step.sent += Bytes(step.exchanged.count() * plan.micro_batches() / plan.stages);
   return step;
 }

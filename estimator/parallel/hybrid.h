@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "estimator/parallel/data_parallel.h"
+#include "estimator/parallel/exchange_overlap.h"
 #include "estimator/parallel/pipeline.h"
 
 namespace dlcost {
@@ -29,6 +30,7 @@ struct HybridPlan {
   std::int64_t global_batch = 1;
   double spread = 0;  // of the devices' speeds: the step is that of the slowest (slowest.h)
   PipelineSchedule schedule = PipelineSchedule::kOneFOneB;
+  ExchangeOverlap overlap;
 
   bool folds() const { return sequence && tensor > 1 && experts > 1; }
   // Among whom experts are shared out.
@@ -62,6 +64,7 @@ struct HybridStep {
   Bytes saved;                        // part of it: what micro-batches on the way keep for later
   Bytes lasting;                      // another: weights, gradients and states
   Seconds split;                      // exchange of split operators, of the slowest device
+  Seconds hidden;                     // exchange that runs beside computation
   int exchanges = 0;                  // of those, of a micro-batch on one device
   Bytes exchanged;                    // sent in them, as rings count
   Bytes sent;                         // by a device in a step: those, and gradients and parameters
@@ -82,6 +85,7 @@ HybridStep RunHybrid(const StepProfile& profile, const System& system, const Hyb
 using ProfileOfPlan = std::function<const StepProfile*(const HybridPlan&)>;
 std::vector<HybridStep> AllPlans(const ProfileOfPlan& profile_of, const System& system, int devices,
                                  std::int64_t global_batch, double spread = 0,
-                                 std::optional<Bytes> memory = std::nullopt);
+                                 std::optional<Bytes> memory = std::nullopt,
+                                 const ExchangeOverlap& overlap = {});
 
 }  // namespace dlcost

@@ -50,12 +50,15 @@ std::string SplitText(const HybridStep& step) {
   if (step.exchanges == 0) return "";
   const int split = step.plan.tensor * step.plan.context;
   return fmt::format(
-      "\n{}{}: {} exchanges and {} sent by a device in a micro-batch, {} of the step\n",
+      "\n{}{}: {} exchanges and {} sent by a device in a micro-batch, {} of the step{}\n",
       split > 1 ? fmt::format("split among {}", split) : "",
       step.plan.experts == 1
           ? ""
           : fmt::format("{}experts shared out among {}", split > 1 ? ", " : "", step.plan.experts),
-      step.exchanges, ReadableBytes(step.exchanged), ReadableTime(step.split));
+      step.exchanges, ReadableBytes(step.exchanged), ReadableTime(step.split),
+      step.hidden > Seconds()
+          ? fmt::format(", and {} beside computation", ReadableTime(step.hidden))
+          : "");
 }
 
 Json StagesJson(const PlanReport& report, const HybridStep& step) {
@@ -90,6 +93,7 @@ Json StepJson(const PlanReport& report, const HybridStep& step) {
           {"split_exchanges", step.exchanges},
           {"split_sent_bytes", step.exchanged.value()},
           {"split_communication_s", step.split.value()},
+          {"split_hidden_s", step.hidden.value()},
           {"sent_bytes", step.sent.value()},
           {"memory_bytes", step.memory.value()},
           {"saved_bytes", step.saved.value()},

@@ -87,12 +87,13 @@ class PlanSearch {
 
 std::vector<HybridStep> AllPlans(const ProfileOfPlan& profile_of, const System& system, int devices,
                                  std::int64_t global_batch, double spread,
-                                 std::optional<Bytes> memory) {
+                                 std::optional<Bytes> memory, const ExchangeOverlap& overlap) {
   std::vector<HybridStep> steps;
   PlanSearch search(profile_of, system, devices, steps);
   HybridPlan plan;
   plan.global_batch = global_batch;
   plan.spread = spread;
+  plan.overlap = overlap;
   for (plan.micro_batch = 1; plan.micro_batch <= kMostMicroBatch; plan.micro_batch *= 2) {
     search.Add(plan);
     if (plan.micro_batch <= kMostSplitMicroBatch) search.AddSplit(plan);

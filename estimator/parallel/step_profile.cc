@@ -167,8 +167,11 @@ std::int64_t IntOf(const Node& node, std::string_view name) {
 void AddExchanges(const InferredModel& step, const Report& report,
                   const std::unordered_map<std::string, std::size_t>& kernel_of,
                   const System& system, StepProfile& profile) {
-  const auto time_of = [&](const Exchange& exchange, Bytes bytes) {
-    return BestCollective(system, {exchange.op, bytes, {exchange.devices, exchange.stride}}).time();
+  const auto time_of = [&](Exchange& exchange, Bytes bytes) {
+    const CollectiveRun run =
+        BestCollective(system, {exchange.op, bytes, {exchange.devices, exchange.stride}});
+    exchange.channels = run.channels;
+    return run.time();
   };
   Bytes parameters;
   std::optional<std::size_t> last;  // of the gradients of parameters
@@ -201,7 +204,7 @@ void AddExchanges(const InferredModel& step, const Report& report,
       row.time = Seconds();
       last = kernel->second;
     } else {
-      row.time = time_of(exchange, exchange.bytes);
+      row.time = time_of(*row.exchange, exchange.bytes);
     }
   }
   if (last) profile.kernels[*last].time = time_of(*profile.kernels[*last].exchange, parameters);
@@ -337,6 +340,7 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, const Sys
     profile.kernels.push_back({.name = main.name,
                                .phase = main.phase,
                                .time = row.sums.expected.value_or(Seconds()),
+                               .product = row.sums.work.macs() > Macs(0),
                                .module = ModuleOf(main.scope)});
   }
   AddExchanges(step, report, kernel_of, system, profile);

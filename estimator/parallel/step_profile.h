@@ -19,6 +19,7 @@ struct Exchange {
   int devices = 1;
   int stride = 1;          // from one of them to the next
   bool parameter = false;  // a gradient of a parameter: may wait for the others
+  int channels = 0;        // processors that its kernel holds, 0: not known
 };
 
 // Memory that parameters take, and what is sent of their gradients.
@@ -41,6 +42,7 @@ struct StepKernel {
   Bytes passed;
   std::optional<Exchange> exchange;  // instead of computing
   Bytes saved;                       // of what it makes, for the backward pass
+  bool product = false;              // it multiplies and adds up
   std::string module;                // that repeats, "" for none (ModuleOf)
 };
 
@@ -64,6 +66,7 @@ struct StepProfile {
   // The stage of a pipeline that each kernel is annotated for; none where the file says nothing.
   std::vector<int> stages;
   bool trains = true;
+  int processors = 0;              // of its device, that collectives take some of; 0: not known
   bool exchanges = false;          // devices that split its operators or sequence wait for others
   std::vector<std::string> notes;  // about how they do
   Macs macs;                       // of this device

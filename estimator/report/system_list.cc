@@ -80,7 +80,8 @@ Json FieldsJson(const System& system) {
                        {"shape", std::string(Name(system.network->shape))},
                        {"cards", *system.network->cards},
                        {"card_bandwidth", system.network->bandwidth->value()},
-                       {"oversubscription", system.network->oversubscription}};
+                       {"oversubscription", system.network->oversubscription},
+                       {"leaf_nodes", PlainOrNull(system.network->leaf)}};
   }
   if (system.storage) {
     json["storage"] = {{"name", system.storage->name},

@@ -61,6 +61,7 @@ StepProfile Job::Profile(std::int64_t batch, std::optional<DType> send_as,
   const InferredModel model = InferModel(options);
   StepProfile profile =
       ProfileOf(model, BuildReport(model, *device_, report_), system_, batch, send_as, experts);
+  profile.processors = device_->units.value_or(0);
   if (division.Divides()) profile.notes = model.notes;
   const DeviceConfiguration* annotations = division.tensor.annotations;
   if (annotations != nullptr && !annotations->stage_of.empty()) {

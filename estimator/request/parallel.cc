@@ -51,6 +51,16 @@ HybridPlan AnnotatedPlan(const ParallelRequest& options, DeviceConfiguration& an
   return plan;
 }
 
+// What is to run beside computation has to be exchanged.
+void CheckOverlap(const ExchangeOverlap& overlap, const HybridPlan& plan) {
+  const auto check = [](bool asked, int devices, const char* kind) {
+    if (asked && devices == 1) throw Error("--overlap {0}: the plan has {0}=1", kind);
+  };
+  check(overlap.tensor, plan.tensor, "tp");
+  check(overlap.context, plan.context, "cp");
+  check(overlap.experts, plan.experts, "ep");
+}
+
 }  // namespace
 
 PlanReport Parallelize(const ParallelRequest& options) {
@@ -76,6 +86,7 @@ PlanReport Parallelize(const ParallelRequest& options) {
   if (!(options.expert_load >= 1 && options.expert_load <= 1000)) {
     throw Error("--expert-load {}: 1 to 1000 times the mean", options.expert_load);
   }
+  const ExchangeOverlap overlap = ParseExchangeOverlap(options.overlap);
   PlanReport report{
       options.job.model.path, system.id, job.device().id, {}, job.device().memory.size, "", {}};
   if (options.plan == "auto") {
@@ -98,7 +109,7 @@ PlanReport Parallelize(const ParallelRequest& options) {
       }
     };
     report.steps = AllPlans(profile_if, system, devices, options.global_batch,
-                            SpreadOf(options.spread), job.device().memory.size);
+                            SpreadOf(options.spread), job.device().memory.size, overlap);
     if (report.steps.empty()) {
       throw Error("--global-batch {} divides by no plan of {} devices; {} would",
                   options.global_batch, devices, devices);
@@ -112,6 +123,8 @@ PlanReport Parallelize(const ParallelRequest& options) {
     plan = PlanOf(
         {options.plan, options.micro_batch, options.global_batch, options.schedule, options.spread},
         job, plan, trains);
+    CheckOverlap(overlap, plan);
+    plan.overlap = overlap;
     report.steps = {RunHybrid(profile_of(plan), system, plan)};
   }
   report.profile = profile_of(report.steps.front().plan);

@@ -25,6 +25,7 @@ class LinkTimingReader : SectionReader {
                         });
     }
     keys.emplace_back("peer", Constant(link_.peer));
+    keys.emplace_back("channels", Number(&link_.channels));
     keys.emplace_back("switch", [this](const Entry& entry, const std::string& path) {
       Section(entry, path,
               {{"start", Constant(link_.switch_start)}, {"share", Share(link_.switch_share)}});

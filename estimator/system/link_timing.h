@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,8 @@ struct LinkTiming {
   // Reduction inside the switch (NVLink SHARP); share 0: there is none.
   double switch_start = 0;  // s
   double switch_share = 0;
+  // Processors (SMs, CUs) that a collective's kernel holds while it runs: a block for each channel.
+  std::optional<int> channels;
   std::string basis;  // "measured", or of which family the constants are: "of nvlink4"
   std::vector<Fact> facts;
 };

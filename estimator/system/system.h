@@ -40,6 +40,7 @@ struct NodeNetwork {
   std::optional<int> cards;           // per node
   std::optional<ByteRate> bandwidth;  // of one card, one direction
   double oversubscription = 1;        // what nodes can send over what the fabric carries
+  std::optional<int> leaf;            // nodes that reach each other without oversubscription
   std::optional<int> devices;         // that the fabric joins at most
   LinkTiming timing;
 };

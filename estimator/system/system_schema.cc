@@ -45,7 +45,7 @@ class SystemReader : SectionReader {
     if (near < *devices_) {
       throw Error("{}: the links join {} devices, a node has {}", root_.Where(), near, *devices_);
     }
-    if (system_.network) AddNetworkLevel(near);
+    if (system_.network) AddNetworkLevels(near);
     system_.facts = std::move(facts_);
     return std::move(system_);
   }
@@ -124,6 +124,7 @@ class SystemReader : SectionReader {
                   throw Error("{}: oversubscription is 1 (none) or more", e.Where());
                 }
               }},
+             {"leaf", Number(&network.leaf)},
              {"devices", Number(&network.devices)},
              {"timing", Timing(network.timing)}});
     if (!network.cards || !network.bandwidth || network.timing.id.empty()) {
@@ -132,21 +133,30 @@ class SystemReader : SectionReader {
     system_.network = std::move(network);
   }
 
-  // The network as seen by one device: its part of the node's cards.
-  void AddNetworkLevel(int near) {
+  // The network as seen by one device: its part of the node's cards, and of what leaves the leaf
+  // that its node is under.
+  void AddNetworkLevels(int near) {
     const NodeNetwork& network = *system_.network;
     SystemLink link;
     link.name = network.name;
     link.shape = network.shape;
     link.network = true;
     link.joins = network.devices.value_or(std::numeric_limits<int>::max());
-    link.bandwidth = *network.bandwidth * static_cast<double>(*network.cards) /
-                     (*devices_ * network.oversubscription);
+    link.bandwidth = *network.bandwidth * static_cast<double>(*network.cards) / *devices_;
     link.timing = network.timing;
     if (link.joins <= near) {
       throw Error("{}: the network joins {} devices, no more than the links of a node",
                   root_.Where(), link.joins);
     }
+    if (network.leaf && *network.leaf > 1 && network.oversubscription > 1) {
+      SystemLink leaf = link;
+      if (__builtin_mul_overflow(*network.leaf, *devices_, &leaf.joins)) leaf.joins = link.joins;
+      leaf.joins = std::min(leaf.joins, link.joins);
+      if (leaf.joins > near) system_.links.push_back(leaf);
+      if (leaf.joins == link.joins) return;
+      link.name += " between leaves";
+    }
+    link.bandwidth = link.bandwidth / network.oversubscription;
     system_.links.push_back(std::move(link));
   }
 

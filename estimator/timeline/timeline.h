@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "estimator/core/units.h"
@@ -47,6 +48,8 @@ class Timeline {
   std::size_t AddResource(std::string name, int lanes = 1);
   // Returns the task's number, for the `after` of later tasks.
   std::size_t Add(Task task);
+  // A task takes so much longer, from the next Schedule on.
+  void Lengthen(std::size_t task, Seconds by) { tasks_[task].duration += by; }
   // Places every task. Throws Error where tasks wait for each other in a circle, naming one.
   void Schedule();
 
@@ -78,6 +81,10 @@ ResourceUse UseOf(const Timeline& timeline, std::size_t resource);
 // Time in which tasks of `resource` run and no task of `other` does: communication that compute
 // does not hide.
 Seconds Exposed(const Timeline& timeline, std::size_t resource, std::size_t other);
+
+// How long each task of `resource` runs beside tasks of `other`: (task, time) where it does at all.
+std::vector<std::pair<std::size_t, Seconds>> Beside(const Timeline& timeline, std::size_t resource,
+                                                    std::size_t other);
 
 // The timeline as a Trace Event Format file ("chrome trace"), which Perfetto and `dlcost measured`
 // open: a thread per lane, times in microseconds.

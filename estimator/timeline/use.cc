@@ -52,6 +52,22 @@ ResourceUse UseOf(const Timeline& timeline, std::size_t resource) {
   return use;
 }
 
+std::vector<std::pair<std::size_t, Seconds>> Beside(const Timeline& timeline, std::size_t resource,
+                                                    std::size_t other) {
+  const std::vector<Interval> theirs = Busy(timeline, other);
+  std::vector<std::pair<std::size_t, Seconds>> beside;
+  auto first = theirs.begin();  // that may run beside the next task
+  for (const Interval& one : Busy(timeline, resource)) {
+    while (first != theirs.end() && first->end <= one.start) ++first;
+    double time = 0;
+    for (auto at = first; at != theirs.end() && at->start < one.end; ++at) {
+      time += std::min(one.end, at->end) - std::max(one.start, at->start);
+    }
+    if (time > 0) beside.emplace_back(one.task, Seconds(time));
+  }
+  return beside;
+}
+
 Seconds Exposed(const Timeline& timeline, std::size_t resource, std::size_t other) {
   const std::vector<Interval> theirs = Busy(timeline, other);
   double exposed = 0, counted = 0;  // until when time was looked at

@@ -31,6 +31,8 @@ struct ParallelRequest {
   // measured on many (docs/job.md).
   std::optional<double> spread;
   double expert_load = 1;  // tokens of the busiest device's experts over the mean
+  // Exchanges that run beside computation: "tp,cp,ep" of split operators, the sequence, experts.
+  std::string overlap;
 };
 
 struct ParallelPlan {

@@ -41,11 +41,12 @@ def _system(system):
 
 
 def parallel(model, system, plan="auto", *, micro_batch=1, global_batch=0, schedule="1f1b", devices=0, spread=None, expert_load=1.0,
-             gpu=None, changes=(), **keywords):
+             overlap="", gpu=None, changes=(), **keywords):
     """A model laid out on the devices of a system: a training step with train="adamw", else the forward pass.
 
     plan: "dp=4,tp=2,pp=2,zero=1"; "auto": all plans of `devices` (a node's), the best first; "annotated": as the file says.
     spread: standard deviation of the devices' speeds, as a share. expert_load: tokens of the busiest device's experts over the mean.
+    overlap: exchanges that run beside computation, of "tp,cp,ep".
     """
     request = _core.ParallelRequest()
     request.bindings, request.options = _split(keywords)
@@ -53,7 +54,7 @@ def parallel(model, system, plan="auto", *, micro_batch=1, global_batch=0, sched
     request.plan, request.schedule = plan, schedule
     request.micro_batch, request.global_batch = integer("micro_batch", micro_batch), integer("global_batch", global_batch)
     request.devices, request.spread = integer("devices", devices), number("spread", spread)
-    request.expert_load = number("expert_load", expert_load)
+    request.expert_load, request.overlap = number("expert_load", expert_load), overlap
     return ParallelPlans(_core.parallel(load(model), _system(system), request))
 
 

@@ -59,6 +59,29 @@ TEST(Group, UsesTheLevelsThatJoinIt) {
   EXPECT_DOUBLE_EQ(LevelsOf(Find("mi300x-node"), {4, 1})[0].rate, 448e9 * 3 / 7);
 }
 
+// Between leaves of a network four times oversubscribed: neighbours of a ring leave theirs once, so
+// that the cards limit still; an all-to-all leaves it with all that is for others.
+TEST(Group, StaysInItsLeafWhereItCan) {
+  System flat = Find("dgx-a100");
+  System leaves = flat;
+  SystemLink between = leaves.links.back();
+  between.bandwidth = between.bandwidth / 4.0;
+  leaves.links.back().joins = 4 * 8;
+  leaves.links.push_back(between);
+  for (const int size : {16, 32, 128}) {
+    for (const CollectiveOp op : {CollectiveOp::kAllReduce, CollectiveOp::kAllGather}) {
+      const CollectiveCall call = Call(op, 256 << 20, size);
+      EXPECT_EQ(BestCollective(leaves, call).transfer, BestCollective(flat, call).transfer);
+    }
+  }
+  const CollectiveCall near = Call(CollectiveOp::kAllToAll, 256 << 20, 32);
+  const CollectiveCall far = Call(CollectiveOp::kAllToAll, 256 << 20, 64);
+  EXPECT_EQ(BestCollective(leaves, near).time(), BestCollective(flat, near).time());
+  // 32 of 64 parts leave at a quarter of the rate, where 56 of 64 leave the node.
+  EXPECT_NEAR(BestCollective(leaves, far).transfer / BestCollective(flat, far).transfer,
+              4.0 * 32 / 56, 1e-9);
+}
+
 TEST(Group, BeyondTheSystemIsAnError) {
   EXPECT_THAT(
       [] {

@@ -67,6 +67,20 @@ TEST(DataParallel, ExposesTheLastBucketOnly) {
   EXPECT_EQ(overlapped.sent, after.sent);
 }
 
+// Of an A100's 108 processors collectives hold 24: what runs beside them takes 24 / 108 of the time
+// longer for which it does.
+TEST(DataParallel, SharesProcessorsWithCollectives) {
+  StepProfile profile = Layers(8, 0.4, 8 * (64 << 20));
+  const System dgx = Find("dgx-a100");
+  const ParallelStep alone = RunDataParallel(profile, dgx, {.devices = 8});
+  profile.processors = 108;
+  const ParallelStep shared = RunDataParallel(profile, dgx, {.devices = 8});
+  const Seconds hidden = alone.communication - alone.exposed;
+  EXPECT_EQ(alone.slowed, Seconds());
+  EXPECT_NEAR(shared.slowed / hidden, 24.0 / 108, 1e-9);
+  EXPECT_NEAR((shared.time - alone.time) / shared.slowed, 1, 1e-9);
+}
+
 TEST(DataParallel, SharesOutWhatZeroSays) {
   const StepProfile profile = Layers(4, 0.1, 4000);
   const std::int64_t bytes[] = {1000 + 4000 * 4, 1000 + 4000 * 2 + 2000, 1000 + 4000 + 1000 + 2000,
@@ -237,6 +251,55 @@ TEST(Hybrid, OfOneStageIsDataParallel) {
   plan.global_batch = 64;
   EXPECT_NEAR(RunHybrid(profile, dgx, plan).time.value(),
               RunDataParallel(profile, dgx, {.devices = 8}).time.value() + 3 * 0.1, 1e-9);
+}
+
+// A gather of 1 ms before a product of 3 ms, and the way back of one device of four.
+StepProfile Exchanging(CollectiveOp op) {
+  StepProfile profile;
+  profile.weights = profile.gradients = profile.sent_gradients = Bytes(4);
+  profile.exchanges = true;
+  profile.processors = 100;
+  const Exchange exchange = {.op = op, .bytes = Bytes(1 << 20), .devices = 4, .channels = 20};
+  profile.kernels = {
+      {.name = "exchange", .time = Seconds(1e-3), .exchange = exchange},
+      {.name = "norm", .time = Seconds(1e-3)},
+      {.name = "product", .time = Seconds(3e-3), .product = true},
+      {.name = "update", .phase = Phase::kOptimizer, .time = Seconds(1e-3), .gradients = Bytes(4)},
+  };
+  return profile;
+}
+
+TEST(ExchangeOverlap, HidesAllButOnePieceBesideTheProduct) {
+  const StepProfile gathered = Exchanging(CollectiveOp::kAllGather);
+  const StepProfile run = WithOverlap(gathered, {.tensor = true}, {.tensor = 4});
+  EXPECT_NEAR(run.kernels[0].time.value(), 0.25e-3, 1e-12);
+  // A fifth of the processors for the 0.75 ms beside it.
+  EXPECT_NEAR(run.kernels[2].time.value(), 3e-3 + 0.75e-3 / 5, 1e-12);
+  EXPECT_EQ(WithOverlap(gathered, {.context = true}, {.tensor = 4}).Time(), gathered.Time());
+  EXPECT_EQ(WithOverlap(gathered, {.context = true}, {.context = 4}).Time(), run.Time());
+  // Sums follow the product that makes them: none does here.
+  const StepProfile summed = Exchanging(CollectiveOp::kReduceScatter);
+  EXPECT_EQ(WithOverlap(summed, {.tensor = true}, {.tensor = 4}).Time(), summed.Time());
+}
+
+TEST(ExchangeOverlap, OfExpertsHidesBesideAnotherMicroBatch) {
+  const StepProfile profile = Exchanging(CollectiveOp::kAllToAll);
+  const auto exchanged = [&](std::int64_t micro_batches) {
+    return WithOverlap(profile, {.experts = true}, {.micro_batches = micro_batches})
+        .kernels[0]
+        .time.value();
+  };
+  EXPECT_EQ(exchanged(1), 1e-3);
+  // Of four micro-batches one waits, and the others keep a fifth of the processors.
+  EXPECT_NEAR(exchanged(4), 1e-3 * (1 + 3 * 0.2) / 4, 1e-12);
+}
+
+TEST(ExchangeOverlap, SaysWhatItKnows) {
+  EXPECT_TRUE(ParseExchangeOverlap("cp,ep").context);
+  EXPECT_FALSE(ParseExchangeOverlap("").any());
+  EXPECT_THAT([] { ParseExchangeOverlap("tp,dp"); },
+              ::testing::ThrowsMessage<Error>("--overlap 'dp': exchanges of tp, cp and ep, as in "
+                                              "--overlap cp,ep (did you mean 'tp'?)"));
 }
 
 TEST(Hybrid, ExtrapolatesALongPipelineExactly) {

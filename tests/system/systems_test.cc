@@ -127,6 +127,28 @@ std::string Mine(const std::string& from = "", const std::string& to = "") {
   return text;
 }
 
+TEST(SystemFile, OversubscribesWhatLeavesALeaf) {
+  const auto timing = [](const std::string& id, const std::string&) {
+    LinkTiming known;
+    known.id = id;
+    return known;
+  };
+  const auto read = [&](const std::string& told) {
+    const std::string text = Mine("cards: 1", "cards: 1, oversubscription: 4" + told);
+    return ReadSystem(ParseEntries(text, "mine.yaml"), "mine", timing).links;
+  };
+  // 25 Gbit/s for four devices; a quarter of it between leaves of eight nodes.
+  const std::vector<SystemLink> leaves = read(", leaf: 8");
+  ASSERT_EQ(leaves.size(), 3u);
+  EXPECT_EQ(leaves[1].joins, 32);
+  EXPECT_DOUBLE_EQ(leaves[1].bandwidth.value(), 25e9 / 8 / 4);
+  EXPECT_DOUBLE_EQ(leaves[2].bandwidth.value(), 25e9 / 8 / 16);
+  EXPECT_TRUE(leaves[1].network && leaves[2].network);
+  const std::vector<SystemLink> nodes = read("");
+  ASSERT_EQ(nodes.size(), 2u);
+  EXPECT_DOUBLE_EQ(nodes[1].bandwidth.value(), 25e9 / 8 / 16);
+}
+
 TEST(SystemFile, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(ErrorOf(Mine()), "");
   EXPECT_EQ(ErrorOf(Mine("switch", "swich")),

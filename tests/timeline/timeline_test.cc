@@ -36,6 +36,25 @@ TEST(Timeline, StartsATaskOncePredecessorsAndResourceAreFree) {
   EXPECT_EQ(use.gaps[0].cause, "d");
 }
 
+TEST(Timeline, LengthensWhatRunsBesideOthers) {
+  Timeline timeline;
+  const std::size_t compute = timeline.AddResource("compute");
+  const std::size_t network = timeline.AddResource("network");
+  const auto a = timeline.Add({"a", TaskKind::kKernel, compute, Seconds(3)});
+  const auto b = timeline.Add({"b", TaskKind::kKernel, compute, Seconds(2), {a}});
+  const auto c = timeline.Add({"c", TaskKind::kCommunication, network, Seconds(4)});
+  timeline.Schedule();
+  // c runs until 4: beside all of a and half of b.
+  const auto beside = Beside(timeline, compute, network);
+  ASSERT_EQ(beside.size(), 2u);
+  EXPECT_EQ(beside[0], std::pair(a, Seconds(3)));
+  EXPECT_EQ(beside[1], std::pair(b, Seconds(1)));
+  EXPECT_THAT(Beside(timeline, network, compute), ::testing::ElementsAre(std::pair(c, Seconds(4))));
+  timeline.Lengthen(a, Seconds(1));
+  timeline.Schedule();
+  EXPECT_EQ(timeline.Span(), Seconds(6));
+}
+
 TEST(Timeline, RunsAsManyTasksAsThereAreLanesByPriority) {
   Timeline timeline;
   const std::size_t cores = timeline.AddResource("cores", 2);

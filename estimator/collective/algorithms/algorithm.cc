@@ -27,6 +27,11 @@ double DataRate(const GroupLevel& level, LinkProtocol protocol, double members) 
   return level.rate * members * Constants(level, protocol)->share;
 }
 
+const GroupLevel& FirstNetwork(const std::vector<GroupLevel>& levels) {
+  return *std::find_if(levels.begin(), levels.end(),
+                       [](const GroupLevel& level) { return level.link->network; });
+}
+
 double HopOf(const GroupLevel& level, LinkProtocol protocol) {
   const auto* constants = Constants(level, protocol);
   return constants ? constants->hop : 0;

@@ -35,6 +35,8 @@ std::vector<CollectiveRun> RunPairwise(const CollectiveCall& call,
 std::optional<double> StartOf(LinkProtocol protocol, const std::vector<GroupLevel>& levels);
 // The rate of data (byte/s) of a level for a stream that `members` devices feed together.
 double DataRate(const GroupLevel& level, LinkProtocol protocol, double members);
+// The nearest level between nodes, of a group that reaches over one.
+const GroupLevel& FirstNetwork(const std::vector<GroupLevel>& levels);
 // Seconds of a step over a level.
 double HopOf(const GroupLevel& level, LinkProtocol protocol);
 // What a node sends to others in two binary trees.

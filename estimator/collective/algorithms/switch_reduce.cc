@@ -1,4 +1,5 @@
 #include <cmath>
+#include <span>
 
 #include "estimator/collective/algorithms/algorithm.h"
 
@@ -12,7 +13,7 @@ std::vector<CollectiveRun> RunSwitchReduce(const CollectiveCall& call,
                                            const std::vector<GroupLevel>& levels) {
   const GroupLevel& near = levels.front();
   const LinkTiming& timing = near.link->timing;
-  const bool trees = levels.size() == 2 && levels.back().link->network;
+  const bool trees = levels.size() > 1 && levels[1].link->network;
   if (call.op != CollectiveOp::kAllReduce || !near.link->reduces || timing.switch_share <= 0 ||
       near.joined < 3 || (levels.size() > 1 && !trees)) {
     return {};
@@ -23,10 +24,12 @@ std::vector<CollectiveRun> RunSwitchReduce(const CollectiveCall& call,
   SlowestStream streams;
   streams.Add(near, bytes * (1 + 1.0 / near.joined) / (near.rate * timing.switch_share));
   if (trees) {
-    const GroupLevel& network = levels.back();
+    const GroupLevel& network = levels[1];
     const double nodes = std::ceil(static_cast<double>(call.group.size) / network.below);
     latency += 2 * std::ceil(std::log2(nodes)) * HopOf(network, kProtocol);
-    streams.Add(network, TreeBytes(call, nodes) / DataRate(network, kProtocol, network.below));
+    for (const GroupLevel& level : std::span(levels).subspan(1)) {
+      streams.Add(level, TreeBytes(call, nodes) / DataRate(level, kProtocol, level.below));
+    }
   }
   return {streams.Run(trees ? "nvls_tree" : "nvls", kProtocol, latency)};
 }

@@ -14,7 +14,7 @@ double TreeBytes(const CollectiveCall& call, double nodes) {
 std::vector<CollectiveRun> RunTree(const CollectiveCall& call,
                                    const std::vector<GroupLevel>& levels) {
   if (call.op != CollectiveOp::kAllReduce || !levels.back().link->network) return {};
-  const GroupLevel& network = levels.back();
+  const GroupLevel& network = FirstNetwork(levels);
   const double nodes = std::ceil(static_cast<double>(call.group.size) / network.below);
   const double sent = TreeBytes(call, nodes);
   std::vector<CollectiveRun> runs;
