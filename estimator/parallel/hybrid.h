@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,16 +74,5 @@ struct HybridStep {
 // A step by the plan. `profile` is that of one micro-batch. Beyond two micro-batches per stage,
 // each further one adds the time of the slowest stage.
 HybridStep RunHybrid(const StepProfile& profile, const System& system, const HybridPlan& plan);
-
-// Every plan of so many devices that divides the global batch: replicas and stages, ZeRO 0 to 3,
-// micro-batches of powers of two up to 64; with up to 8 items, operators split among powers of two
-// of a node's devices, along the sequence too where that divides, and whole experts shared out in a
-// node or among all. Where none needs at most `memory`, sequences are split as well. `profile_of`
-// gives the profile of a plan's micro-batch, null where the model does not split so.
-using ProfileOfPlan = std::function<const StepProfile*(const HybridPlan&)>;
-std::vector<HybridStep> AllPlans(const ProfileOfPlan& profile_of, const System& system, int devices,
-                                 std::int64_t global_batch, double spread = 0,
-                                 std::optional<Bytes> memory = std::nullopt,
-                                 const ExchangeOverlap& overlap = {});
 
 }  // namespace dlcost

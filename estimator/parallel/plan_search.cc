@@ -1,47 +1,127 @@
+#include "estimator/parallel/plan_search.h"
+
 #include <algorithm>
 #include <set>
-
-#include "estimator/parallel/hybrid.h"
 
 namespace dlcost {
 namespace {
 
 constexpr std::int64_t kMostMicroBatch = 64, kMostSplitMicroBatch = 8;
 
-// Every plan of so many devices, into `steps`.
-class PlanSearch {
- public:
-  PlanSearch(const ProfileOfPlan& profile_of, const System& system, int devices,
-             std::vector<HybridStep>& steps)
-      : profile_of_(profile_of), system_(system), devices_(devices), steps_(steps) {}
+int LargestPower(std::int64_t limit) {
+  int power = 1;
+  while (power * 2 <= limit) power *= 2;
+  return power;
+}
 
-  // With these micro-batches, and so many devices that split operators and the sequence: without
-  // shared out experts, and among the neighbours of a node; of one item among all, too.
-  void Add(HybridPlan plan) {
-    const StepProfile* profile = profile_of_(plan);
-    if (profile == nullptr) return;
-    AddStages(plan, *profile);
-    std::set<int> shared;
-    const int rest = devices_ / (plan.tensor * plan.context);
+class Searcher {
+ public:
+  Searcher(const ProfileOfPlan& profile_of, const System& system, const PlanSearch& search)
+      : profile_of_(profile_of), system_(system), search_(search) {}
+
+  std::vector<HybridStep> Run() {
+    HybridPlan plan;
+    plan.global_batch = search_.global_batch;
+    plan.spread = search_.spread;
+    plan.overlap = search_.overlap;
+    if (search_.prepare) Prepare(plan);
+    for (plan.micro_batch = 1; plan.micro_batch <= kMostMicroBatch; plan.micro_batch *= 2) {
+      Add(plan);
+      if (plan.micro_batch <= kMostSplitMicroBatch) AddSplit(plan);
+    }
+    const auto fits = [&](const HybridStep& step) {
+      return !search_.memory || step.memory <= *search_.memory;
+    };
+    plan.micro_batch = 1;
+    for (plan.context = 2; plan.context <= search_.devices; plan.context *= 2) {
+      if (std::any_of(steps_.begin(), steps_.end(), fits)) break;
+      if (search_.devices % plan.context != 0) continue;
+      Add(plan);
+      AddSplit(plan);
+    }
+    std::stable_sort(steps_.begin(), steps_.end(),
+                     [](const HybridStep& a, const HybridStep& b) { return a.time < b.time; });
+    return std::move(steps_);
+  }
+
+ private:
+  // Without a split, and with operators split among powers of two of a node's devices.
+  std::vector<int> Splits(const HybridPlan& plan) const {
+    std::vector<int> splits;
+    for (int tensor = 2; tensor <= std::min(search_.devices, system_.node_devices); tensor *= 2) {
+      if (search_.devices % (tensor * plan.context) == 0) splits.push_back(tensor);
+    }
+    return splits;
+  }
+
+  // Whether some number of stages leaves replicas that share out the global batch.
+  bool Divides(const HybridPlan& plan) const {
+    const int rest = search_.devices / (plan.tensor * plan.context);
+    for (int stages = 1; stages <= std::min(rest, kMostChunks); ++stages) {
+      if (rest % stages == 0 && plan.global_batch % (plan.micro_batch * (rest / stages)) == 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Among how many devices whole experts are shared out: the neighbours of a node; of one item
+  // among all, too.
+  std::set<int> ExpertWays(const HybridPlan& plan, const StepProfile& profile) const {
+    std::set<int> ways;
+    if (plan.micro_batch > kMostSplitMicroBatch) return ways;
+    const int rest = search_.devices / (plan.tensor * plan.context);
     const bool all = plan.micro_batch == 1 && plan.tensor == 1;  // a profile for each takes time
     for (const int most :
          {system_.node_devices / (plan.sequence ? 1 : plan.tensor), all ? rest : 1}) {
-      const int ways = LargestPower(std::min<std::int64_t>(most, profile->routed_experts));
-      if (ways > 1 && profile->routed_experts % ways == 0) shared.insert(ways);
+      const int power = LargestPower(std::min<std::int64_t>(most, profile.routed_experts));
+      if (power > 1 && profile.routed_experts % power == 0) ways.insert(power);
     }
-    for (const int ways : shared) {
-      if (plan.micro_batch > kMostSplitMicroBatch) continue;
+    return ways;
+  }
+
+  // What Run asks for if something fits: with one item, what does not split is left out of the
+  // larger micro-batches.
+  void Prepare(HybridPlan plan) {
+    std::vector<HybridPlan> ways = {plan}, all;
+    for (const int tensor : Splits(plan)) {
+      ways.push_back(plan);
+      ways.back().tensor = tensor;
+      ways.back().sequence = true;
+    }
+    search_.prepare(ways);
+    for (HybridPlan way : ways) {
+      const StepProfile* profile = profile_of_(way);
+      if (profile == nullptr) continue;
+      const std::int64_t most = way.tensor > 1 ? kMostSplitMicroBatch : kMostMicroBatch;
+      for (way.micro_batch = 1; way.micro_batch <= most; way.micro_batch *= 2) {
+        if (!Divides(way)) continue;
+        if (way.micro_batch > 1) all.push_back(way);
+        for (const int experts : ExpertWays(way, *profile)) {
+          all.push_back(way);
+          all.back().experts = experts;
+        }
+      }
+    }
+    search_.prepare(all);
+  }
+
+  // With these micro-batches, and so many devices that split operators and the sequence.
+  void Add(HybridPlan plan) {
+    if (!Divides(plan)) return;
+    const StepProfile* profile = profile_of_(plan);
+    if (profile == nullptr) return;
+    AddStages(plan, *profile);
+    for (const int ways : ExpertWays(plan, *profile)) {
       plan.experts = ways;
       if (const StepProfile* parts = profile_of_(plan)) AddStages(plan, *parts);
     }
   }
 
-  // The same with operators split among powers of two of a node's devices, along the sequence too
-  // where that divides.
+  // The same with operators split, along the sequence too where that divides.
   void AddSplit(HybridPlan plan) {
-    for (plan.tensor = 2; plan.tensor <= std::min(devices_, system_.node_devices);
-         plan.tensor *= 2) {
-      if (devices_ % (plan.tensor * plan.context) != 0) continue;
+    for (const int tensor : Splits(plan)) {
+      plan.tensor = tensor;
       for (const bool sequence : {true, false}) {
         plan.sequence = sequence;
         const std::size_t before = steps_.size();
@@ -51,15 +131,8 @@ class PlanSearch {
     }
   }
 
- private:
-  static int LargestPower(std::int64_t limit) {
-    int power = 1;
-    while (power * 2 <= limit) power *= 2;
-    return power;
-  }
-
   void AddStages(HybridPlan plan, const StepProfile& profile) {
-    const int rest = devices_ / (plan.tensor * plan.context);
+    const int rest = search_.devices / (plan.tensor * plan.context);
     const auto kernels =
         std::count_if(profile.kernels.begin(), profile.kernels.end(),
                       [](const StepKernel& kernel) { return kernel.phase == Phase::kForward; });
@@ -79,36 +152,15 @@ class PlanSearch {
 
   const ProfileOfPlan& profile_of_;
   const System& system_;
-  int devices_;
-  std::vector<HybridStep>& steps_;
+  const PlanSearch& search_;
+  std::vector<HybridStep> steps_;
 };
 
 }  // namespace
 
-std::vector<HybridStep> AllPlans(const ProfileOfPlan& profile_of, const System& system, int devices,
-                                 std::int64_t global_batch, double spread,
-                                 std::optional<Bytes> memory, const ExchangeOverlap& overlap) {
-  std::vector<HybridStep> steps;
-  PlanSearch search(profile_of, system, devices, steps);
-  HybridPlan plan;
-  plan.global_batch = global_batch;
-  plan.spread = spread;
-  plan.overlap = overlap;
-  for (plan.micro_batch = 1; plan.micro_batch <= kMostMicroBatch; plan.micro_batch *= 2) {
-    search.Add(plan);
-    if (plan.micro_batch <= kMostSplitMicroBatch) search.AddSplit(plan);
-  }
-  const auto fits = [&](const HybridStep& step) { return !memory || step.memory <= *memory; };
-  plan.micro_batch = 1;
-  for (plan.context = 2; plan.context <= devices; plan.context *= 2) {
-    if (std::any_of(steps.begin(), steps.end(), fits)) break;
-    if (devices % plan.context != 0) continue;
-    search.Add(plan);
-    search.AddSplit(plan);
-  }
-  std::stable_sort(steps.begin(), steps.end(),
-                   [](const HybridStep& a, const HybridStep& b) { return a.time < b.time; });
-  return steps;
+std::vector<HybridStep> AllPlans(const ProfileOfPlan& profile_of, const System& system,
+                                 const PlanSearch& search) {
+  return Searcher(profile_of, system, search).Run();
 }
 
 }  // namespace dlcost

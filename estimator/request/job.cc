@@ -58,7 +58,8 @@ StepProfile Job::Profile(std::int64_t batch, std::optional<DType> send_as,
       return std::move(divided.model);
     };
   }
-  const InferredModel model = InferModel(options);
+  std::call_once(read_, [&] { model_ = ModelOf(options); });
+  const InferredModel model = InferModel(Model(*model_), options, BindingsOf(options));
   StepProfile profile =
       ProfileOf(model, BuildReport(model, *device_, report_), system_, batch, send_as, experts);
   profile.processors = device_->units.value_or(0);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -35,7 +36,7 @@ class Job {
 
   const System& system() const { return system_; }
   const Device& device() const { return *device_; }
-  // What one device does with a batch of so many items.
+  // What one device does with a batch of so many items. May be asked by several threads at once.
   StepProfile Profile(std::int64_t batch, std::optional<DType> send_as = std::nullopt,
                       const Division& division = {}) const;
   // Throws Error for a number of devices that the system does not join.
@@ -46,6 +47,8 @@ class Job {
   System system_;
   std::optional<Device> device_;
   ReportOptions report_;
+  mutable std::once_flag read_;  // the model, with the first profile
+  mutable std::optional<Model> model_;
 };
 
 // A plan that is told, not looked for.

@@ -3,13 +3,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
 #include "estimator/onnx/device_configuration.h"
+#include "estimator/parallel/plan_search.h"
+#include "estimator/sweep/parallel.h"
 
 namespace dlcost {
 namespace {
@@ -51,6 +56,80 @@ HybridPlan AnnotatedPlan(const ParallelRequest& options, DeviceConfiguration& an
   return plan;
 }
 
+// Profiles of micro-batches by what of a plan changes them, each made once.
+class PlanProfiles {
+ public:
+  // All arguments last as long as this.
+  PlanProfiles(const Job& job, const ParallelRequest& options, bool trains,
+               const DeviceConfiguration* annotations)
+      : job_(job), options_(options), trains_(trains), annotations_(annotations) {}
+
+  // Throws Error where the model does not divide so.
+  const StepProfile& Of(const HybridPlan& plan) {
+    const auto [known, fresh] = made_.try_emplace(KeyOf(plan));
+    if (fresh) known->second = Make(plan);
+    if (known->second.error) std::rethrow_exception(known->second.error);
+    return known->second.profile;
+  }
+
+  // Null where the model does not divide so, with micro-batches of any size; `reason` becomes the
+  // first that there is.
+  const StepProfile* IfDivides(const HybridPlan& plan, std::string& reason) {
+    if (plan.tensor * plan.context * plan.experts == 1) return &Of(plan);
+    const auto key = std::tuple(plan.tensor, plan.sequence, plan.context, plan.experts);
+    if (refused_.count(key) > 0) return nullptr;
+    try {
+      return &Of(plan);
+    } catch (const Error& error) {
+      refused_.insert(key);
+      if (reason.empty()) reason = error.what();
+      return nullptr;
+    }
+  }
+
+  // Makes them on all cores.
+  void Prepare(const std::vector<HybridPlan>& plans) {
+    std::vector<std::pair<Made*, const HybridPlan*>> missing;
+    for (const HybridPlan& plan : plans) {
+      const auto [known, fresh] = made_.try_emplace(KeyOf(plan));
+      if (fresh) missing.emplace_back(&known->second, &plan);
+    }
+    ForEachInParallel(missing.size(), [&](std::size_t i, std::size_t) {
+      *missing[i].first = Make(*missing[i].second);
+    });
+  }
+
+ private:
+  // Micro-batch, tp, sp, cp, ep.
+  using Key = std::tuple<std::int64_t, int, bool, int, int>;
+  static Key KeyOf(const HybridPlan& plan) {
+    return {plan.micro_batch, plan.tensor, plan.sequence, plan.context, plan.experts};
+  }
+
+  struct Made {
+    StepProfile profile;
+    std::exception_ptr error;  // instead
+  };
+
+  Made Make(const HybridPlan& plan) const {
+    if (options_.on_step) options_.on_step();
+    try {
+      return {job_.Profile(plan.micro_batch, std::nullopt,
+                           DivisionOf(plan, trains_, options_.expert_load, annotations_)),
+              nullptr};
+    } catch (const Error&) {
+      return {{}, std::current_exception()};
+    }
+  }
+
+  const Job& job_;
+  const ParallelRequest& options_;
+  bool trains_;
+  const DeviceConfiguration* annotations_;
+  std::map<Key, Made> made_;
+  std::set<std::tuple<int, bool, int, int>> refused_;  // tp, sp, cp, ep
+};
+
 // What is to run beside computation has to be exchanged.
 void CheckOverlap(const ExchangeOverlap& overlap, const HybridPlan& plan) {
   const auto check = [](bool asked, int devices, const char* kind) {
@@ -70,18 +149,7 @@ PlanReport Parallelize(const ParallelRequest& options) {
   const bool annotated = options.plan == "annotated" || options.plan.starts_with("annotated=");
   DeviceConfiguration annotations;
   const bool trains = !options.job.model.train.empty();
-  std::map<std::tuple<std::int64_t, int, bool, int, int>, StepProfile> profiles;
-  const auto profile_of = [&](const HybridPlan& plan) -> const StepProfile& {
-    const auto key =
-        std::tuple(plan.micro_batch, plan.tensor, plan.sequence, plan.context, plan.experts);
-    const auto known = profiles.find(key);
-    if (known != profiles.end()) return known->second;
-    if (options.on_step) options.on_step();
-    const Division division =
-        DivisionOf(plan, trains, options.expert_load, annotated ? &annotations : nullptr);
-    return profiles.emplace(key, job.Profile(plan.micro_batch, std::nullopt, division))
-        .first->second;
-  };
+  PlanProfiles profiles(job, options, trains, annotated ? &annotations : nullptr);
   CheckItems("--global-batch", options.global_batch);
   if (!(options.expert_load >= 1 && options.expert_load <= 1000)) {
     throw Error("--expert-load {}: 1 to 1000 times the mean", options.expert_load);
@@ -94,22 +162,14 @@ PlanReport Parallelize(const ParallelRequest& options) {
     const int devices = options.devices > 0 ? options.devices : system.node_devices;
     job.CheckSize("--devices", devices);
     if (options.global_batch < 1) throw Error("--parallel auto needs --global-batch");
-    // What does not split among so many devices is left out, with the first reason.
-    std::set<std::tuple<int, bool, int, int>> refused;
-    const auto profile_if = [&](const HybridPlan& plan) -> const StepProfile* {
-      if (plan.tensor * plan.context * plan.experts == 1) return &profile_of(plan);
-      const auto key = std::tuple(plan.tensor, plan.sequence, plan.context, plan.experts);
-      if (refused.count(key) > 0) return nullptr;
-      try {
-        return &profile_of(plan);
-      } catch (const Error& error) {
-        refused.insert(key);
-        if (report.left_out.empty()) report.left_out = error.what();
-        return nullptr;
-      }
-    };
-    report.steps = AllPlans(profile_if, system, devices, options.global_batch,
-                            SpreadOf(options.spread), job.device().memory.size, overlap);
+    report.steps = AllPlans(
+        [&](const HybridPlan& plan) { return profiles.IfDivides(plan, report.left_out); }, system,
+        {.devices = devices,
+         .global_batch = options.global_batch,
+         .spread = SpreadOf(options.spread),
+         .memory = job.device().memory.size,
+         .overlap = overlap,
+         .prepare = [&](const std::vector<HybridPlan>& plans) { profiles.Prepare(plans); }});
     if (report.steps.empty()) {
       throw Error("--global-batch {} divides by no plan of {} devices; {} would",
                   options.global_batch, devices, devices);
@@ -125,9 +185,9 @@ PlanReport Parallelize(const ParallelRequest& options) {
         job, plan, trains);
     CheckOverlap(overlap, plan);
     plan.overlap = overlap;
-    report.steps = {RunHybrid(profile_of(plan), system, plan)};
+    report.steps = {RunHybrid(profiles.Of(plan), system, plan)};
   }
-  report.profile = profile_of(report.steps.front().plan);
+  report.profile = profiles.Of(report.steps.front().plan);
   return report;
 }
 

@@ -22,7 +22,8 @@ struct ParallelRequest {
   double spread = kDeviceSpread * 100;  // percent
   double expert_load = 1;               // tokens of the busiest device's experts over the mean
   std::string overlap;                  // exchanges beside computation: "tp,cp,ep"
-  std::function<void()> on_step;        // called for each step of a device that is looked at
+  std::function<void()>
+      on_step;  // called for each step of a device that is looked at, by any thread
 };
 // Throws Error for a plan that does not fit itself, the system or the model.
 PlanReport Parallelize(const ParallelRequest& request);

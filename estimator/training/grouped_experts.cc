@@ -25,8 +25,11 @@ class ExpertWriter {
     std::vector<Node> before = std::move(graph().nodes);
     graph().nodes.clear();
     for (Node& node : before) {
-      if (node.op == "MoE" && node.domain == "com.microsoft" && IsWhole(node)) {
+      const bool ours = node.domain == "com.microsoft";
+      if (ours && node.op == "MoE" && IsWhole(node)) {
         Write(node);
+      } else if (ours && node.op == "QMoE" && places_.devices > 1 && IsRouted(node)) {
+        WriteQuantized(node);
       } else {
         graph().nodes.push_back(std::move(node));
       }
@@ -72,34 +75,48 @@ class ExpertWriter {
            !node.outputs.empty() && node.outputs[0] != kNoTensor;
   }
 
+  // The same of quantized experts, which stay one node.
+  bool IsRouted(const Node& node) {
+    const Shape *x = ShapeOf(node, kTokens), *routes = ShapeOf(node, kRoutes);
+    if (x == nullptr || routes == nullptr || node.inputs.size() <= kRoutes + 1) return false;
+    for (std::size_t input = kFc1; input < node.inputs.size(); ++input) {
+      if (node.inputs[input] != kNoTensor && ShapeOf(node, input) == nullptr) return false;
+    }
+    const std::int64_t active = OpContext(graph(), node, 1).Int("k", 1);
+    return x->rank() >= 2 && x->At(-1) >= 1 && routes->rank() == 2 && active >= 1 &&
+           active <= (*routes)[1] && !node.outputs.empty() && node.outputs[0] != kNoTensor;
+  }
+
+  void WriteQuantized(const Node& node) {
+    Begin(node);
+    TakeParts(experts_, node.inputs.size());
+    const TensorId rows = Exchange(Dispatched(), 0, 1);
+    // A device's experts on all rows for them: each row is one expert's.
+    const Shape local = w_.ShapeOf(rows);
+    const std::int64_t passes = local[0] * local[1];
+    std::vector<TensorId> inputs = node.inputs;
+    inputs[kTokens] = w_.Reshape(rows, {passes, local[2]});
+    inputs[kRoutes] = w_.Zeros(w_.TypeOf(In(kRoutes)), {passes, local[0]});
+    std::vector<Attribute> attributes;
+    for (const Attribute& attribute : node.attributes) {
+      if (attribute.name == "normalize_routing_weights") continue;
+      attributes.push_back(attribute.name == "k" ? IntAttribute("k", 1) : attribute);
+    }
+    const TensorId made = w_.Nodes("QMoE", "com.microsoft", inputs, std::move(attributes), 1)[0];
+    End(Exchange(w_.Reshape(made, local), 1, 0));
+  }
+
   void Write(const Node& node) {
-    node_ = &node;
-    w_.Place(node.name, node.scope, node.phase);
+    Begin(node);
     const OpContext context(graph(), node, 1);
-    const std::int64_t active = context.Int("k", 1);
-    const bool normalized = context.Int("normalize_routing_weights", 0) != 0;
     const std::string activation = context.String("activation_type", "relu");
     const std::int64_t fused = context.Int("swiglu_fusion", 0);
     const bool gated = activation == "swiglu" && fused != 0;
     alpha_ = context.Float("activation_alpha", 1);
     const double beta = context.Float("activation_beta", 0);
-    const Shape whole = w_.ShapeOf(In(kTokens));
-    const std::int64_t width = whole.At(-1);
-    const std::int64_t tokens = (whole.Elements() / Count(width)).value();
-    const std::int64_t experts = w_.ShapeOf(In(kFc1))[0];
-    const std::int64_t rows = RowsOf(tokens, active, experts);
-    TakeParts(experts);
-
-    const TensorId chances = w_.Node1("Softmax", {In(kRoutes)}, {IntAttribute("axis", -1)});
-    const std::vector<TensorId> chosen =
-        w_.Nodes("TopK", "", {chances, w_.Ints({active})}, {IntAttribute("axis", -1)}, 2);
-    TensorId share = chosen[0];
-    if (normalized) share = w_.Div(share, w_.ReduceSum(share, {-1}));
-    TensorId x = w_.Reshape(In(kTokens), {tokens, width});
-    x = w_.Nodes("DispatchTokens", kDomain, {x, chosen[1]},
-                 {IntAttribute("experts", experts), IntAttribute("rows", rows)}, 1)[0];
-    const TensorId rows_in = Exchange(x, 0, 1);
-    x = Linear(rows_in, kFc1, kBias1);
+    TakeParts(experts_, kBias3 + 1);
+    const TensorId rows_in = Exchange(Dispatched(), 0, 1);
+    TensorId x = Linear(rows_in, kFc1, kBias1);
     if (gated) {
       const auto [gate, value] = GateAndValue(x, fused);
       x = w_.Mul(Activate(gate, "silu"),
@@ -108,9 +125,41 @@ class ExpertWriter {
       const TensorId gate = Activate(x, activation == "swiglu" ? "silu" : activation);
       x = Has(kFc3) ? w_.Mul(gate, Linear(rows_in, kFc3, kBias3)) : gate;
     }
-    x = Exchange(Linear(x, kFc2, kBias2), 1, 0);
-    x = w_.Nodes("CombineTokens", kDomain, {x, chosen[1], share}, {}, 1)[0];
-    const TensorId shape = w_.Ints(whole.dims());
+    End(Exchange(Linear(x, kFc2, kBias2), 1, 0));
+  }
+
+  void Begin(const Node& node) {
+    node_ = &node;
+    w_.Place(node.name, node.scope, node.phase);
+    experts_ = w_.ShapeOf(In(kRoutes))[1];
+  }
+
+  // The rows of every expert.
+  TensorId Dispatched() {
+    const OpContext context(graph(), *node_, 1);
+    const std::int64_t active = context.Int("k", 1);
+    const Shape whole = w_.ShapeOf(In(kTokens));
+    const std::int64_t width = whole.At(-1);
+    const std::int64_t tokens = (whole.Elements() / Count(width)).value();
+    const std::int64_t rows = RowsOf(tokens, active, experts_);
+    const TensorId chances = w_.Node1("Softmax", {In(kRoutes)}, {IntAttribute("axis", -1)});
+    const std::vector<TensorId> chosen =
+        w_.Nodes("TopK", "", {chances, w_.Ints({active})}, {IntAttribute("axis", -1)}, 2);
+    share_ = chosen[0];
+    chosen_ = chosen[1];
+    if (context.Int("normalize_routing_weights", 0) != 0) {
+      share_ = w_.Div(share_, w_.ReduceSum(share_, {-1}));
+    }
+    const TensorId x = w_.Reshape(In(kTokens), {tokens, width});
+    return w_.Nodes("DispatchTokens", kDomain, {x, chosen_},
+                    {IntAttribute("experts", experts_), IntAttribute("rows", rows)}, 1)[0];
+  }
+
+  // What the experts made of the rows, added up for each token.
+  void End(TensorId rows) {
+    const TensorId x = w_.Nodes("CombineTokens", kDomain, {rows, chosen_, share_}, {}, 1)[0];
+    const Node& node = *node_;
+    const TensorId shape = w_.Ints(w_.ShapeOf(In(kTokens)).dims());
     w_.Take();
     Node view;
     view.name = w_.UniqueNode(node.name + "/Reshape");
@@ -123,10 +172,10 @@ class ExpertWriter {
     graph().nodes.push_back(std::move(view));
   }
 
-  bool Has(Input input) const {
+  bool Has(std::size_t input) const {
     return input < node_->inputs.size() && node_->inputs[input] != kNoTensor;
   }
-  TensorId In(Input input) const { return node_->inputs.at(input); }
+  TensorId In(std::size_t input) const { return node_->inputs.at(input); }
 
   std::int64_t RowsOf(std::int64_t tokens, std::int64_t active, std::int64_t experts) {
     const Count chosen = Count(tokens) * active;
@@ -143,13 +192,16 @@ class ExpertWriter {
   }
 
   // Weights are those of a device's experts.
-  void TakeParts(std::int64_t experts) {
+  void TakeParts(std::int64_t experts, std::size_t inputs) {
     if (places_.devices > 1 && experts % places_.devices != 0) {
       throw Error("ep={}: the {} experts of {} do not divide among so many devices; {}",
                   places_.devices, experts, Printable(node_->name), WouldDo(experts));
     }
-    for (const Input input : {kFc1, kBias1, kFc2, kBias2, kFc3, kBias3}) {
-      if (!Has(input) || !taken_.insert(In(input)).second) continue;
+    for (std::size_t input = kFc1; input < inputs; ++input) {
+      if (!Has(input) || taken_.count(In(input)) > 0) continue;
+      const Shape shape = w_.ShapeOf(In(input));
+      if (shape.rank() == 0 || shape[0] != experts) continue;
+      taken_.insert(In(input));
       Tensor& tensor = graph().tensors[static_cast<std::size_t>(In(input))];
       if (places_.devices > 1 && !tensor.is_initializer) {
         throw Error("ep={}: '{}' of {} is computed, not stored: such experts are not shared out",
@@ -215,6 +267,8 @@ class ExpertWriter {
   NodeWriter& w_;
   const ExpertPlaces& places_;
   const Node* node_ = nullptr;
+  std::int64_t experts_ = 0;
+  TensorId chosen_ = kNoTensor, share_ = kNoTensor;  // experts of each token, and their shares
   std::set<TensorId> taken_;
   double alpha_ = 1;  // of SiLU
   bool noted_ = false;

@@ -26,7 +26,8 @@ struct GroupedExperts {
 // tokens * k / experts, times `load`, rounded up with a note. With several devices each sends the
 // others the rows for their experts and gets the results back (all-to-all; Lepikhin et al., GShard,
 // arXiv 2006.16668), and has 1 / devices of the experts' weights, whose products have the rows of
-// all devices. Throws Error where experts do not divide among the devices.
+// all devices; quantized experts (QMoE), which have no derivative, too, one node on each device.
+// Throws Error where experts do not divide among the devices.
 GroupedExperts GroupExperts(NodeWriter& writer, const ExpertPlaces& places = {});
 
 }  // namespace dlcost

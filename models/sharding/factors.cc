@@ -1,6 +1,7 @@
 #include "models/sharding/factors.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "estimator/core/error.h"
 
@@ -24,10 +25,14 @@ Axis Factors::New(std::int64_t size) {
 }
 
 FactorId Factors::Find(FactorId id) const {
-  while (factors_[static_cast<std::size_t>(id)].same_as >= 0) {
-    id = factors_[static_cast<std::size_t>(id)].same_as;
-  }
-  return id;
+  const auto same = [&](FactorId of) -> FactorId& {
+    return factors_[static_cast<std::size_t>(of)].same_as;
+  };
+  FactorId root = id;
+  while (same(root) >= 0) root = same(root);
+  // Whoever was passed points there from now on.
+  while (id != root) id = std::exchange(same(id), root);
+  return root;
 }
 
 Axis Factors::Terms(const Axis& axis) const {

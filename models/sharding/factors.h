@@ -63,7 +63,7 @@ class Factors {
 
   void CountStep() const;
 
-  std::vector<Factor> factors_;
+  mutable std::vector<Factor> factors_;  // Find shortens the ways to what is the same
   mutable std::int64_t steps_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include "estimator/core/error.h"
 #include "estimator/parallel/hybrid.h"
 #include "estimator/parallel/pipeline.h"
+#include "estimator/parallel/plan_search.h"
 #include "estimator/parallel/scaling.h"
 #include "estimator/parallel/slowest.h"
 #include "estimator/system/system_database.h"
@@ -394,7 +395,7 @@ TEST(Hybrid, TriesEveryPlanThatDivides) {
   const StepProfile profile = Layers(16, 0.2, 64 << 20);
   const std::vector<HybridStep> steps =
       AllPlans([&](const HybridPlan& plan) { return plan.tensor == 1 ? &profile : nullptr; },
-               Find("dgx-a100"), 64, 1024);
+               Find("dgx-a100"), {.devices = 64, .global_batch = 1024});
   EXPECT_GT(steps.size(), 40u);
   for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_LE(steps[i - 1].time, steps[i].time);
   for (const HybridStep& step : steps) EXPECT_EQ(step.plan.devices(), 64);
