@@ -7,6 +7,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/parallel/rank_graph.h"
+#include "estimator/parallel/unpack_attention.h"
 #include "estimator/training/find_attention.h"
 #include "models/gradients/writer.h"
 #include "models/operators/attention_core.h"
@@ -172,6 +173,25 @@ void RequireOnce(const RankGraph& rank) {
   }
 }
 
+// Attention that is there and not split, by name.
+std::string WhyNoAttention(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (node.domain != "com.microsoft") continue;
+    const std::string name = Printable(node.name);
+    if (node.op == "PackedAttention" || node.op == "PackedMultiHeadAttention") {
+      return fmt::format("{} has several sequences in a row, without padding: they are not split",
+                         name);
+    }
+    if (node.op == "Attention") {
+      return fmt::format(
+          "{} makes queries, keys and values itself (com.microsoft Attention): what is split is "
+          "MultiHeadAttention, GroupQueryAttention and ai.onnx Attention",
+          name);
+    }
+  }
+  return "no attention over a sequence was found in this model";
+}
+
 }  // namespace
 
 InferredModel InferContextRank(const InferredModel& model, const ContextParallel& plan,
@@ -182,10 +202,9 @@ InferredModel InferContextRank(const InferredModel& model, const ContextParallel
                          .trains = plan.trains,
                          .keeps_weights = true});
   Graph& graph = rank.model.graph;
+  UnpackAttention(rank);
   const std::vector<AttentionOperands> attention = FindOperands(graph);
-  if (attention.empty()) {
-    throw Error("cp={}: no attention over a sequence was found in this model", plan.devices);
-  }
+  if (attention.empty()) throw Error("cp={}: {}", plan.devices, WhyNoAttention(graph));
   std::vector<TensorId> queries;
   std::vector<std::size_t> axes;
   for (const AttentionOperands& each : attention) {

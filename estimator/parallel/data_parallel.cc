@@ -100,27 +100,36 @@ class StepWriter {
   static Bytes Needs(const StepKernel& kernel) {
     return IsBackward(kernel.phase) ? kernel.trained : kernel.weights;
   }
+  // Part of it: of experts, which fewer devices share out.
+  static Bytes NeedsOfExperts(const StepKernel& kernel) {
+    return IsBackward(kernel.phase) ? kernel.expert_trained : kernel.expert_weights;
+  }
 
   // Gathers a bucket of parameters before the first kernel that needs them, at most one bucket
   // ahead of the computation.
   void GatherBefore(std::size_t kernel) {
     if (kernel < gathered_ || Needs(profile_.kernels[kernel]) == Bytes()) return;
     const bool backward = IsBackward(profile_.kernels[kernel].phase);
-    Bytes bucket;
+    Bytes bucket, experts;
     gathered_ = kernel;
     for (; gathered_ < profile_.kernels.size() && bucket < plan_.bucket; ++gathered_) {
       const StepKernel& next = profile_.kernels[gathered_];
       if (next.phase == Phase::kOptimizer || IsBackward(next.phase) != backward) break;
       bucket += Needs(next);
+      experts += NeedsOfExperts(next);
     }
     std::vector<std::size_t> after;
     if (before_gather_) after.push_back(*before_gather_);
     before_gather_ = last_compute_;
-    if (const auto task =
-            Communicate(CollectiveOp::kAllGather, "parameters of " + profile_.kernels[kernel].name,
-                        bucket, all_, std::move(after))) {
-      waits_.push_back(*task);
-    }
+    const std::string& name = profile_.kernels[kernel].name;
+    const auto gather = [&](const char* what, Bytes bytes, const DeviceGroup& group) {
+      if (const auto task =
+              Communicate(CollectiveOp::kAllGather, what + name, bytes, group, after)) {
+        waits_.push_back(*task);
+      }
+    };
+    gather("parameters of ", bucket - experts, all_);
+    gather("experts of ", experts, experts_.group);
   }
 
   void Complete(const StepKernel& kernel) {

@@ -7,6 +7,7 @@
 #include "estimator/core/error.h"
 #include "estimator/infer/edit.h"
 #include "estimator/infer/parameters.h"
+#include "estimator/parallel/unshared_experts.h"
 
 namespace dlcost {
 namespace {
@@ -23,7 +24,7 @@ InferredModel ShareOutExperts(const InferredModel& model, const ExpertPlaces& pl
                     std::max(kOpset, opset == edited.opset.end() ? 0 : opset->second));
   const GroupedExperts experts = GroupExperts(writer, places);
   if (experts.weights.empty()) {
-    throw Error("ep={}: the model has no experts (com.microsoft MoE)", places.devices);
+    throw Error("ep={}: {}", places.devices, WhyNotShared(model));
   }
   names.insert(experts.weights.begin(), experts.weights.end());
   InferredModel result = InferEdited(std::move(edited), model, options);

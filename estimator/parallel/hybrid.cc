@@ -231,9 +231,6 @@ void CheckPlan(const HybridPlan& plan) {
                 plan.experts, plan.sharers(), plan.folds() ? "tp x " : "",
                 plan.context > 1 ? " x cp" : "", would.data);
   }
-  if (plan.experts > 1 && plan.zero == 3) {
-    throw Error("zero=3 with ep={} is not laid out; zero=2 would do", plan.experts);
-  }
   const std::int64_t each = plan.micro_batch * plan.data;
   if (plan.micro_batch < 1) throw Error("--micro-batch {}: 1 or more", plan.micro_batch);
   if (plan.global_batch < each || plan.global_batch % each != 0) {

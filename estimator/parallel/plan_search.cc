@@ -142,7 +142,7 @@ class Searcher {
       plan.stages = stages;
       if (plan.global_batch % (plan.micro_batch * plan.data) != 0) continue;
       if (plan.sharers() % plan.experts != 0) continue;
-      const int most = plan.replicas() == 1 ? 0 : stages > 1 ? 1 : plan.experts > 1 ? 2 : 3;
+      const int most = plan.replicas() == 1 ? 0 : stages > 1 ? 1 : 3;
       for (plan.zero = 0; plan.zero <= most; ++plan.zero) {
         steps_.push_back(RunHybrid(profile, system_, plan));
       }

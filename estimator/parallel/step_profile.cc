@@ -399,6 +399,7 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, const Sys
       row.gradients += sent;
       if (expert) row.expert_gradients += sent;
       row.trained += SizeAs(tensor, std::nullopt);
+      if (expert) row.expert_trained += SizeAs(tensor, std::nullopt);
     }
   }
   if (!experts.empty()) AddExpertBytes(step, kernel_of, experts, profile);

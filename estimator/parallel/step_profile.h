@@ -36,6 +36,7 @@ struct StepKernel {
   Bytes gradients;         // of parameters, complete once it has run, as they are sent
   Bytes expert_gradients;  // part of them: of experts that not every replica has
   Bytes trained;           // the parameters of these gradients, as they are stored
+  Bytes expert_trained;    // part of them
   Bytes weights;           // that no kernel before it reads
   Bytes expert_weights;    // part of them
   // Behind a forward kernel: results of kernels up to it that later forward kernels read.

@@ -183,7 +183,16 @@ class Job(unittest.TestCase):
             best = load(*common, "--parallel", "auto", "--devices", "8", "--global-batch", "8")["plans"]
             self.assertTrue(any("ep=8" in p["plan"] for p in best))
             self.fails(*common, "--parallel", "dp=3,ep=2", says="dp=4 would do")
-            self.fails(*common, "--parallel", "dp=4,ep=4,zero=3", says="zero=2 would do")
+            # Experts have no replicas that could share them out; all else is gathered before it is read.
+            gathered = plan("dp=8,ep=8,zero=3")["plans"][0]
+            self.assertLess(gathered["lasting_bytes"], plan("dp=8,ep=8,zero=2")["plans"][0]["lasting_bytes"])
+            halves = plan("dp=8,ep=4,zero=3")["plans"][0]
+            self.assertAlmostEqual(halves["lasting_bytes"] / gathered["lasting_bytes"], 1, 2)
+            hidden = load(*common, "--parallel", "dp=8,ep=8", "--global-batch", "32", "--overlap", "ep")["plans"][0]
+            # Three of four micro-batches, but for the 16 of 132 processors that the collectives hold.
+            share = hidden["split_hidden_s"] / (hidden["split_hidden_s"] + hidden["split_communication_s"])
+            self.assertAlmostEqual(share, 3 / 4 * (1 - 16 / 132), 6)
+            self.fails(*common, "--parallel", "dp=8", "--overlap", "ep", says="--overlap ep: the plan has ep=1")
             self.fails(*common, "--parallel", "dp=8,ep=8", "--expert-load", "0.5", says="1 to 1000")
 
     def test_weak_and_strong(self):

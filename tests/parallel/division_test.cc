@@ -11,6 +11,7 @@
 #include "estimator/training/step.h"
 #include "models/networks/config_file.h"
 #include "models/networks/networks.h"
+#include "tests/infer/small_model.h"
 
 namespace dlcost {
 namespace {
@@ -179,6 +180,44 @@ TEST(ExpertParallel, SaysWhatWouldDo) {
               testing::HasSubstr("has no experts"));
 }
 
+// 16 tokens for 2 of 4 experts of 4 bits: 8 rows for each, 16 on a device of two with two experts.
+TEST(ExpertParallel, SharesOutQuantizedExperts) {
+  SmallModel model;
+  model.Input("x", {16, 8}).Input("routes", {16, 4});
+  model.Weight("up", {4, 16, 4}, onnx::TensorProto::UINT8).Weight("up_scale", {4, 16});
+  model.Weight("down", {4, 8, 8}, onnx::TensorProto::UINT8).Weight("down_scale", {4, 8});
+  auto& experts = model.AddNodeOf(
+      "com.microsoft", "QMoE", {"x", "routes", "up", "up_scale", "", "down", "down_scale"}, {"y"});
+  SetInt(experts, "k", 2);
+  SetInt(experts, "expert_weight_bits", 4);
+  model.Output("y");
+  const InferredModel whole = model.Infer();
+  const DividedModel rank = Divide(whole, {.experts = {.devices = 2}}, {});
+  EXPECT_EQ(MacsOf(whole), 16 * 2 * 2 * 8 * 16);
+  EXPECT_EQ(MacsOf(rank.model), MacsOf(whole));
+  EXPECT_EQ(ExchangesOf(rank.model), (Exchanges{{"AllToAll", 2}}));
+  EXPECT_EQ(rank.experts, (std::set<std::string>{"up", "up_scale", "down", "down_scale"}));
+  EXPECT_EQ(rank.model.weight_bytes * 2, whole.weight_bytes);
+}
+
+TEST(ExpertParallel, SaysWhatStandsInForExperts) {
+  const auto routed = [] {
+    SmallModel model;
+    model.Input("x", {16, 8}).Input("routes", {16, 4}).Ints("two", {2});
+    model.Node("TopK", {"routes", "two"}, {"shares", "chosen"});
+    return model;
+  };
+  SmallModel batched = routed();
+  batched.Weight("w", {4, 8, 8}).Node("MatMul", {"x", "w"}, {"y"}).Output("y");
+  EXPECT_THAT(ErrorOf(batched.Infer(), {.experts = {.devices = 2}}),
+              testing::HasSubstr("n_y puts every token through all of 4 experts, in one product"));
+  SmallModel loop = routed();
+  for (const char* expert : {"e0", "e1", "e2", "e3"}) loop.Node("NonZero", {"chosen"}, {expert});
+  loop.Output("e3");
+  EXPECT_THAT(ErrorOf(loop.Infer(), {.experts = {.devices = 2}}),
+              testing::HasSubstr("n_e0 and others like it choose the tokens of one expert of 4"));
+}
+
 // --- parts of sequences ---
 
 TEST(ContextParallel, GathersKeysAndValues) {
@@ -220,6 +259,45 @@ TEST(ContextParallel, SplitsAttentionInSeveralNodes) {
     const std::int64_t pooler = MacsOf(whole, "/pooler");  // of the first token
     EXPECT_EQ((MacsOf(rank) - pooler) * 2, MacsOf(whole) - pooler) << name;
   }
+}
+
+// Queries, keys and values in one tensor are taken apart: keys and values alone are gathered.
+TEST(ContextParallel, TakesPackedAttentionApart) {
+  SmallModel grouped;
+  grouped.Input("x", {2, 128, 256}).Weight("w", {256, 512}).Ints("seen", {127, 127});
+  grouped.Ints("total", {128}).Node("MatMul", {"x", "w"}, {"qkv"});
+  auto& shared = grouped.AddNodeOf("com.microsoft", "GroupQueryAttention",
+                                   {"qkv", "", "", "", "", "seen", "total"}, {"y"});
+  SetInt(shared, "num_heads", 4);
+  SetInt(shared, "kv_num_heads", 2);
+  grouped.Output("y");
+  SmallModel together;
+  together.Input("x", {2, 128, 256}).Weight("w", {256, 768}).Ints("apart", {0, 0, 4, 3, 64});
+  together.Node("MatMul", {"x", "w"}, {"flat"}).Node("Reshape", {"flat", "apart"}, {"qkv"});
+  SetInt(together.AddNodeOf("com.microsoft", "MultiHeadAttention", {"qkv"}, {"y"}), "num_heads", 4);
+  together.Output("y");
+  for (const SmallModel* model : {&grouped, &together}) {
+    const InferredModel whole = model->Infer();
+    const DividedModel rank = Divide(whole, {.context = {.devices = 2}}, {});
+    EXPECT_EQ(MacsOf(rank.model) * 2, MacsOf(whole));
+    EXPECT_EQ(ExchangesOf(rank.model), (Exchanges{{"AllGather", 2}}));
+    for (const CountedNode& counted : rank.model.nodes) {
+      if (counted.node->op != "AllGather") continue;
+      const auto id = static_cast<std::size_t>(counted.node->outputs[0]);
+      // Two heads of 64 of the first, four of the second.
+      const std::int64_t width = model == &grouped ? 128 : 256;
+      EXPECT_EQ(*counted.graph->tensors[id].type.shape, (Shape{2, 128, width}));
+    }
+  }
+}
+
+TEST(ContextParallel, NamesAttentionThatItDoesNotSplit) {
+  SmallModel model;
+  model.Input("x", {2, 128, 256}).Weight("w", {256, 768}).Weight("b", {768});
+  SetInt(model.AddNodeOf("com.microsoft", "Attention", {"x", "w", "b"}, {"y"}), "num_heads", 4);
+  model.Output("y");
+  EXPECT_THAT(ErrorOf(model.Infer(), {.context = {.devices = 2}}),
+              testing::HasSubstr("n_y makes queries, keys and values itself"));
 }
 
 TEST(ContextParallel, GoesWithSplitOperatorsAndExperts) {
