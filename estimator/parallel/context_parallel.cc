@@ -6,77 +6,14 @@
 #include <map>
 
 #include "estimator/core/error.h"
+#include "estimator/parallel/context_operands.h"
 #include "estimator/parallel/rank_graph.h"
 #include "estimator/parallel/unpack_attention.h"
-#include "estimator/training/find_attention.h"
 #include "models/gradients/writer.h"
 #include "models/operators/attention_core.h"
 
 namespace dlcost {
 namespace {
-
-// An operand of attention, and which of its axes is the sequence.
-struct Operand {
-  std::size_t node = 0, input = 0;
-  std::size_t axis = 0;
-};
-
-struct AttentionOperands {
-  Operand queries;
-  std::vector<Operand> gathered;  // keys, values
-};
-
-std::size_t RankOf(const Graph& graph, const Node& node, std::size_t input) {
-  if (input >= node.inputs.size() || node.inputs[input] == kNoTensor) return 0;
-  const auto& shape = graph.tensors[static_cast<std::size_t>(node.inputs[input])].type.shape;
-  return shape ? shape->rank() : 0;
-}
-
-// Attention in one node, with keys and values of their own and no cache.
-std::optional<AttentionOperands> InOneNode(const Graph& graph, std::size_t n) {
-  const Node& node = graph.nodes[n];
-  const bool standard = node.op == "Attention" && node.domain.empty();
-  const bool contrib = node.domain == "com.microsoft" &&
-                       (node.op == "MultiHeadAttention" || node.op == "GroupQueryAttention");
-  if (!standard && !contrib) return std::nullopt;
-  AttentionOperands found;
-  for (const std::size_t input : {0U, 1U, 2U}) {
-    const std::size_t rank = RankOf(graph, node, input);
-    if (rank != 3 && rank != 4) return std::nullopt;
-    const Operand operand = {n, input, rank - 2};
-    input == 0 ? void(found.queries = operand) : found.gathered.push_back(operand);
-  }
-  // [batch, length, heads * width] of rank 3, [batch, heads, length, width] of rank 4.
-  return found;
-}
-
-// The two products of attention in several nodes.
-std::optional<AttentionOperands> InSeveral(const Graph& graph, const FoundAttention& match) {
-  std::vector<std::size_t> products;
-  for (const std::size_t n : match.nodes) {
-    if (graph.nodes[n].op == "MatMul") products.push_back(n);
-  }
-  if (products.size() != 2) return std::nullopt;
-  const std::size_t q = RankOf(graph, graph.nodes[products[0]], 0);
-  const std::size_t k = RankOf(graph, graph.nodes[products[0]], 1);
-  const std::size_t v = RankOf(graph, graph.nodes[products[1]], 1);
-  if (q < 2 || k < 2 || v < 2) return std::nullopt;
-  return AttentionOperands{{products[0], 0, q - 2},
-                           {{products[0], 1, k - 1}, {products[1], 1, v - 2}}};
-}
-
-std::vector<AttentionOperands> FindOperands(Graph& graph) {
-  std::vector<AttentionOperands> all;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (auto found = InOneNode(graph, n)) all.push_back(std::move(*found));
-  }
-  const AttentionFusion any = {.fuses = [](DType) { return true; }, .joins = true};
-  for (const FoundAttention& match : FindAttention(graph, {}, any)) {
-    if (!match.spelled) continue;
-    if (auto found = InSeveral(graph, match)) all.push_back(std::move(*found));
-  }
-  return all;
-}
 
 // Writes what gathers keys and values before the attention that reads them, each once. In the whole
 // graph it changes no shape.
@@ -85,7 +22,7 @@ void WriteGathers(RankGraph& rank, const std::vector<AttentionOperands>& attenti
   std::map<std::pair<TensorId, std::size_t>, TensorId> made;
   std::map<std::size_t, std::vector<Node>> before;  // the node that reads them first
   for (const AttentionOperands& each : attention) {
-    for (const Operand& operand : each.gathered) {
+    for (const SequenceOperand& operand : each.gathered) {
       Node& reader = graph.nodes[operand.node];
       TensorId& read = reader.inputs[operand.input];
       const auto [known, fresh] = made.emplace(std::pair(read, operand.axis), kNoTensor);
@@ -173,25 +110,6 @@ void RequireOnce(const RankGraph& rank) {
   }
 }
 
-// Attention that is there and not split, by name.
-std::string WhyNoAttention(const Graph& graph) {
-  for (const Node& node : graph.nodes) {
-    if (node.domain != "com.microsoft") continue;
-    const std::string name = Printable(node.name);
-    if (node.op == "PackedAttention" || node.op == "PackedMultiHeadAttention") {
-      return fmt::format("{} has several sequences in a row, without padding: they are not split",
-                         name);
-    }
-    if (node.op == "Attention") {
-      return fmt::format(
-          "{} makes queries, keys and values itself (com.microsoft Attention): what is split is "
-          "MultiHeadAttention, GroupQueryAttention and ai.onnx Attention",
-          name);
-    }
-  }
-  return "no attention over a sequence was found in this model";
-}
-
 }  // namespace
 
 InferredModel InferContextRank(const InferredModel& model, const ContextParallel& plan,
@@ -203,7 +121,7 @@ InferredModel InferContextRank(const InferredModel& model, const ContextParallel
                          .keeps_weights = true});
   Graph& graph = rank.model.graph;
   UnpackAttention(rank);
-  const std::vector<AttentionOperands> attention = FindOperands(graph);
+  const std::vector<AttentionOperands> attention = FindAttentionOperands(graph);
   if (attention.empty()) throw Error("cp={}: {}", plan.devices, WhyNoAttention(graph));
   std::vector<TensorId> queries;
   std::vector<std::size_t> axes;

@@ -291,6 +291,25 @@ TEST(ContextParallel, TakesPackedAttentionApart) {
   }
 }
 
+// A number per head beside the scores of each query, dropped behind the softmax.
+TEST(ContextParallel, SplitsAttentionWithSinks) {
+  SmallModel model;
+  model.Input("x", {2, 4, 128, 64});
+  SetInts(model.AddNode("Transpose", {"x"}, {"k"}), "perm", {0, 1, 3, 2});
+  model.Weight("sink", {1, 4, 1, 1}).Ints("all", {2, 4, 128, 1});
+  model.Ints("first", {0}).Ints("last", {-1}).Ints("axis", {3});
+  model.Node("MatMul", {"x", "k"}, {"scores"}).Node("Expand", {"sink", "all"}, {"sinks"});
+  SetInt(model.AddNode("Concat", {"scores", "sinks"}, {"both"}), "axis", 3);
+  model.Node("Softmax", {"both"}, {"shares"});
+  model.Node("Slice", {"shares", "first", "last", "axis"}, {"kept"});
+  model.Node("MatMul", {"kept", "x"}, {"y"}).Output("y");
+  const InferredModel whole = model.Infer();
+  const InferredModel rank = Divide(whole, {.context = {.devices = 2}}, {}).model;
+  EXPECT_EQ(MacsOf(whole), 2 * 2 * 4 * 128 * 128 * 64);
+  EXPECT_EQ(MacsOf(rank) * 2, MacsOf(whole));
+  EXPECT_EQ(ExchangesOf(rank), (Exchanges{{"AllGather", 2}}));
+}
+
 TEST(ContextParallel, NamesAttentionThatItDoesNotSplit) {
   SmallModel model;
   model.Input("x", {2, 128, 256}).Weight("w", {256, 768}).Weight("b", {768});
