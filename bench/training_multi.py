@@ -34,7 +34,12 @@ TRAINING = {
     "H100-SXM 96GB HBM2e 500W": "dgx-h100",
 }  # fmt: skip
 # Megatron-LM fuses bias, pointwise and softmax kernels; scores are in memory.
-MEGATRON = ["--runtime", "torchscript", "--precision", "fp16", "--launch", "graph"]
+MEGATRON = ["--runtime", "torchscript", "--precision", "fp16", "--launch", "graph", "--loss", "cross_entropy"]
+# torchtitan's H100 have six stacks of HBM2e (6 x 1024 bit x 3.2 Gbit/s) and 500 W. Its selective recomputation keeps
+# attention and every other product of a layer (wk, wo and w3 are the second, fourth and sixth).
+HBM2E = ["--set", "power=500W", "--set", "memory.bandwidth=2.46TB/s", "--set", "memory.size=96GB"]
+EVERY_OTHER = ("selective:*/k_proj*,*/o_proj*,*/up_proj*,"
+               "RMSNormalization,RotaryEmbedding,Mul,Add,Sigmoid,Cast,Reshape,Transpose")  # fmt: skip
 ATTENTION_CORE = "selective:/h/*/attn/[MSA]*"  # scores, softmax and context: Korthikanti et al.
 
 
@@ -130,13 +135,14 @@ def sharded(row):
     llama = row["model"] == "llama-3.1-8B"
     network = ("llama3-8b", ("dtype=f32",)) if llama else gpt(row, 50368)
     runtime = "pytorch-compile" if "compile" in row["note"].split("|")[-1] else "pytorch-eager"
-    recompute = ["--recompute", "scopes"] if row["recompute"] == "full" else []
+    recompute = {"full": ["--recompute", "scopes"], "selective": ["--recompute", EVERY_OTHER]}.get(row["recompute"], [])
+    recompute += HBM2E if "HBM2e" in row["device"] else []
     zero = {"FULL_SHARD": 3, "FSDP": 3, "SHARD_GRAD_OP": 2}.get(row["sharding"])
     if zero is None:
         return None
     # Without recomputation a step keeps the scores.
     attention = ["--attention", "flash"]
-    options = ["--runtime", runtime, *attention, "--precision", kind, *recompute, "--dim",
+    options = ["--runtime", runtime, *attention, "--precision", kind, *recompute, "--loss", "cross_entropy", "--dim",
                f"sequence={length}", "--micro-batch", row["micro_batch"], "--global-batch", str(batch), "--train",
                "adamw", "--parallel", f"dp={devices},zero={zero}"]  # fmt: skip
     return *network, f"FSDP {runtime}", TRAINING[row["device"]], options, seconds
@@ -152,7 +158,11 @@ def experts(row):
     devices, batch, length = (integer(row, n) for n in ("n_devices", "global_batch", "seq"))
     tp, pp, ep = (integer(row, n) for n in ("tp", "pp", "ep"))
     plan = f"dp={devices // tp // pp},tp={tp},pp={pp},ep={ep},zero=1"
-    options = ["--runtime", "pytorch-eager", "--attention", "flash", "--precision", "bf16", "--dim",
+    # scripts/performance/configs/gpt_oss of Megatron Bridge: norms and the experts' activations are computed again, and
+    # all-to-alls run beside another micro-batch on GB200 (moe_a2a_overlap), where a node's memory needs no pipeline.
+    overlap = ["--overlap", "ep"] if system.startswith("gb200") else []
+    options = ["--runtime", "pytorch-eager", "--attention", "flash", "--precision", "bf16", "--loss", "cross_entropy",
+               "--recompute", "selective:*layernorm*,*experts/QuickGelu*,*experts/Mul*", *overlap, "--dim",
                f"sequence={length}", "--micro-batch", row["micro_batch"], "--global-batch", str(batch), "--train",
                "adamw", "--parallel", plan]  # fmt: skip
     return "gpt-oss-120b", (), "Megatron Bridge", system, options, batch * length / devices / float(row["value"])
