@@ -9,7 +9,7 @@
 #include <unordered_set>
 
 #include "estimator/core/error.h"
-#include "estimator/infer/memory.h"
+#include "estimator/parallel/step_memory.h"
 #include "estimator/training/optimizer.h"
 #include "estimator/training/recompute.h"
 #include "estimator/training/saved.h"
@@ -22,9 +22,8 @@ Bytes SizeAs(const Tensor& tensor, std::optional<DType> type) {
   return SizeOf(type.value_or(tensor.type.dtype), tensor.type.shape->Elements());
 }
 
-// The kernel of every node, by the node's name.
-std::unordered_map<std::string, std::size_t> KernelOfNode(const Report& report) {
-  std::unordered_map<std::string, std::size_t> kernel_of;
+KernelOfNode KernelsOf(const Report& report) {
+  KernelOfNode kernel_of;
   for (std::size_t k = 0; k < report.kernels.size(); ++k) {
     for (const std::string& node : report.kernels[k].nodes) kernel_of.emplace(node, k);
   }
@@ -32,8 +31,7 @@ std::unordered_map<std::string, std::size_t> KernelOfNode(const Report& report) 
 }
 
 // Bytes that cross from one forward kernel to a later one, behind each kernel between.
-void AddPassed(const InferredModel& step,
-               const std::unordered_map<std::string, std::size_t>& kernel_of,
+void AddPassed(const InferredModel& step, const KernelOfNode& kernel_of,
                const std::unordered_map<TensorId, std::size_t>& completed_by,
                StepProfile& profile) {
   std::map<TensorId, std::size_t> last_reader;  // ordered: sums are the same every time
@@ -60,94 +58,6 @@ void AddPassed(const InferredModel& step,
   }
 }
 
-// The most that lives while a kernel runs beside gradients of parameters, states and copies of the
-// parameters, which plans have room for in buffers of their own all the time: in the passes of a
-// micro-batch, and in the update.
-struct Running {
-  Bytes passes, update;
-};
-
-Running BesideLasting(const InferredModel& step,
-                      const std::unordered_map<std::string, std::size_t>& kernel_of_node) {
-  std::vector<std::size_t> kernel_of;
-  std::size_t last = 0;
-  for (const CountedNode& counted : step.nodes) {
-    const auto kernel = kernel_of_node.find(counted.name);
-    if (kernel != kernel_of_node.end()) last = std::max(last, kernel->second);
-    kernel_of.push_back(kernel == kernel_of_node.end() ? last : kernel->second);
-  }
-  const std::unordered_map<TensorId, TensorId> behind = GradientsBehindUpdate(step.model->graph);
-  std::unordered_set<TensorId> lasting;
-  for (const Node& node : step.model->graph.nodes) {
-    const OptimizerOperands operands = OperandsOf(node);
-    lasting.insert(operands.parameters.begin(), operands.parameters.end());
-    lasting.insert(operands.states.begin(), operands.states.end());
-    for (const TensorId used : operands.gradients) {
-      const auto before = behind.find(used);
-      lasting.insert({used, before == behind.end() ? used : before->second});
-    }
-  }
-  // Numbers of the kernels without gaps, as moments are counted.
-  std::vector<std::size_t> order = kernel_of;
-  std::sort(order.begin(), order.end());
-  order.erase(std::unique(order.begin(), order.end()), order.end());
-  for (std::size_t& k : kernel_of) {
-    k = static_cast<std::size_t>(std::lower_bound(order.begin(), order.end(), k) - order.begin());
-  }
-  const std::vector<Bytes> live = LiveBytes(step, kernel_of);
-  std::vector<Bytes> begins(live.size() + 1), ends(live.size() + 1);  // of what lasts, by moment
-  for (const Buffer& buffer : Buffers(step, kernel_of)) {
-    if (lasting.count(buffer.tensor) == 0) continue;
-    begins[buffer.from + 1] += buffer.size;
-    ends[buffer.to + 2] += buffer.size;
-  }
-  std::vector<bool> updates(live.size(), false);
-  for (std::size_t n = 0; n < step.nodes.size(); ++n) {
-    if (step.nodes[n].node->phase == Phase::kOptimizer) updates[kernel_of[n] + 1] = true;
-  }
-  Running running;
-  Bytes lasts;
-  // What is there at the start is there while the first kernel runs.
-  for (std::size_t moment = 1; moment < live.size(); ++moment) {
-    lasts = lasts + begins[moment] - ends[moment];
-    if (live[moment] <= lasts) continue;
-    Bytes& most = updates[moment] ? running.update : running.passes;
-    most = std::max(most, live[moment] - lasts);
-  }
-  return running;
-}
-
-// The first forward kernel whose way back reads a value: in whose stage it is kept, which need not
-// be that of the kernel that makes it.
-std::unordered_map<TensorId, std::size_t> KeptFor(
-    const InferredModel& step, const std::unordered_map<std::string, std::size_t>& kernel_of) {
-  std::unordered_map<TensorId, std::size_t> kept_for;
-  std::unordered_map<TensorId, TensorId> viewed;  // what a view is of
-  for (const CountedNode& counted : step.nodes) {
-    if (counted.graph != &step.model->graph) continue;
-    const Node& node = *counted.node;
-    if (counted.status == NodeStatus::kView && !node.inputs.empty() &&
-        node.inputs[0] != kNoTensor) {
-      const auto from = viewed.find(node.inputs[0]);
-      const TensorId root = from == viewed.end() ? node.inputs[0] : from->second;
-      for (const TensorId id : node.outputs) viewed.emplace(id, root);
-    }
-    const bool backward = node.phase == Phase::kRecompute || node.phase == Phase::kBackwardData ||
-                          node.phase == Phase::kBackwardWeights;
-    // Nodes of the way back are named after the forward node that they are for.
-    const std::size_t end = std::min(counted.name.find("/grad/"), counted.name.rfind("/again"));
-    const auto kernel = kernel_of.find(counted.name.substr(0, end));
-    if (!backward || end == std::string::npos || kernel == kernel_of.end()) continue;
-    ForEachRead(node, [&](TensorId id) {
-      const auto from = viewed.find(id);
-      const auto [known, fresh] =
-          kept_for.emplace(from == viewed.end() ? id : from->second, kernel->second);
-      if (!fresh) known->second = std::min(known->second, kernel->second);
-    });
-  }
-  return kept_for;
-}
-
 std::optional<CollectiveOp> ExchangeOf(const Node& node) {
   if (node.domain != "dlcost.parallel") return std::nullopt;
   if (node.op == "AllReduce") return CollectiveOp::kAllReduce;
@@ -164,8 +74,7 @@ std::int64_t IntOf(const Node& node, std::string_view name) {
 }
 
 // The exchanges among the nodes, in the place of the kernels that they are.
-void AddExchanges(const InferredModel& step, const Report& report,
-                  const std::unordered_map<std::string, std::size_t>& kernel_of,
+void AddExchanges(const InferredModel& step, const Report& report, const KernelOfNode& kernel_of,
                   const System& system, StepProfile& profile) {
   const auto time_of = [&](Exchange& exchange, Bytes bytes) {
     const CollectiveRun run =
@@ -221,8 +130,7 @@ bool BelongsTo(const std::string& name, const std::set<std::string>& parameters)
 }
 
 // Weights and states of the parameters named, and the kernels that read those first.
-void AddExpertBytes(const InferredModel& step,
-                    const std::unordered_map<std::string, std::size_t>& kernel_of,
+void AddExpertBytes(const InferredModel& step, const KernelOfNode& kernel_of,
                     const std::set<std::string>& experts, StepProfile& profile) {
   const Graph& graph = step.model->graph;
   std::vector<bool> seen(graph.tensors.size(), false);
@@ -328,10 +236,10 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, const Sys
     profile.gradient_sums =
         std::max(profile.gradients, SizeOf(DType::kFloat32, step.step->trained));
   }
-  const std::unordered_map<std::string, std::size_t> kernel_of = KernelOfNode(report);
+  const KernelOfNode kernel_of = KernelsOf(report);
   profile.activations = report.peak_activation_bytes;
   if (profile.trains) {
-    const Running running = BesideLasting(step, kernel_of);
+    const RunningBytes running = BesideLasting(step, kernel_of);
     profile.activations = running.passes;
     profile.updating = running.update;
   }
