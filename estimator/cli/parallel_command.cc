@@ -73,8 +73,8 @@ void AddParallelCommand(Commands& commands) {
       ->capture_default_str();
   app->add_option("--overlap", options->request.overlap,
                   "exchanges that run beside computation: of split operators (tp), a ring's of the "
-                  "sequence (cp), of experts (ep)")
-      ->type_name("tp,cp,ep");
+                  "sequence (cp), of experts (ep), of replicas for an update (dp)")
+      ->type_name("tp,cp,ep,dp");
   app->add_option("--top", options->top, "plans to show")->type_name("N")->capture_default_str();
   AddOutputOptions(*app, options->format, options->output);
   app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });

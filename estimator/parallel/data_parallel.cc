@@ -37,7 +37,7 @@ class StepWriter {
       if (kernel.phase == Phase::kOptimizer) {
         Update(kernel);
       } else {
-        if (Shards()) GatherBefore(k);
+        if (Shards() || (GathersAhead() && !IsBackward(kernel.phase))) GatherBefore(k);
         Compute(kernel.name, kernel.time, kernel.exchange.has_value());
         if (IsBackward(kernel.phase) || kernel.phase == Phase::kLoss) Complete(kernel);
       }
@@ -55,6 +55,7 @@ class StepWriter {
 
  private:
   bool Shards() const { return plan_.zero == 3 && plan_.devices > 1; }
+  bool GathersAhead() const { return plan_.gathers_ahead && (plan_.zero == 1 || plan_.zero == 2); }
 
   void Compute(const std::string& name, Seconds time, bool exchanges = false) {
     Task task{name, exchanges ? TaskKind::kCommunication : TaskKind::kKernel,
@@ -67,8 +68,8 @@ class StepWriter {
   // A collective is a kernel, too: while one runs, computation has the processors that it leaves,
   // and is so much longer.
   void ShareProcessors() {
-    if (profile_.processors <= channels_ || channels_ == 0) return;
-    const double share = static_cast<double>(channels_) / profile_.processors;
+    const double share = HeldShare(channels_, profile_.processors);
+    if (share == 0) return;
     for (const auto& [task, time] : Beside(step_.timeline, compute_, network_)) {
       step_.timeline.Lengthen(task, time * share);
       step_.slowed += time * share;
@@ -168,7 +169,7 @@ class StepWriter {
     SendBuckets();
     if (reduced_) waits_.push_back(*reduced_);
     Compute(kernel.name, kernel.time * UpdatedShare(profile_, plan_));
-    if (plan_.zero == 1 || plan_.zero == 2) {
+    if (!GathersAhead() && (plan_.zero == 1 || plan_.zero == 2)) {
       Communicate(CollectiveOp::kAllGather, "parameters",
                   profile_.weights - profile_.experts.weights, all_, {*last_compute_});
       Communicate(CollectiveOp::kAllGather, "parameters of experts", profile_.experts.weights,

@@ -18,6 +18,9 @@ struct DataParallelPlan {
   int zero = 0;
   // Gradients are sent once so many are complete: 25 MiB as in PyTorch's DistributedDataParallel.
   Bytes bucket = Bytes(25 << 20);
+  // With ZeRO 1 and 2: parameters are gathered while the next forward pass goes on, a bucket ahead,
+  // instead of behind the update.
+  bool gathers_ahead = false;
   bool overlap = true;  // send while the backward pass goes on
   double spread = 0;    // of the devices' speeds: the step is that of the slowest (slowest.h)
 };

@@ -92,8 +92,7 @@ class Overlapping {
 
   // The part of the processors that an exchange's kernel holds.
   double Held(const StepKernel& exchange) const {
-    const int held = exchange.exchange->channels;
-    return held < profile_.processors ? static_cast<double>(held) / profile_.processors : 0;
+    return HeldShare(exchange.exchange->channels, profile_.processors);
   }
 
   StepProfile profile_;
@@ -104,17 +103,20 @@ class Overlapping {
 }  // namespace
 
 ExchangeOverlap ParseExchangeOverlap(const std::string& text) {
-  static const std::vector<std::string> kKinds = {"tp", "cp", "ep"};
+  static const std::vector<std::string> kKinds = {"tp", "cp", "ep", "dp"};
   ExchangeOverlap overlap;
   for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string kind = text.substr(begin, end - begin);
     begin = end + 1;
     if (std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end()) {
-      throw Error("--overlap '{}': exchanges of tp, cp and ep, as in --overlap cp,ep{}",
+      throw Error("--overlap '{}': exchanges of tp, cp, ep and dp, as in --overlap cp,dp{}",
                   Printable(kind), DidYouMean(kind, kKinds));
     }
-    bool& one = kind == "tp" ? overlap.tensor : kind == "cp" ? overlap.context : overlap.experts;
+    bool& one = kind == "tp"   ? overlap.tensor
+                : kind == "cp" ? overlap.context
+                : kind == "ep" ? overlap.experts
+                               : overlap.replicas;
     if (one) throw Error("--overlap: {} is given twice", kind);
     one = true;
   }

@@ -6,7 +6,7 @@
 
 namespace dlcost {
 
-// Which exchanges of a divided model run beside computation instead of being waited for.
+// Which exchanges run beside computation instead of being waited for.
 struct ExchangeOverlap {
   // In pieces beside the pieces of the product that reads what is gathered or makes what is summed
   // (Transformer Engine's tp-comm-overlap, PyTorch's asynchronous tensor parallelism).
@@ -17,11 +17,16 @@ struct ExchangeOverlap {
   // All-to-alls of one micro-batch beside the computation of another (Megatron Core's
   // overlap-moe-expert-parallel-comm): of the first forward and the last backward pass nothing.
   bool experts = false;
+  // What replicas exchange for an update: parameters that ZeRO 1 and 2 share out are gathered
+  // before the next forward pass reads them, and the stages of a pipeline send gradients while the
+  // last backward pass goes on (Megatron Core's overlap-param-gather and overlap-grad-reduce).
+  bool replicas = false;
 
-  bool any() const { return tensor || context || experts; }
+  // Whether any is of a divided model.
+  bool divided() const { return tensor || context || experts; }
 };
 
-// "tp,cp,ep", each at most once; throws Error for anything else, with the nearest spelling.
+// "tp,cp,ep,dp", each at most once; throws Error for anything else, with the nearest spelling.
 ExchangeOverlap ParseExchangeOverlap(const std::string& text);
 
 // What a plan says about its exchanges.

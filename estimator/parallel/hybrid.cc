@@ -39,7 +39,8 @@ DataParallelPlan ReplicasOf(const HybridPlan& plan) {
           .stride = plan.tensor,
           .experts = plan.experts,
           .folds = plan.folds(),
-          .zero = plan.zero};
+          .zero = plan.zero,
+          .gathers_ahead = plan.overlap.replicas};
 }
 
 // What replicas exchange of a stage's gradients, and what its update gathers: of what all have, and
@@ -94,8 +95,15 @@ HybridStep RunPipeline(const StepProfile& profile, const System& system, const H
     slowest = std::max(slowest, device.forward + device.backward);
     Seconds exchange;
     Bytes sent;
+    // Beside the last backward pass, or the first forward pass of the next step.
+    Seconds backward = plan.overlap.replicas ? device.backward : Seconds();
+    Seconds forward = plan.overlap.replicas ? device.forward : Seconds();
     for (const CollectiveCall& call : ExchangeOf(device, plan)) {
-      exchange += BestCollective(system, call).time();
+      const CollectiveRun run = BestCollective(system, call);
+      Seconds& room = call.op == CollectiveOp::kAllGather ? forward : backward;
+      const Seconds hidden = std::min(run.time(), room);
+      room = room - hidden;
+      exchange += run.time() - hidden * (1 - HeldShare(run.channels, profile.processors));
       sent += RingBytes(call);
     }
     tail = std::max(tail, exchange + device.update * UpdatedShare(profile, ReplicasOf(plan)));
@@ -258,10 +266,10 @@ HybridStep RunHybrid(const StepProfile& profile, const System& system, const Hyb
   const StepProfile slowed = slowest == 1 ? StepProfile() : profile.Slowed(slowest);
   const StepProfile& waiting = slowest == 1 ? profile : slowed;
   const StepProfile overlapped =
-      plan.overlap.any()
+      plan.overlap.divided()
           ? WithOverlap(waiting, plan.overlap, {plan.tensor, plan.context, plan.micro_batches()})
           : StepProfile();
-  const StepProfile& run = plan.overlap.any() ? overlapped : waiting;
+  const StepProfile& run = plan.overlap.divided() ? overlapped : waiting;
   HybridStep step =
       plan.stages == 1 ? RunReplicas(run, system, fixed) : RunPipeline(run, system, fixed);
   step.exchanges = profile.Exchanges();

@@ -88,6 +88,11 @@ struct StepProfile {
   Bytes Exchanged() const;
 };
 
+// The part of a device's processors that a collective's kernel holds; 0 where either is not known.
+inline double HeldShare(int channels, int processors) {
+  return channels < processors ? static_cast<double>(channels) / processors : 0;
+}
+
 // Profile of a step (--train), or of a forward pass alone, from its report, which has rows of
 // kernels and a device. `send_as`: the type that gradients are sent in; none: as they are stored.
 // Exchanges take the time that the system's links need, gradients of parameters that are parts all

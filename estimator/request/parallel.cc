@@ -138,6 +138,7 @@ void CheckOverlap(const ExchangeOverlap& overlap, const HybridPlan& plan) {
   check(overlap.tensor, plan.tensor, "tp");
   check(overlap.context, plan.context, "cp");
   check(overlap.experts, plan.experts, "ep");
+  check(overlap.replicas, plan.replicas(), "dp");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ struct ParallelRequest {
   int devices = 0;                      // for auto; 0: a node's
   double spread = kDeviceSpread * 100;  // percent
   double expert_load = 1;               // tokens of the busiest device's experts over the mean
-  std::string overlap;                  // exchanges beside computation: "tp,cp,ep"
+  std::string overlap;                  // exchanges beside computation: "tp,cp,ep,dp"
   std::function<void()>
       on_step;  // called for each step of a device that is looked at, by any thread
 };

@@ -46,7 +46,7 @@ def parallel(model, system, plan="auto", *, micro_batch=1, global_batch=0, sched
 
     plan: "dp=4,tp=2,pp=2,zero=1"; "auto": all plans of `devices` (a node's), the best first; "annotated": as the file says.
     spread: standard deviation of the devices' speeds, as a share. expert_load: tokens of the busiest device's experts over the mean.
-    overlap: exchanges that run beside computation, of "tp,cp,ep".
+    overlap: exchanges that run beside computation, of "tp,cp,ep,dp".
     """
     request = _core.ParallelRequest()
     request.bindings, request.options = _split(keywords)

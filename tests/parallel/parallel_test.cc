@@ -295,12 +295,42 @@ TEST(ExchangeOverlap, OfExpertsHidesBesideAnotherMicroBatch) {
   EXPECT_NEAR(exchanged(4), 1e-3 * (1 + 3 * 0.2) / 4, 1e-12);
 }
 
+// Eight equal buckets of parameters before eight equal layers: the first is waited for.
+TEST(ExchangeOverlap, GathersParametersBeforeTheyAreRead) {
+  const StepProfile profile = Layers(8, 0.4, 8 * (64 << 20));
+  const System dgx = Find("dgx-a100");
+  const ParallelStep behind = RunDataParallel(profile, dgx, {.devices = 8, .zero = 1});
+  const ParallelStep ahead =
+      RunDataParallel(profile, dgx, {.devices = 8, .zero = 1, .gathers_ahead = true});
+  const CollectiveCall all = {CollectiveOp::kAllGather, profile.weights, {8, 1}};
+  const CollectiveCall one = {CollectiveOp::kAllGather, Bytes(64 << 20), {8, 1}};
+  EXPECT_NEAR((behind.time - ahead.time).value(),
+              (BestCollective(dgx, all).time() - BestCollective(dgx, one).time()).value(), 1e-9);
+  EXPECT_EQ(ahead.sent, behind.sent);
+}
+
+TEST(ExchangeOverlap, OfReplicasHidesBesideTheLastPassOfAPipeline) {
+  const StepProfile profile = Layers(8, 0.8, 8 << 20);
+  const System dgx = Find("dgx-a100");
+  HybridPlan plan;
+  plan.data = 4;
+  plan.stages = 2;
+  plan.zero = 1;
+  plan.global_batch = 64;
+  const HybridStep waiting = RunHybrid(profile, dgx, plan);
+  plan.overlap.replicas = true;
+  const HybridStep hidden = RunHybrid(profile, dgx, plan);
+  EXPECT_GT(waiting.exposed, Seconds());
+  EXPECT_EQ(hidden.exposed, Seconds());
+  EXPECT_NEAR((waiting.time - hidden.time) / waiting.exposed, 1, 1e-9);
+}
+
 TEST(ExchangeOverlap, SaysWhatItKnows) {
   EXPECT_TRUE(ParseExchangeOverlap("cp,ep").context);
-  EXPECT_FALSE(ParseExchangeOverlap("").any());
-  EXPECT_THAT([] { ParseExchangeOverlap("tp,dp"); },
-              ::testing::ThrowsMessage<Error>("--overlap 'dp': exchanges of tp, cp and ep, as in "
-                                              "--overlap cp,ep (did you mean 'tp'?)"));
+  EXPECT_FALSE(ParseExchangeOverlap("").divided());
+  EXPECT_THAT([] { ParseExchangeOverlap("tp,pp"); },
+              ::testing::ThrowsMessage<Error>("--overlap 'pp': exchanges of tp, cp, ep and dp, as "
+                                              "in --overlap cp,dp (did you mean 'tp'?)"));
 }
 
 TEST(Hybrid, ExtrapolatesALongPipelineExactly) {
