@@ -3,6 +3,7 @@
 #include "estimator/api/state.h"
 #include "estimator/hardware/database.h"
 #include "estimator/report/device_list.h"
+#include "estimator/request/sweep.h"
 
 namespace dlcost::api {
 
@@ -23,6 +24,9 @@ Device::Device(std::shared_ptr<const State> state) : state_(std::move(state)) {
 std::string Device::Json() const {
   return Guarded([&] { return DeviceJson(state_->device); });
 }
+std::string Device::Text() const {
+  return Guarded([&] { return DeviceText(state_->device); });
+}
 
 Device FindDevice(const std::string& name, const std::vector<std::string>& changes) {
   return Guarded([&] {
@@ -33,13 +37,32 @@ Device FindDevice(const std::string& name, const std::vector<std::string>& chang
   });
 }
 
-std::vector<Device> Devices() {
+namespace {
+
+std::vector<Device> ToPublic(std::vector<dlcost::Device> found) {
+  std::vector<Device> devices;
+  for (dlcost::Device& device : found) {
+    devices.emplace_back(std::make_shared<const Device::State>(Device::State{std::move(device)}));
+  }
+  return devices;
+}
+
+}  // namespace
+
+std::vector<Device> FindDevices(const std::string& names, const std::vector<std::string>& changes) {
   return Guarded([&] {
-    std::vector<Device> devices;
-    for (dlcost::Device& device : DeviceDatabase::FromEnvironment().All()) {
-      devices.emplace_back(std::make_shared<const Device::State>(Device::State{std::move(device)}));
-    }
-    return devices;
+    DeviceOptions options;
+    options.gpu = names;
+    options.overrides = changes;
+    return ToPublic(FindDevicesOverValues(options));
+  });
+}
+
+std::vector<Device> Devices(const DeviceQuery& query) {
+  return Guarded([&] {
+    return ToPublic(SelectDevices(
+        OpenDatabase().All(),
+        {.vendor = query.vendor, .kind = query.kind, .year = query.year, .sort = query.sort}));
   });
 }
 

@@ -1,11 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 
 #include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
@@ -13,15 +10,8 @@
 #include "estimator/cli/output.h"
 #include "estimator/cli/progress.h"
 #include "estimator/cli/write_picture.h"
-#include "estimator/core/dtype_spelling.h"
 #include "estimator/core/error.h"
-#include "estimator/infer/open_dims.h"
-#include "estimator/infer/sizes.h"
-#include "estimator/open/open_model.h"
-#include "estimator/picture/pictures.h"
-#include "estimator/sweep/sweep.h"
-#include "estimator/sweep/sweep_render.h"
-#include "estimator/sweep/value_list.h"
+#include "estimator/request/sweep.h"
 
 namespace dlcost {
 namespace {
@@ -63,150 +53,28 @@ std::vector<std::string> SplitAtCommas(const std::string& option, const std::str
 }
 
 // Axes for what names several sizes; what names one stays among the bindings.
-void TakeAxes(Options& options, std::vector<std::pair<std::string, SizeList>>& axes) {
-  if (options.batch) axes.emplace_back("", ParseSizeList("--batch", *options.batch));
-  std::erase_if(options.model.dims, [&](const std::string& text) {
+void TakeAxes(const Options& options, SweepRequest& request) {
+  if (options.batch) request.axes.push_back({"", ParseSizeList("--batch", *options.batch)});
+  std::erase_if(request.model.dims, [&](const std::string& text) {
     const std::size_t equals = text.rfind('=');
     if (equals == std::string::npos || equals == 0) return false;
     const std::string name = text.substr(0, equals);
     const std::string sizes = text.substr(equals + 1);
     if (!IsSizeList(sizes) && !sizes.empty()) return false;
-    for (const auto& axis : axes) {
-      if (axis.first == name) throw Error("--dim {} is given twice", Printable(name));
-    }
-    axes.emplace_back(name, ParseSizeList("--dim " + Printable(name), sizes));
+    request.axes.push_back({name, ParseSizeList("--dim " + Printable(name), sizes)});
     return true;
   });
 }
 
-// The devices, once for each value where --set names several: memory.bandwidth=1TB/s,2TB/s.
-std::vector<Device> DevicesOf(const DeviceOptions& options) {
-  for (std::size_t i = 0; i < options.overrides.size(); ++i) {
-    const std::string& text = options.overrides[i];
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || text.find_first_of(",:", equals) == std::string::npos) {
-      continue;
-    }
-    std::vector<Device> devices;
-    const std::string key = text.substr(0, equals);
-    for (const std::string& value : ParseValueList("--set " + key, text.substr(equals + 1))) {
-      DeviceOptions one = options;
-      one.overrides[i] = key + "=" + value;
-      for (Device& device : DevicesOf(one)) {
-        device.id += " " + one.overrides[i];
-        devices.push_back(std::move(device));
-      }
-    }
-    return devices;
-  }
-  return FindDevices(options);
-}
-
-// A size of one dimension from two options; --batch sets some dimensions by itself.
-void RequireOnce(const Model& model, const std::vector<std::pair<std::string, SizeList>>& axes,
-                 const Bindings& bindings) {
-  for (const auto& axis : axes) {
-    if (bindings.dims.count(axis.first) != 0) {
-      throw Error("--dim {} is given twice", Printable(axis.first));
-    }
-  }
-  if (axes.empty() || !axes.front().first.empty()) return;  // no --batch
-  for (const std::string& batch : BatchDims(OpenDimsOf(model))) {
-    const bool listed = std::any_of(axes.begin(), axes.end(),
-                                    [&](const auto& axis) { return axis.first == batch; });
-    if (listed || bindings.dims.count(batch) != 0) {
-      throw Error("--batch sets --dim {} too: give one of them", Printable(batch));
-    }
-  }
-}
-
-// {""} for an option that is not given.
+// None for an option that is not given.
 std::vector<std::string> NamesOf(const std::string& option, const std::string& text) {
-  return text.empty() ? std::vector<std::string>{""} : SplitAtCommas(option, text);
-}
-
-// Every combination of what --runtime, --train, --precision and --dtype name.
-std::vector<SweepSetup> SetupsOf(const Options& options) {
-  const std::vector<std::string> dtypes = NamesOf("--dtype", options.model.dtype);
-  for (const std::string& name : dtypes) {
-    if (!name.empty()) ReadDType("--dtype", name);
-  }
-  std::vector<SweepSetup> setups;
-  CountOptions count = options.count;
-  ModelOptions model = options.model;
-  for (const std::string& runtime : NamesOf("--runtime", options.count.runtime)) {
-    count.runtime = runtime;
-    for (const std::string& train : NamesOf("--train", options.model.train)) {
-      model.train = train;
-      for (const std::string& precision : NamesOf("--precision", options.model.precision)) {
-        model.precision = precision;
-        for (const std::string& dtype : dtypes) {
-          model.dtype = dtype;
-          const ReportOptions report = ReportOptionsOf(count, options.device, model);
-          model.plan = report.plan;
-          setups.push_back({.dtype = dtype,
-                            .precision = precision,
-                            .train = train,
-                            .derive = DerivationOf(model),
-                            .report = report});
-        }
-      }
-    }
-  }
-  return setups;
-}
-
-// The devices of --gpu; of all, those that every runtime serves.
-ServedDevices ServedBy(const Options& options) {
-  ServedDevices served;
-  if (options.device.gpu.empty()) return served;
-  if (options.device.gpu != "all") return {.devices = DevicesOf(options.device)};
-  CountOptions count = options.count;
-  for (const std::string& runtime : NamesOf("--runtime", options.count.runtime)) {
-    count.runtime = runtime;
-    const ServedDevices one = FindServedDevices(options.device, count);
-    if (served.devices.empty()) served.devices = one.devices;
-    if (!one.left_out.empty()) served.left_out = one.left_out;
-    std::erase_if(served.devices, [&](const Device& device) {
-      return std::none_of(one.devices.begin(), one.devices.end(),
-                          [&](const Device& other) { return other.id == device.id; });
-    });
-  }
-  if (served.devices.empty()) throw Error("no device is served by all of --runtime");
-  return served;
-}
-
-// Ends of buckets beside the observed sizes that they are for.
-void AddBuckets(const std::string& text, std::vector<SweepAxis>& axes) {
-  const auto observed = [](const SweepAxis& axis) { return axis.IsDistribution(); };
-  if (std::count_if(axes.begin(), axes.end(), observed) != 1) {
-    throw Error("--buckets are for one dimension of observed sizes: --dim NAME=@lengths.csv");
-  }
-  SweepAxis& axis = *std::find_if(axes.begin(), axes.end(), observed);
-  if (axis.batch) throw Error("--buckets are for sizes of items, not for --batch");
-  std::vector<std::int64_t> ends = ParseSizeList("--buckets", text).Sizes();
-  std::sort(ends.begin(), ends.end());
-  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
-  if (ends.back() < axis.sizes.back()) {
-    throw Error("--buckets {}: the longest observed size, {}, is in none of them", Printable(text),
-                axis.sizes.back());
-  }
-  // Nothing is padded further.
-  ends.erase(std::lower_bound(ends.begin(), ends.end(), axis.sizes.back()) + 1, ends.end());
-  for (const std::int64_t end : ends) {
-    const auto at = std::lower_bound(axis.sizes.begin(), axis.sizes.end(), end);
-    if (at != axis.sizes.end() && *at == end) continue;
-    axis.weights.insert(axis.weights.begin() + (at - axis.sizes.begin()), 0);
-    axis.sizes.insert(at, end);
-  }
-  axis.buckets = std::move(ends);
+  return text.empty() ? std::vector<std::string>() : SplitAtCommas(option, text);
 }
 
 // 2.5/h for every device, or a100=1.6/h,h100=2.5/h.
-std::map<std::string, double> ParsePrices(const std::string& text, const DeviceDatabase& database) {
+std::map<std::string, double> ParsePrices(const std::string& text) {
   std::map<std::string, double> prices;
-  if (text.empty()) return prices;
-  for (const std::string& part : SplitAtCommas("--price", text)) {
+  for (const std::string& part : NamesOf("--price", text)) {
     const std::size_t equals = part.rfind('=');
     const std::string device = equals == std::string::npos ? "" : part.substr(0, equals);
     const std::string price = part.substr(equals == std::string::npos ? 0 : equals + 1);
@@ -216,20 +84,46 @@ std::map<std::string, double> ParsePrices(const std::string& text, const DeviceD
       throw Error("--price '{}' is no price: write 2.5/h, or a100=1.6/h,h100=2.5/h",
                   Printable(part));
     }
-    prices[device.empty() ? "" : database.Find(device, {}).id] = per_hour;
+    prices[device] = per_hour;
   }
   return prices;
 }
 
-void RequireFew(const Options& options, std::int64_t combinations, std::size_t each) {
+// The request, and what is left out of the devices.
+std::pair<SweepRequest, std::string> RequestOf(const Options& options) {
+  SweepRequest request{.model = options.model,
+                       .device = options.device,
+                       .count = options.count,
+                       .runtimes = NamesOf("--runtime", options.count.runtime),
+                       .trains = NamesOf("--train", options.model.train),
+                       .precisions = NamesOf("--precision", options.model.precision),
+                       .dtypes = NamesOf("--dtype", options.model.dtype),
+                       .bounds_only = options.bounds,
+                       .conditions = options.conditions,
+                       .rank = options.rank,
+                       .price = ParsePrices(options.price)};
+  TakeAxes(options, request);
+  if (!options.buckets.empty()) {
+    request.buckets = ParseSizeList("--buckets", options.buckets).Sizes();
+  }
+  ServedDevices served;
+  if (options.device.gpu == "all") {
+    served = ServedByAll(request, FindDevices(options.device));
+  } else if (!options.device.gpu.empty()) {
+    served.devices = FindDevicesOverValues(options.device);
+  }
+  request.devices = std::move(served.devices);
+  return {std::move(request), std::move(served.left_out)};
+}
+
+void RequireFew(const Options& options, std::int64_t points) {
   constexpr std::int64_t kMany = 2'000'000;
   // About, as they are written; bench/sweep_benchmark.cc measures the evaluation alone.
   const double per_second = options.device.gpu.empty() || options.bounds ? 200'000 : 20'000;
-  if (options.yes) return;
-  const double points = static_cast<double>(combinations) * static_cast<double>(each);
-  if (points <= kMany) return;
-  throw Error("{:.0f} points take about {:.1f} hours; --yes counts them all the same", points,
-              points / per_second / 3600);
+  if (options.yes || points <= kMany) return;
+  const auto many = static_cast<double>(points);
+  throw Error("{:.0f} points take about {:.1f} hours; --yes counts them all the same", many,
+              many / per_second / 3600);
 }
 
 // Formats that another program makes of the CSV.
@@ -244,28 +138,7 @@ void RequireNoColumns(const std::string& format) {
       format, write);
 }
 
-// Throughput over size.
-std::string CurvesAsPicture(const Sweep& sweep, const std::vector<SweepPoint>& points) {
-  const std::optional<std::size_t> axis = CurveAxis(sweep);
-  if (sweep.devices.empty() || !axis) {
-    throw Error(
-        "--format svg draws throughput over a size: add --gpu and a range, --batch 1:64:x2");
-  }
-  std::vector<CurveSeries> series;
-  for (const SweepCurve& curve : CurvesOf(sweep, points)) {
-    CurveSeries& one = series.emplace_back(CurveSeries{CurveName(sweep, curve), {}});
-    for (const SweepPoint* point : curve.points) {
-      const std::int64_t size = point->sizes[*axis];
-      const std::optional<double> rate = point->items_per_second();
-      if (rate && *rate > 0 && size > 0) one.points.emplace_back(static_cast<double>(size), *rate);
-    }
-  }
-  const std::string& path = sweep.model->path;
-  return CurvePicture(series, Printable(sweep.axes[*axis].name), "items/s",
-                      {.title = Printable(path.substr(path.rfind('/') + 1))});
-}
-
-int Run(Options options, const Applicability& applies) {
+int Run(const Options& options, const Applicability& applies) {
   RequireNoColumns(options.format);
   RequireNothingSought(options.model);
   RequireDeviceFor(options.device);
@@ -280,49 +153,17 @@ int Run(Options options, const Applicability& applies) {
                       where + ", which has every point", {"--format", "-o", "--output"});
     }
   }
-  if (!options.rank.empty())
-    RequireOneOf("--rank", options.rank, {"price", "latency", "throughput", "energy"});
-  Sweep sweep;
-  std::vector<std::pair<std::string, SizeList>> axes;
-  TakeAxes(options, axes);
-  sweep.setups = SetupsOf(options);
-  sweep.bounds_only = options.bounds;
-  ServedDevices served = ServedBy(options);
-  sweep.devices = std::move(served.devices);
-  SweepRenderOptions render{.rank = options.rank,
-                            .rows = options.top,
-                            .plot = options.plot,
-                            .width = WidthOf(options.output),
-                            .blocks = WidthOf(options.output) != 0 && ShowsBlocks(),
-                            .note = served.left_out};
-  for (const std::string& text : options.conditions)
-    render.conditions.push_back(ParseCondition(text));
-  render.price = ParsePrices(options.price, OpenDatabase());
-  if (sweep.devices.empty() && (options.plot || !render.conditions.empty() ||
-                                !render.price.empty() || !render.rank.empty())) {
-    throw Error("times need a device: add --gpu");
-  }
-  if (options.rank == "price" && render.price.empty()) throw Error("--rank price needs --price");
-
-  Count combinations = 1;
-  try {
-    for (const auto& [name, list] : axes) combinations *= list.Count();
-  } catch (const OverflowError&) {
-    combinations = std::numeric_limits<std::int64_t>::max();
-  }
-  RequireFew(options, combinations.value(),
-             sweep.setups.size() * std::max<std::size_t>(sweep.devices.size(), 1));
+  const auto [request, left_out] = RequestOf(options);
+  SweepRenderOptions render = SelectionOf(request);
+  render.rows = options.top;
+  render.plot = options.plot;
+  render.width = WidthOf(options.output);
+  render.blocks = render.width != 0 && ShowsBlocks();
+  render.note = left_out;
+  if (options.plot && request.devices.empty()) throw Error("times need a device: add --gpu");
+  RequireFew(options, PointsOf(request));
   const Model model = ModelOf(options.model);
-  sweep.model = &model;
-  RequireOnce(model, axes, BindingsOf(options.model));
-  sweep.infer = InferOptionsOf(options.model, BindingsOf(options.model));
-  for (const auto& [name, list] : axes) {
-    sweep.axes.push_back({.name = name.empty() ? "batch" : name,
-                          .sizes = list.Sizes(),
-                          .weights = list.weights,
-                          .batch = name.empty()});
-  }
-  if (!options.buckets.empty()) AddBuckets(options.buckets, sweep.axes);
+  const Sweep sweep = SweepOf(request, model);
   if (options.format == "csv") {
     WriteOutput(options.output, [&](const TextSink& sink) {
       bool first = true;
@@ -346,7 +187,7 @@ int Run(Options options, const Applicability& applies) {
     WriteOutput(options.output,
                 [&](const TextSink& sink) { WriteSweepJson(sweep, render, points, sink); });
   } else if (options.format == "svg") {
-    WritePicture(options.output, CurvesAsPicture(sweep, points));
+    WritePicture(options.output, SweepSvg(sweep, points));
   } else if (options.format == "html") {
     WritePage(options.output, SweepHtml(sweep, render, points));
   } else {

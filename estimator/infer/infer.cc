@@ -27,7 +27,7 @@ void DropContradicted(const Model& model, InferOptions& options) {
   options.assume_typical = false;
 }
 
-InferredModel InferWithHelp(std::unique_ptr<Model> model, const InferOptions& given) {
+InferredModel InferWithHelp(std::unique_ptr<Model> model, const InferOptions& given, bool advises) {
   InferTrace trace;
   InferredModel result;
   InferOptions options = given;
@@ -37,6 +37,8 @@ InferredModel InferWithHelp(std::unique_ptr<Model> model, const InferOptions& gi
   } catch (const UnboundDims& unbound) {
     throw Error("{}; {}", unbound.what(), SuggestBindings(*model, options, unbound));
   }
+  // What is assumed is among what is advised.
+  if (!advises && !options.assume_typical) return result;
   const std::vector<RunHint> hints = FindRunHints(result, options);
   if (options.assume_typical) AssumeHints(result, options, hints);
   if (given.assume_typical && result.assumptions.empty() &&
@@ -140,13 +142,25 @@ std::optional<InferredModel> TryInfer(const Model& model, const InferOptions& op
   }
 }
 
-InferredModel Infer(Model model, const InferOptions& options) {
-  const std::string path = model.path;
+namespace {
+
+InferredModel InferNamed(std::unique_ptr<Model> model, const InferOptions& options, bool advises) {
+  const std::string path = model->path;
   try {
-    return InferWithHelp(std::make_unique<Model>(std::move(model)), options);
+    return InferWithHelp(std::move(model), options, advises);
   } catch (const Error& error) {
     throw error.At(Printable(path));
   }
+}
+
+}  // namespace
+
+InferredModel Infer(Model model, const InferOptions& options) {
+  return InferNamed(std::make_unique<Model>(std::move(model)), options, true);
+}
+
+InferredModel InferUnadvised(const Model& model, const InferOptions& options) {
+  return InferNamed(Uninferred(model), options, false);
 }
 
 }  // namespace dlcost

@@ -51,6 +51,14 @@ std::int64_t CountOf(const SizeList::Range& range) {
   return count;
 }
 
+void TakeSeen(const std::map<std::int64_t, double>& seen, SizeList& list) {
+  for (const auto& [size, weight] : seen) {
+    if (weight <= 0) continue;
+    list.observed.push_back(size);
+    list.weights.push_back(weight);
+  }
+}
+
 class Parser {
  public:
   Parser(const std::string& option, const std::string& text) : option_(option), text_(text) {}
@@ -112,11 +120,7 @@ class Parser {
       }
       seen[*size] += columns.size() > 1 ? Weight(Trim(columns[1]), number) : 1;
     }
-    for (const auto& [size, weight] : seen) {
-      if (weight <= 0) continue;
-      list.observed.push_back(size);
-      list.weights.push_back(weight);
-    }
+    TakeSeen(seen, list);
     if (list.observed.empty()) Fail("the file holds no sizes");
   }
 
@@ -135,6 +139,30 @@ class Parser {
 };
 
 }  // namespace
+
+SizeList ListedSizes(const std::vector<std::int64_t>& sizes) {
+  SizeList list;
+  for (const std::int64_t size : sizes) {
+    if (size < 0) throw Error("size {} is negative", size);
+    list.ranges.push_back({.first = size, .last = size});
+  }
+  return list;
+}
+
+SizeList ObservedSizes(const std::string& what, const std::vector<std::int64_t>& sizes,
+                       const std::vector<double>& weights) {
+  std::map<std::int64_t, double> seen;
+  for (std::size_t i = 0; i < std::min(sizes.size(), weights.size()); ++i) {
+    if (sizes[i] < 0 || !std::isfinite(weights[i]) || weights[i] < 0) {
+      throw Error("{}: size {} with weight {}: neither may be below 0", what, sizes[i], weights[i]);
+    }
+    seen[sizes[i]] += weights[i];
+  }
+  SizeList list;
+  TakeSeen(seen, list);
+  if (list.observed.empty()) throw Error("{}: no size was observed", what);
+  return list;
+}
 
 std::int64_t SizeList::Count() const {
   if (IsDistribution()) return static_cast<std::int64_t>(observed.size());

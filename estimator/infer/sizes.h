@@ -25,6 +25,13 @@ struct SizeList {
   std::vector<std::int64_t> Sizes() const;
 };
 
+// Sizes as they are listed.
+SizeList ListedSizes(const std::vector<std::int64_t>& sizes);
+// Sizes and how often each was seen, in any order. Throws Error for a weight below 0 and for sizes
+// of no weight. `what` is told in messages.
+SizeList ObservedSizes(const std::string& what, const std::vector<std::int64_t>& sizes,
+                       const std::vector<double>& weights);
+
 // Whether the text names several sizes, or a file of them.
 bool IsSizeList(const std::string& text);
 // Throws Error for anything else, an empty list, a range that runs backwards or stands still, and a

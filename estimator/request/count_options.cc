@@ -64,9 +64,12 @@ Runtime RuntimeOf(const CountOptions& count) {
 }
 
 ServedDevices FindServedDevices(const DeviceOptions& device, const CountOptions& count) {
-  ServedDevices served;
-  served.devices = FindDevices(device);
-  if (device.gpu != "all") return served;
+  if (device.gpu != "all") return {.devices = FindDevices(device), .left_out = ""};
+  return ServedOf(FindDevices(device), count);
+}
+
+ServedDevices ServedOf(std::vector<Device> devices, const CountOptions& count) {
+  ServedDevices served{.devices = std::move(devices), .left_out = ""};
   const Runtime runtime = RuntimeOf(count);
   const std::size_t known = served.devices.size();
   std::vector<std::string> others;  // their vendors

@@ -29,6 +29,8 @@ struct ServedDevices {
   std::vector<Device> devices;
   std::string left_out;  // one line about the others, "" where there are none
 };
+// Of these, those that the runtime runs on. Throws Error where it runs on none.
+ServedDevices ServedOf(std::vector<Device> devices, const CountOptions& count);
 ServedDevices FindServedDevices(const DeviceOptions& device, const CountOptions& count);
 
 }  // namespace dlcost

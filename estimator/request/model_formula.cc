@@ -25,20 +25,22 @@ Formula FormulaOf(const FormulaRequest& request) {
   const Model model = ModelOf(request.model);
   ModelVariables variables = ModelVariables::Of(model, infer, request.tied);
   MoveBase(request.around, variables);
-  const ModelAt model_at = [&](const Point& point) {
+  const auto at_point = [&](const Point& point, bool advised) {
     if (request.on_counted) request.on_counted();
     InferOptions at = infer;
     at.bindings = variables.At(point);
-    InferredModel inferred = Infer(*Uninferred(model), at);
+    InferredModel inferred = advised ? Infer(*Uninferred(model), at) : InferUnadvised(model, at);
     if (derive) inferred = derive(std::move(inferred), at);
     ApplyDType(request.model, inferred);
     return inferred;
   };
-  return FindFormula(model_at, variables.names(), variables.base(),
+  return FindFormula([&](const Point& point) { return at_point(point, false); }, variables.names(),
+                     variables.base(),
                      {.convention = report.convention,
                       .plan = report.plan,
                       .scope_depth = request.scope_depth,
-                      .may_move = request.around.empty()});
+                      .may_move = request.around.empty(),
+                      .advised_at = [&](const Point& point) { return at_point(point, true); }});
 }
 
 }  // namespace dlcost

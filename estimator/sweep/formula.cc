@@ -56,7 +56,7 @@ Formula FormulaAround(const ModelAt& model_at, const std::vector<std::string>& v
   std::vector<CountFamily> families;
   std::vector<FormulaNode> nodes;
   {
-    const InferredModel model = model_at(base);
+    const InferredModel model = options.advised_at ? options.advised_at(base) : model_at(base);
     formula.path = model.model->path;
     formula.name = model.model->name;
     formula.notes = model.notes;

@@ -80,6 +80,9 @@ struct Formula {
   }
 };
 
+// A model at a point. Throws Error where it takes no such sizes.
+using ModelAt = std::function<InferredModel(const Point&)>;
+
 struct FormulaOptions {
   std::string convention = "dlcost";
   PlanOptions plan;  // its fusion is not looked at: all levels are told
@@ -87,10 +90,10 @@ struct FormulaOptions {
   RegionOptions region;
   // A base that turns out to lie in a narrow region of small sizes moves to larger ones.
   bool may_move = false;
+  // The same model with notes on what is unknown, at the base alone: to look for them at every size
+  // takes many times as long as to count. Null: without such notes.
+  ModelAt advised_at;
 };
-
-// A model at a point. Throws Error where it takes no such sizes.
-using ModelAt = std::function<InferredModel(const Point&)>;
 
 // Every count of a model as polynomials, by interpolation over what inference says at sizes around
 // `base`.

@@ -54,7 +54,7 @@ InferredModel SweepModel::Infer(const Point& sizes, std::size_t setup) const {
       options.bindings.dims[sweep_.axes[a].name] = sizes[a];
     }
   }
-  InferredModel model = dlcost::Infer(*Uninferred(*sweep_.model), options);
+  InferredModel model = InferUnadvised(*sweep_.model, options);
   const SweepSetup& how = sweep_.setups[setup];
   if (how.derive) model = how.derive(std::move(model), options);
   if (!how.dtype.empty()) Retype(model, *ParseDType(how.dtype));

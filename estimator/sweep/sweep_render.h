@@ -52,6 +52,10 @@ void WriteSweepJson(const Sweep& sweep, const SweepRenderOptions& options,
 // more points than a browser draws.
 std::string SweepHtml(const Sweep& sweep, const SweepRenderOptions& options,
                       const std::vector<SweepPoint>& points);
+// A picture for slides: throughput over size. Throws Error without times or without a range of
+// sizes. Without a `title`: the model's name.
+std::string SweepSvg(const Sweep& sweep, const std::vector<SweepPoint>& points, bool dark = false,
+                     const std::string& title = "");
 // Curves in characters: throughput over size, both logarithmic, a letter for each curve. "" without
 // times.
 std::string SweepPlot(const Sweep& sweep, const std::vector<SweepCurve>& curves, std::size_t width);
