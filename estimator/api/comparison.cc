@@ -3,6 +3,7 @@
 #include "estimator/api/state.h"
 #include "estimator/compare/compare.h"
 #include "estimator/compare/kernel_measurements.h"
+#include "estimator/core/spelling.h"
 #include "estimator/profiles/reader.h"
 #include "estimator/regress/page.h"
 
@@ -37,33 +38,56 @@ Comparison Compare(const Report& report, const Measurements& measurements) {
   });
 }
 
-std::vector<ComparedKernel> Comparison::kernels() const {
+namespace {
+
+ComparedKernel KernelOf(const CompareRow& row) {
   const auto seconds = [](const std::optional<Seconds>& time) {
     return time ? std::optional(time->value()) : std::nullopt;
   };
+  return {.node = row.node,
+          .op = row.op,
+          .kernel = row.kernel,
+          .algorithmic_flops = row.algorithmic.value(),
+          .executed_flops = row.executed.value(),
+          .predicted_bytes = row.predicted_bytes.value(),
+          .expected_s = seconds(row.expected),
+          .bound_s = seconds(row.bound),
+          .measured_s = seconds(row.measured.time),
+          .measured_flops = row.measured_flops,
+          .measured_bytes = row.measured.dram_bytes,
+          .flops_ratio = row.flops_ratio,
+          .bytes_ratio = row.bytes_ratio,
+          .time_ratio = row.time_ratio,
+          .why = row.why};
+}
+
+CompareTextOptions LookOf(std::size_t top, const std::vector<std::string>& by) {
+  for (const std::string& one : by) RequireOneOf("by", one, {"layer", "op", "kernel", "algorithm"});
+  return {.top = top, .by = by};
+}
+
+}  // namespace
+
+std::vector<ComparedKernel> Comparison::kernels() const {
   std::vector<ComparedKernel> kernels;
-  for (const CompareRow& row : state_->comparison.rows) {
-    kernels.push_back({.node = row.node,
-                       .op = row.op,
-                       .kernel = row.kernel,
-                       .algorithmic_flops = row.algorithmic.value(),
-                       .executed_flops = row.executed.value(),
-                       .predicted_bytes = row.predicted_bytes.value(),
-                       .expected_s = seconds(row.expected),
-                       .bound_s = seconds(row.bound),
-                       .measured_s = seconds(row.measured.time),
-                       .measured_flops = row.measured_flops,
-                       .measured_bytes = row.measured.dram_bytes,
-                       .flops_ratio = row.flops_ratio,
-                       .bytes_ratio = row.bytes_ratio,
-                       .time_ratio = row.time_ratio,
-                       .why = row.why});
-  }
+  for (const CompareRow& row : state_->comparison.rows) kernels.push_back(KernelOf(row));
   return kernels;
 }
+std::vector<ComparedKernel> Comparison::outside(double low, double high) const {
+  return Guarded([&] {
+    if (!(low >= 0 && low <= high)) {
+      throw dlcost::Error("--ratio {}:{} is not LOW:HIGH, for example 0.8:1.25", low, high);
+    }
+    std::vector<ComparedKernel> kernels;
+    for (const std::size_t r : RowsOutside(state_->comparison, low, high)) {
+      kernels.push_back(KernelOf(state_->comparison.rows.at(r)));
+    }
+    return kernels;
+  });
+}
 std::vector<std::string> Comparison::notes() const { return state_->comparison.notes; }
-std::string Comparison::Text(std::size_t top) const {
-  return Guarded([&] { return RenderCompareText(state_->comparison, {.top = top, .by = {}}); });
+std::string Comparison::Text(std::size_t top, const std::vector<std::string>& by) const {
+  return Guarded([&] { return RenderCompareText(state_->comparison, LookOf(top, by)); });
 }
 std::string Comparison::Json() const {
   return Guarded([&] { return RenderCompareJson(state_->comparison); });
@@ -71,8 +95,8 @@ std::string Comparison::Json() const {
 std::string Comparison::Csv() const {
   return Guarded([&] { return RenderCompareCsv(state_->comparison); });
 }
-std::string Comparison::Markdown() const {
-  return Guarded([&] { return RenderCompareMarkdown(state_->comparison, {}); });
+std::string Comparison::Markdown(std::size_t top, const std::vector<std::string>& by) const {
+  return Guarded([&] { return RenderCompareMarkdown(state_->comparison, LookOf(top, by)); });
 }
 
 std::string Comparison::Html(const std::string& title) const {

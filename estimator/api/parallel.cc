@@ -87,6 +87,16 @@ std::string ParallelPlans::Json(std::size_t top) const {
   return Guarded([&] { return PlanJson(state_->report, top == 0 ? all : top); });
 }
 
+InputOptions InputOptionsOf(const InputPipeline& input) {
+  return {.item_bytes = input.item_bytes,
+          .stored_bytes = input.stored_bytes,
+          .storage_bytes_per_s = input.storage_bytes_per_s,
+          .host_link_bytes_per_s = input.host_link_bytes_per_s,
+          .decode_items_per_s = input.decode_items_per_s,
+          .augment_items_per_s = input.augment_items_per_s,
+          .cores = input.cores};
+}
+
 struct Scaling::State {
   dlcost::Scaling scaling;
 };
@@ -112,13 +122,7 @@ Scaling Scale(const Model& model, const System& system, const ScaleRequest& requ
     asked.samples = request.samples;
     asked.price = request.price_per_hour;
     asked.prefetch = request.input.prefetch;
-    asked.input = {.item_bytes = request.input.item_bytes,
-                   .stored_bytes = request.input.stored_bytes,
-                   .storage_bytes_per_s = request.input.storage_bytes_per_s,
-                   .host_link_bytes_per_s = request.input.host_link_bytes_per_s,
-                   .decode_items_per_s = request.input.decode_items_per_s,
-                   .augment_items_per_s = request.input.augment_items_per_s,
-                   .cores = request.input.cores};
+    asked.input = InputOptionsOf(request.input);
     return Scaling(std::make_shared<const Scaling::State>(Scaling::State{dlcost::Scale(asked)}));
   });
 }

@@ -9,7 +9,12 @@
 #include "estimator/picture/pictures.h"
 #include "estimator/regress/page.h"
 #include "estimator/regress/report_reader.h"
+#include "estimator/report/comparison.h"
+#include "estimator/report/kernel_views.h"
+#include "estimator/report/plot.h"
 #include "estimator/report/render.h"
+#include "estimator/report/viewers.h"
+#include "estimator/request/annotated_model.h"
 #include "estimator/request/known_device.h"
 #include "estimator/request/memory_fit.h"
 #include "estimator/training/step.h"
@@ -40,13 +45,15 @@ std::vector<Operand> OperandsOf(const Operands& operands) {
 }
 
 GroupBy GroupByOf(const dlcost::Report& report, const std::string& by) {
-  RequireOneOf("by", by, {"op", "scope", "phase", "node", "kernel"});
+  RequireOneOf("by", by, {"op", "scope", "phase", "story", "layer", "node", "kernel"});
   if (by == "phase" && report.step == nullptr) {
     throw dlcost::Error("rows by phase are those of a training step: set Options::optimizer");
   }
   return by == "op"      ? GroupBy::kOp
          : by == "scope" ? GroupBy::kScope
          : by == "phase" ? GroupBy::kPhase
+         : by == "story" ? GroupBy::kStory
+         : by == "layer" ? GroupBy::kLayer
          : by == "node"  ? GroupBy::kNode
                          : GroupBy::kKernel;
 }
@@ -162,19 +169,54 @@ std::vector<Unknown> Report::unknown() const {
   return unknown;
 }
 
-std::string Report::Text(const std::string& by, std::size_t top) const {
+std::string Report::Text(const std::string& by, std::size_t top,
+                         const std::vector<std::string>& columns, bool plot) const {
   return Guarded([&] {
-    return RenderText(state_->report, {.by = GroupByOf(state_->report, by), .top = top});
+    const TextOptions look{.by = GroupByOf(state_->report, by), .top = top, .columns = columns};
+    std::string text = RenderText(state_->report, look);
+    if (!plot) return text;
+    const std::string drawn = RenderPlot(state_->report, {});
+    if (drawn.empty()) throw dlcost::Error("a plot needs a device and a model with arithmetic");
+    return text + "\n" + drawn;
+  });
+}
+std::string Report::View(const std::string& view, const std::string& node) const {
+  return Guarded([&] {
+    RequireOneOf("view", view, {"gemm", "work"});
+    if (view == "work") return RenderWorkView(state_->report, node);
+    if (!node.empty()) throw dlcost::Error("a node is for the view of work");
+    return RenderGemmView(state_->report);
+  });
+}
+std::string Report::Perfetto() const {
+  return Guarded([&] { return RenderPerfetto(state_->report); });
+}
+std::string Report::Speedscope() const {
+  return Guarded([&] { return RenderSpeedscope(state_->report); });
+}
+std::string Report::AnnotatedModel() const {
+  return Guarded([&] {
+    if (!state_->model) {
+      throw dlcost::Error("{}: a report that was read has no model to annotate; count it anew",
+                          Printable(state_->report.model.path));
+    }
+    std::string bytes;
+    WriteAnnotatedModel(*state_->model, state_->report,
+                        [&](std::string_view piece) { bytes += piece; });
+    return bytes;
   });
 }
 std::string Report::Json() const {
   return Guarded([&] { return RenderJson(state_->report); });
 }
-std::string Report::Csv(const std::string& by) const {
-  return Guarded([&] { return RenderCsv(state_->report, GroupByOf(state_->report, by)); });
+std::string Report::Csv(const std::string& by, std::size_t top) const {
+  return Guarded([&] { return RenderCsv(state_->report, GroupByOf(state_->report, by), top); });
 }
-std::string Report::Markdown() const {
-  return Guarded([&] { return RenderMarkdown(state_->report); });
+std::string Report::Markdown(const std::string& by, std::size_t top) const {
+  return Guarded([&] {
+    if (by == "layer") throw dlcost::Error("rows by layer are for text and csv; by scope would do");
+    return RenderMarkdown(state_->report, GroupByOf(state_->report, by), top);
+  });
 }
 std::optional<dlcost::Device> Report::State::DeviceForPage() const {
   return device ? device : KnownDevice(report);
@@ -226,7 +268,45 @@ Report Count(const Model& model, const std::optional<Device>& device, const Bind
     state->report = count(report_options);
     report_options.detail = ReportDetail::kSteps;
     state->for_page = [count, report_options] { return count(report_options); };
+    model_options.read = nullptr;
+    state->model = std::move(model_options);
     return Report(std::move(state));
+  });
+}
+
+struct DeviceRanking::State {
+  DeviceComparison comparison;
+};
+
+DeviceRanking::DeviceRanking(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+std::string DeviceRanking::Text() const {
+  return Guarded([&] { return ComparisonText(state_->comparison); });
+}
+std::string DeviceRanking::Json() const {
+  return Guarded([&] { return ComparisonJson(state_->comparison); });
+}
+std::string DeviceRanking::Csv() const {
+  return Guarded([&] { return ComparisonCsv(state_->comparison); });
+}
+
+DeviceRanking CompareDevices(const Model& model, const std::vector<Device>& devices,
+                             const Bindings& bindings, const Options& options, bool ranked,
+                             std::size_t top) {
+  return Guarded([&] {
+    if (devices.empty()) throw dlcost::Error("which devices? --gpu a100,h100 or all");
+    ServedDevices served{.devices = DevicesOf(devices), .left_out = ""};
+    const CountOptions count = CountOptionsOf(options);
+    if (ranked) served = ServedOf(std::move(served.devices), count);
+    ReportOptions report = ReportOptionsOf(options, &served.devices.front());
+    for (const dlcost::Device& device : served.devices) RequireRunsOn(RuntimeOf(count), device);
+    report.detail = ReportDetail::kOperators;
+    ModelOptions asked = ModelOptionsOf(model, bindings, options);
+    asked.plan = report.plan;
+    InferredModel inferred = InferModel(asked);
+    if (!served.left_out.empty()) inferred.notes.push_back(served.left_out);
+    return DeviceRanking(std::make_shared<const DeviceRanking::State>(DeviceRanking::State{
+        dlcost::CompareDevices(inferred, served.devices, report, ranked, top)}));
   });
 }
 

@@ -9,14 +9,18 @@
 #include "dlcost/device.h"
 #include "dlcost/error.h"
 #include "dlcost/model.h"
+#include "dlcost/parallel.h"
 #include "dlcost/report.h"
+#include "dlcost/sweep.h"
 #include "dlcost/system.h"
 #include "estimator/core/error.h"
 #include "estimator/graph/graph.h"
 #include "estimator/hardware/device.h"
+#include "estimator/infer/sizes.h"
 #include "estimator/report/report.h"
 #include "estimator/request/count_options.h"
 #include "estimator/request/device_options.h"
+#include "estimator/request/input_options.h"
 #include "estimator/request/model_options.h"
 #include "estimator/system/system.h"
 
@@ -44,6 +48,9 @@ struct Report::State {
   // where one is asked for. Null where the model is not known.
   std::function<dlcost::Report()> for_page;
 
+  // What was counted, for the model's file. None where the model is not known.
+  std::optional<ModelOptions> model;
+
   dlcost::Report ForPage() const { return for_page ? for_page() : report; }
   // Its device; of a report that was read the one that the database knows.
   std::optional<dlcost::Device> DeviceForPage() const;
@@ -64,6 +71,9 @@ auto Guarded(Function function) {
 // The same as the rooms take it (estimator/request/). The model is pointed to.
 ModelOptions ModelOptionsOf(const Model& model, const Bindings& bindings, const Options& options);
 CountOptions CountOptionsOf(const Options& options);
+InputOptions InputOptionsOf(const InputPipeline& input);
+// Throws dlcost::Error for an axis without sizes, or with sizes that are none.
+SizeList SizesOf(const Axis& axis);
 // `device` is pointed to; null for none.
 DeviceOptions DeviceOptionsOf(const Options& options, const dlcost::Device* device);
 // Throws dlcost::Error where the runtime has no kernels for the device.

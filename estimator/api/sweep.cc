@@ -18,8 +18,6 @@ struct Sweep::State {
 
 Sweep::Sweep(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
-namespace {
-
 SizeList SizesOf(const Axis& axis) {
   const std::string name = Printable(axis.name);
   if (!axis.list.empty()) {
@@ -34,6 +32,8 @@ SizeList SizesOf(const Axis& axis) {
   }
   return ObservedSizes(name, axis.sizes, axis.weights);
 }
+
+namespace {
 
 SweepPoint PointOf(const Sweep::State& state, const dlcost::SweepPoint& from) {
   const auto seconds = [](const std::optional<Seconds>& time) {

@@ -2,11 +2,12 @@
 
 #include "estimator/cli/applies.h"
 #include "estimator/cli/commands.h"
-#include "estimator/cli/load.h"
 #include "estimator/cli/model_needed.h"
+#include "estimator/cli/options.h"
 #include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 #include "estimator/regress/render_diff.h"
+#include "estimator/request/source.h"
 
 namespace dlcost {
 namespace {
@@ -84,6 +85,7 @@ int Run(const Options& options, const CLI::App& app, const Applicability& applie
 
 void AddDiffCommand(Commands& commands) {
   auto options = std::make_shared<Options>();
+  options->before.keeps_model = true;
   CLI::App* app = commands.app.add_subcommand("diff", "what changed between two models or reports");
   app->footer(kExamples);
   AddModelOptions(*app, options->before.model, "before");

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "estimator/cli/commands.h"
-#include "estimator/cli/load.h"
 #include "estimator/cli/model_needed.h"
+#include "estimator/cli/options.h"
 #include "estimator/cli/output.h"
 #include "estimator/cli/progress.h"
 #include "estimator/cli/read_profile.h"
@@ -13,6 +13,7 @@
 #include "estimator/core/error.h"
 #include "estimator/regress/page.h"
 #include "estimator/request/known_device.h"
+#include "estimator/request/source.h"
 
 namespace dlcost {
 namespace {
@@ -82,6 +83,7 @@ int Run(const Options& options, const CLI::App& app, const Applicability& applie
       source.model.path = file;
       source.device.gpu = gpu;
       source.detail = ReportDetail::kSteps;
+      source.keeps_model = true;
       reports.push_back(LoadReport(source));
       // A path to a device file is what was given; a report only has the id.
       devices.push_back(gpu.empty() ? KnownDevice(reports.back(), source.device)

@@ -1,16 +1,11 @@
-#include <fmt/format.h>
-
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/job_options.h"
 #include "estimator/cli/output.h"
 #include "estimator/core/error.h"
 #include "estimator/hardware/quantity_text.h"
-#include "estimator/report/format.h"
-#include "estimator/report/table.h"
-#include "estimator/timeline/input_chain.h"
+#include "estimator/request/input.h"
 
 namespace dlcost {
 namespace {
@@ -33,58 +28,29 @@ constexpr const char* kExamples =
     "--augment 800 --compute 2500 --devices 8\n"
     "Rates of --decode and --augment are those of one core, of --compute those of one device.\n";
 
-// The devices themselves, as the last stage.
-void AddCompute(const Options& options, std::vector<InputStage>& stages) {
-  if (options.compute.empty()) {
-    if (!options.work.empty()) throw Error("--work needs --compute, as in 21TFLOP/s");
-    return;
+InputRequest RequestOf(const Options& options, const System* system) {
+  InputRequest request{
+      .input = ParseInput(options.input), .system = system, .devices = options.devices};
+  if (!options.work.empty()) {
+    request.flops_per_item = ParseItemRate("--work", options.work);
+    if (!options.compute.empty()) {
+      request.compute_flops_per_s =
+          ParseWith("--compute", options.compute, Dimension::kOperationRate);
+    }
+  } else if (!options.compute.empty()) {
+    request.compute_items_per_s = ParseItemRate("--compute", options.compute);
   }
-  if (options.work.empty()) {
-    const double rate = ParseItemRate("--compute", options.compute);
-    stages.push_back(
-        {"compute", options.devices * rate, fmt::format("{} x {:g}/s", options.devices, rate)});
-    return;
-  }
-  const double rate = ParseWith("--compute", options.compute, Dimension::kOperationRate);
-  const double work = ParseItemRate("--work", options.work);
-  stages.push_back(
-      {"compute", options.devices * rate / work,
-       fmt::format("{} x {} / {:g} FLOP", options.devices, ReadableRate(rate, "FLOP"), work)});
+  return request;
 }
 
 int Run(const Options& options) {
   RequireOneOf("--format", options.format, {"text", "json"});
   std::optional<System> system;
   if (!options.system.empty()) system = OpenSystems().Find(options.system);
-  std::vector<InputStage> chain =
-      StagesOf(ParseInput(options.input), system ? &*system : nullptr, options.devices);
-  AddCompute(options, chain);
-  if (chain.empty()) {
-    throw Error("no stage given: --storage, --decode, --augment, --host-link or --compute");
-  }
-  const InputStage& slowest = *SlowestStage(chain);
-  if (options.format == "json") {
-    using Json = nlohmann::ordered_json;
-    Json stages = Json::array();
-    for (const InputStage& stage : chain) {
-      stages.push_back({{"stage", stage.name}, {"items_per_s", stage.rate}, {"how", stage.how}});
-    }
-    const Json json = {{"schema", "dlcost.input/1"},
-                       {"stages", std::move(stages)},
-                       {"bound_by", slowest.name},
-                       {"items_per_s", slowest.rate}};
-    WriteOutput(options.output, json.dump(2) + "\n");
-    return 0;
-  }
-  Table table({"stage", "items/s", "over the slowest", "arithmetic"}, {true, false, false, true});
-  for (const InputStage& stage : chain) {
-    table.Add({stage.name, fmt::format("{:.0f}", stage.rate),
-               fmt::format("{:.2f}", stage.rate / slowest.rate), stage.how});
-  }
-  table.MayStandBelow("arithmetic");
-  WriteRendered(options.output, "text",
-                table.Fit(WidthOf(options.output), "--format json has them") +
-                    fmt::format("\n{} bounds: {:.0f} items/s\n", slowest.name, slowest.rate));
+  const InputBounds bounds = BoundInput(RequestOf(options, system ? &*system : nullptr));
+  WriteRendered(
+      options.output, options.format,
+      options.format == "json" ? InputJson(bounds) : InputText(bounds, WidthOf(options.output)));
   return 0;
 }
 

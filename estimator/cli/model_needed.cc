@@ -6,10 +6,11 @@
 #include <map>
 #include <set>
 
-#include "estimator/cli/load.h"
+#include "estimator/cli/options.h"
 #include "estimator/core/error.h"
 #include "estimator/core/shell.h"
 #include "estimator/regress/report_reader.h"
+#include "estimator/request/source.h"
 
 namespace dlcost {
 namespace {

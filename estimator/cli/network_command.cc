@@ -1,15 +1,10 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <memory>
 
 #include "estimator/cli/commands.h"
 #include "estimator/cli/options.h"
 #include "estimator/cli/output.h"
 #include "estimator/core/error.h"
-#include "estimator/onnx/mapped_file.h"
-#include "models/networks/config_file.h"
-#include "models/networks/networks.h"
+#include "estimator/request/network.h"
 
 namespace dlcost {
 namespace {
@@ -27,22 +22,6 @@ constexpr const char* kExamples =
     "  dlcost network gpt2 phase=decode layers=24 -o gpt2-decode.onnx\n"
     "  dlcost network config.json phase=decode -o - | dlcost - --gpu h100 --dim past=4096\n";
 
-// Every network with its options and their defaults; equal options are told once per family.
-std::string List() {
-  std::size_t width = 0;
-  for (const NetworkInfo& network : Networks()) width = std::max(width, network.name.size());
-  std::string text;
-  for (const NetworkInfo& network : Networks()) {
-    std::vector<std::string> options;
-    for (const NetworkOption& option : network.options) {
-      options.push_back(option.name + "=" + option.default_value);
-    }
-    text += fmt::format("{:<{}}  {}\n{:<{}}  {}\n", network.name, width, network.description, "",
-                        width, fmt::join(options, " "));
-  }
-  return text;
-}
-
 NetworkOptions ParseSettings(const std::vector<std::string>& settings) {
   NetworkOptions options;
   for (const std::string& setting : settings) {
@@ -56,24 +35,12 @@ NetworkOptions ParseSettings(const std::vector<std::string>& settings) {
   return options;
 }
 
-std::string Build(const Options& options) {
-  const NetworkOptions settings = ParseSettings(options.settings);
-  // Networks have no dot in their names.
-  if (options.name.find('.') == std::string::npos) return BuildNetwork(options.name, settings);
-  const MappedFile file(options.name);
-  try {
-    return BuildNetworkOfConfig(file.bytes(), settings);
-  } catch (const Error& error) {
-    throw error.At(Printable(options.name));
-  }
-}
-
 int Run(const Options& options) {
   if (options.name.empty()) {
-    WriteRendered(options.output, "text", List());
+    WriteRendered(options.output, "text", NetworkListText());
     return 0;
   }
-  const std::string bytes = Build(options);
+  const std::string bytes = BuildNetworkOf(options.name, ParseSettings(options.settings));
   if (options.output.empty()) {
     const std::string name = Printable(options.name);
     throw Error("where to? dlcost network {} -o {}.onnx", name, name.substr(0, name.find('.')));

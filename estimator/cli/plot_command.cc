@@ -2,12 +2,13 @@
 #include <memory>
 
 #include "estimator/cli/commands.h"
-#include "estimator/cli/load.h"
 #include "estimator/cli/model_needed.h"
+#include "estimator/cli/options.h"
 #include "estimator/cli/write_picture.h"
 #include "estimator/core/error.h"
 #include "estimator/core/shell.h"
 #include "estimator/picture/pictures.h"
+#include "estimator/request/source.h"
 
 namespace dlcost {
 namespace {
@@ -63,6 +64,7 @@ int Run(Options options, const CLI::App& app, const Applicability& applies) {
 
 void AddPlotCommand(Commands& commands) {
   auto options = std::make_shared<Options>();
+  options->source.keeps_model = true;
   CLI::App* app = commands.app.add_subcommand(
       "plot", "a picture for slides: the roofline, memory over the run or where the time goes");
   app->footer(kExamples);

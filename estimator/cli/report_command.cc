@@ -11,16 +11,13 @@
 #include "estimator/cli/progress.h"
 #include "estimator/core/error.h"
 #include "estimator/core/shell.h"
-#include "estimator/onnx/annotate.h"
-#include "estimator/onnx/mapped_file.h"
-#include "estimator/open/open_model.h"
 #include "estimator/regress/page.h"
 #include "estimator/report/comparison.h"
 #include "estimator/report/kernel_views.h"
 #include "estimator/report/plot.h"
-#include "estimator/report/remarks.h"
 #include "estimator/report/render.h"
 #include "estimator/report/viewers.h"
+#include "estimator/request/annotated_model.h"
 #include "estimator/request/memory_fit.h"
 
 namespace dlcost {
@@ -175,26 +172,9 @@ void WriteAnnotated(const Options& options, const Report& report) {
   if (std::filesystem::equivalent(options.model.path, options.output, none)) {
     throw Error("-o {}: this is the model itself; write another file", Printable(options.output));
   }
-  if (IsConfigFile(options.model.path)) {
-    throw Error(
-        "{}: costs are written into an ONNX file; dlcost network {} -o model.onnx makes one",
-        Printable(options.model.path), ShellWord(options.model.path));
-  }
-  if (options.model.path == "-" || IsProvided(options.model.path)) {
-    throw Error("--format onnx reads the model once more, for its weights: give it as a file");
-  }
-  if (!options.model.train.empty() || !options.model.precision.empty()) {
-    throw Error(
-        "--format onnx remarks on the nodes of the file: leave out --train and --precision");
-  }
-  const MappedFile file(options.model.path);
-  const NodeRemarks remarks(report);
-  WriteOutput(options.output, [&](const TextSink& sink) {
-    Annotate(
-        file.bytes(),
-        [&](const NodeInFile& node) { return remarks.Of(node.op, node.first_output); },
-        remarks.OfModel(), sink);
-  });
+  RequireAnnotatable(options.model);
+  WriteOutput(options.output,
+              [&](const TextSink& sink) { WriteAnnotatedModel(options.model, report, sink); });
 }
 
 // 1 where more is open than the user allows.

@@ -107,6 +107,8 @@ bool IsRuntimeLayout(std::string_view domain) {
   return domain == "com.microsoft.nchwc" || domain == "com.ms.internal.nhwc";
 }
 
+}  // namespace
+
 std::string_view DerivativeOf(const OpDef& def) {
   if (const GradientDef* rule = FindGradient(def.domain, def.name)) {
     return rule->write == nullptr ? "zero wherever there is one" : "a rule";
@@ -135,8 +137,6 @@ std::string_view DerivativeOf(const OpDef& def) {
   if (IsRuntimeLayout(def.domain)) return "none: a layout of a runtime for inference";
   return "not written";
 }
-
-}  // namespace
 
 std::string DerivativeListText(const std::string& domain) {
   std::map<std::pair<std::string, std::string>, std::string_view> operators;

@@ -8,6 +8,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
+#include "estimator/report/derivative_list.h"
 #include "estimator/report/table.h"
 #include "models/operators/case.h"
 #include "models/operators/registry.h"
@@ -74,6 +75,11 @@ std::string ExampleText(const OpDef& def, const OpCase& example) {
   return text;
 }
 
+Error NoSuchDomain(const std::string& domain, const std::vector<std::string>& names) {
+  return Error("no operators of domain '{}'{}; there are: {}", Printable(domain),
+               DidYouMean(domain, names), fmt::join(names, ", "));
+}
+
 // '|' separates cells.
 std::string Cell(std::string_view text) {
   std::string cell;
@@ -101,11 +107,27 @@ std::string OperatorListText(const std::string& domain, std::size_t max_width) {
     table.MayStandBelow("formula");
     text += table.Fit(max_width, "-o FILE or a pipe has them");
   }
-  if (text.empty()) {
-    throw Error("no operators of domain '{}'{}; there are: {}", Printable(domain),
-                DidYouMean(domain, names), fmt::join(names, ", "));
-  }
+  if (text.empty()) throw NoSuchDomain(domain, names);
   return text;
+}
+
+std::vector<OperatorFacts> OperatorList(const std::string& domain) {
+  std::vector<OperatorFacts> operators;
+  std::vector<std::string> names;
+  for (const auto& [name, defs] : ByDomain()) {
+    names.push_back(name);
+    if (!domain.empty() && domain != name) continue;
+    for (const OpDef* def : defs) {
+      operators.push_back({.name = std::string(def->name),
+                           .domain = name,
+                           .versions = {def->since.begin(), def->since.end()},
+                           .removed_in = def->removed_in,
+                           .formula = std::string(def->formula),
+                           .derivative = std::string(DerivativeOf(*def))});
+    }
+  }
+  if (operators.empty()) throw NoSuchDomain(domain, names);
+  return operators;
 }
 
 std::string OperatorText(const std::string& name) {

@@ -30,10 +30,13 @@ class Comparison {
  public:
   std::vector<ComparedKernel> kernels() const;
   std::vector<std::string> notes() const;
-  std::string Text(std::size_t top = 0) const;
+  // Kernels whose ratio of FLOPs (of time, where no FLOPs were measured) lies outside.
+  std::vector<ComparedKernel> outside(double low, double high) const;
+  // `by`: tables by layer, op, kernel (its name) or algorithm as well.
+  std::string Text(std::size_t top = 0, const std::vector<std::string>& by = {}) const;
   std::string Json() const;  // schema dlcost.compare/1
   std::string Csv() const;
-  std::string Markdown() const;
+  std::string Markdown(std::size_t top = 0, const std::vector<std::string>& by = {}) const;
   // The page of what was measured. Without a `title`: the model's name.
   std::string Html(const std::string& title = "") const;
   // The page of the report, with what was measured of each kernel.

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "dlcost/report.h"
+#include "dlcost/sweep.h"
+#include "dlcost/system.h"
 
 namespace dlcost::api {
 
@@ -26,7 +28,7 @@ class Difference {
   std::vector<std::string> notes() const;
   std::string Text(std::size_t top = 0) const;
   std::string Json() const;  // schema dlcost.diff/1
-  std::string Markdown() const;
+  std::string Markdown(std::size_t top = 0) const;
   // One page of both reports (Page of report.h).
   std::string Html(const std::string& title = "") const;
 
@@ -54,6 +56,10 @@ struct Requirement {
   bool passed = true;
   std::optional<double> value, baseline, allowed;  // in base units
   std::vector<std::string> offenders;              // what made it fail, the largest part first
+  std::string under;  // the conditions: "resnet50.onnx on a100-sxm4-80gb, batch=1"
+  // Of a range of sizes: the one that all of this is of, and those that break the requirement.
+  std::string at;
+  std::vector<std::string> broken_at;
 };
 
 class Verdict {
@@ -64,6 +70,7 @@ class Verdict {
   std::string Json() const;  // schema dlcost.check/1
   std::string Markdown() const;
   std::string Junit() const;
+  std::string Github() const;  // workflow commands: an error per failure, a warning per note
 
   struct State;
   explicit Verdict(std::shared_ptr<const State> state);
@@ -75,5 +82,31 @@ class Verdict {
 // Throws Error when a limit needs a baseline or a device that is not there.
 Verdict Check(const Report& report, const std::optional<Report>& baseline,
               const Limits& limits = {});
+
+// One of these: a file, which is a model or a report, or what was read or made already.
+struct Baseline {
+  std::string path;
+  std::optional<Report> report;
+  std::optional<Model> model;
+};
+
+// Limits under one or several sets of conditions.
+struct CheckRequest {
+  Limits limits;
+  std::string budget_file;  // YAML, with conditions and limits of its own; "": none
+  std::vector<Axis> sizes;  // every limit holds at each combination of them
+  // None, one, or one for each set of conditions of the budget file.
+  std::vector<Baseline> baselines;
+  std::optional<Device> device;
+  Bindings bindings;
+  Options options;
+  // A job on many devices, for step_s, exposed_s and sent_bytes: "dp=8,tp=2"; "": none.
+  std::optional<System> system;
+  std::string plan;
+  std::int64_t micro_batch = 1, global_batch = 0;  // as for ParallelRequest
+};
+// Throws Error for a limit that needs something that is not there, and for a budget file that
+// cannot be read.
+Verdict Check(const Model& model, const CheckRequest& request);
 
 }  // namespace dlcost::api

@@ -7,11 +7,16 @@
 #include "dlcost/difference.h"   // IWYU pragma: export
 #include "dlcost/error.h"        // IWYU pragma: export
 #include "dlcost/explanation.h"  // IWYU pragma: export
+#include "dlcost/fit.h"          // IWYU pragma: export
 #include "dlcost/formula.h"      // IWYU pragma: export
+#include "dlcost/input.h"        // IWYU pragma: export
 #include "dlcost/measured.h"     // IWYU pragma: export
 #include "dlcost/model.h"        // IWYU pragma: export
+#include "dlcost/network.h"      // IWYU pragma: export
+#include "dlcost/operators.h"    // IWYU pragma: export
 #include "dlcost/options.h"      // IWYU pragma: export
 #include "dlcost/parallel.h"     // IWYU pragma: export
 #include "dlcost/report.h"       // IWYU pragma: export
+#include "dlcost/runtime.h"      // IWYU pragma: export
 #include "dlcost/sweep.h"        // IWYU pragma: export
 #include "dlcost/system.h"       // IWYU pragma: export

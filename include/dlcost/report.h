@@ -93,11 +93,23 @@ class Report {
   std::vector<Unknown> unknown() const;
   std::vector<std::string> notes() const;
 
-  // The renderings of the command line (docs/report.md). `by`: op, scope, phase, node or kernel.
-  std::string Text(const std::string& by = "op", std::size_t top = 0) const;
+  // The renderings of the command line (docs/report.md). `by`: op, scope, phase, story, layer, node
+  // or kernel; `top`: only so many rows; `columns`: only these, {"macs", "expected"}; `plot`: with
+  // the roofline, drawn in characters.
+  std::string Text(const std::string& by = "op", std::size_t top = 0,
+                   const std::vector<std::string>& columns = {}, bool plot = false) const;
   std::string Json() const;  // schema dlcost.report/1
-  std::string Csv(const std::string& by = "op") const;
-  std::string Markdown() const;
+  std::string Csv(const std::string& by = "op", std::size_t top = 0) const;
+  std::string Markdown(const std::string& by = "op", std::size_t top = 0) const;
+  // gemm: products with tiles, waves and padding; work: what kernels execute, term by term, of all
+  // or of the one that runs `node`. Throws Error where there is nothing to show.
+  std::string View(const std::string& view, const std::string& node = "") const;
+  // Kernels over time for ui.perfetto.dev, and for speedscope.app. Throw Error without a device.
+  std::string Perfetto() const;
+  std::string Speedscope() const;
+  // The model's file once more, with the costs as metadata of its nodes, which Netron shows. Throws
+  // Error for a model that is no ONNX file, and for one that was changed for the report.
+  std::string AnnotatedModel() const;
   std::string Html(const std::string& title = "") const;
   // A picture for slides, as SVG: roofline, memory (what is live over the run) or icicle (where the
   // time goes). Throws Error for a roofline without a device.
@@ -116,6 +128,26 @@ class Report {
 // open, for options that do not exist and for models that contradict the ONNX specification.
 Report Count(const Model& model, const std::optional<Device>& device = std::nullopt,
              const Bindings& bindings = {}, const Options& options = {});
+
+// One model on several devices side by side.
+class DeviceRanking {
+ public:
+  std::string Text() const;
+  std::string Json() const;  // schema dlcost.comparison/1
+  std::string Csv() const;   // one line per device
+
+  struct State;
+  explicit DeviceRanking(std::shared_ptr<const State> state);
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+// In the given order or, `ranked`, the fastest first, those that have no time last: the runtime
+// need not run on all of them, then. `top`: the first ones; 0: all.
+DeviceRanking CompareDevices(const Model& model, const std::vector<Device>& devices,
+                             const Bindings& bindings = {}, const Options& options = {},
+                             bool ranked = false, std::size_t top = 0);
 
 // One page of several reports: models, releases or devices side by side; what differs from the
 // first one is told in the words of a Difference. Throws Error for none.

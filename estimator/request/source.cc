@@ -1,4 +1,4 @@
-#include "estimator/cli/load.h"
+#include "estimator/request/source.h"
 
 #include <algorithm>
 #include <deque>
@@ -62,8 +62,6 @@ void BindLike(const Report& like, const Model& model, Bindings& bindings) {
   }
 }
 
-// Keeps a model to the end of the process: to free a large one piece by piece takes a tenth of the
-// time that it takes to report on it.
 const InferredModel& Keep(InferredModel model) {
   static std::mutex mutex;
   static auto& kept = *new std::deque<InferredModel>;
@@ -92,16 +90,21 @@ bool IsReportFile(const std::string& path) {
   return !IsProvided(path) && IsJsonFile(path) && !IsConfigFile(path);
 }
 
+bool IsReport(const Source& source) {
+  if (source.report != nullptr || source.model.read != nullptr) return source.report != nullptr;
+  return IsReportFile(source.model.path);
+}
+
 Report LoadReport(const Source& source, const Report* like) {
   const std::string& path = source.model.path;
-  if (IsReportFile(path)) {
-    Report report = ReadReport(path);
+  if (IsReport(source)) {
+    Report report = source.report != nullptr ? *source.report : ReadReport(path);
     if (source.foreign_dims != nullptr) {
       for (const auto& [name, size] : BindingsOf(source.model).dims) {
         if (report.model.dims.count(name) == 0) source.foreign_dims->insert(name);
       }
     }
-    if (!source.device.gpu.empty()) {
+    if (!source.device.gpu.empty() || source.device.found != nullptr) {
       const Device device = *FindDevice(source.device);
       if (!report.device || report.device->id != device.id) {
         throw Error("{}: this report is for {}, not for {}; give the model instead",
@@ -111,7 +114,8 @@ Report LoadReport(const Source& source, const Report* like) {
     return report;
   }
   DeviceOptions device_options = source.device;
-  if (device_options.gpu.empty() && like != nullptr && like->device) {
+  if (device_options.gpu.empty() && device_options.found == nullptr && like != nullptr &&
+      like->device) {
     device_options.gpu = like->device->id;
   }
   ReportOptions options = ReportOptionsOf(source.count, device_options, source.model);
@@ -154,19 +158,20 @@ Report LoadReport(const Source& source, const Report* like) {
     if (!model_options.clip_norm && like->step->clips) model_options.clip_norm = 1;  // whichever
   }
   Bindings bindings = BindingsOf(source.model);
-  Model model = ReadModelOrExplain(path);
+  Model model = source.model.read != nullptr ? *source.model.read : ReadModelOrExplain(path);
   if (source.foreign_dims != nullptr && !bindings.dims.empty()) {
     TakeForeignDims(model, bindings, *source.foreign_dims);
   }
   if (like != nullptr) BindLike(*like, model, bindings);
-  return BuildReport(Keep(InferModel(std::move(model), model_options, bindings)), device, options);
+  InferredModel inferred = InferModel(std::move(model), model_options, bindings);
+  if (source.keeps_model) return BuildReport(Keep(std::move(inferred)), device, options);
+  return BuildReport(inferred, device, options);
 }
 
 namespace {
 
 std::pair<Report, Report> LoadBoth(const Source& before, const Source& after, bool alike) {
-  const bool before_is_model = !IsReportFile(before.model.path);
-  const bool after_is_model = !IsReportFile(after.model.path);
+  const bool before_is_model = !IsReport(before), after_is_model = !IsReport(after);
   if (alike && before_is_model != after_is_model) {
     Report report = LoadReport(before_is_model ? after : before);
     Report model = LoadReport(before_is_model ? before : after, &report);
