@@ -118,16 +118,38 @@ NB_MODULE(_core, m) {
 
   nb::class_<api::Device>(m, "Device")
       .def_ro("id", &api::Device::id)
+      .def("text", &api::Device::Text, Free())
       .def("json", &api::Device::Json, Free());
   m.def("find_device", &api::FindDevice, "name"_a, "changes"_a, Free());
-  m.def("devices", &api::Devices, Free());
+  m.def("find_devices", &api::FindDevices, "names"_a, "changes"_a, Free());
+  m.def(
+      "devices",
+      [](const std::string& vendor, const std::string& kind, const std::string& year,
+         const std::string& sort) {
+        return api::Devices({.vendor = vendor, .kind = kind, .year = year, .sort = sort});
+      },
+      "vendor"_a, "kind"_a, "year"_a, "sort"_a, Free());
 
   nb::class_<api::Report> report(m, "Report");
-  AddRenderings(report);
   report.def_static("read", &api::Report::Read, "path"_a, Free())
       .def_static("from_json", &api::Report::FromJson, "json"_a, "name"_a, Free())
-      .def("text", &api::Report::Text, "by"_a, "top"_a, Free())
-      .def("csv", &api::Report::Csv, "by"_a, Free())
+      .def_static("is_report_file", &api::Report::IsReportFile, "path"_a, Free())
+      .def("json", &api::Report::Json, Free())
+      .def("text", &api::Report::Text, "by"_a, "top"_a, "columns"_a, "plot"_a, Free())
+      .def("csv", &api::Report::Csv, "by"_a, "top"_a, Free())
+      .def("markdown", &api::Report::Markdown, "by"_a, "top"_a, Free())
+      .def("view", &api::Report::View, "view"_a, "node"_a, Free())
+      .def("perfetto", &api::Report::Perfetto, Free())
+      .def("speedscope", &api::Report::Speedscope, Free())
+      .def("annotated_model",
+           [](const api::Report& made) {
+             std::string model;
+             {
+               const nb::gil_scoped_release free;
+               model = made.AnnotatedModel();
+             }
+             return nb::bytes(model.data(), model.size());
+           })
       .def("html", &api::Report::Html, "title"_a, Free())
       .def("svg", &api::Report::Svg, "picture"_a, "dark"_a, "title"_a, Free());
   m.def("page", &api::Page, "reports"_a, "title"_a, Free());
@@ -144,9 +166,17 @@ NB_MODULE(_core, m) {
       },
       "model"_a, "bindings"_a, "options"_a);
 
-  nb::class_<api::Difference> difference(m, "Difference");
-  AddRenderings(difference);
-  difference.def("text", &api::Difference::Text, "top"_a, Free())
+  nb::class_<api::DeviceRanking>(m, "DeviceRanking")
+      .def("text", &api::DeviceRanking::Text, Free())
+      .def("json", &api::DeviceRanking::Json, Free())
+      .def("csv", &api::DeviceRanking::Csv, Free());
+  m.def("rank", &api::CompareDevices, "model"_a, "devices"_a, "bindings"_a, "options"_a, "ranked"_a,
+        "top"_a, Free());
+
+  nb::class_<api::Difference>(m, "Difference")
+      .def("json", &api::Difference::Json, Free())
+      .def("text", &api::Difference::Text, "top"_a, Free())
+      .def("markdown", &api::Difference::Markdown, "top"_a, Free())
       .def("html", &api::Difference::Html, "title"_a, Free());
   m.def(
       "diff", [](const api::Report& a, const api::Report& b) { return api::Compare(a, b); },
@@ -163,8 +193,45 @@ NB_MODULE(_core, m) {
   AddRenderings(verdict);
   verdict.def("text", &api::Verdict::Text, Free())
       .def("junit", &api::Verdict::Junit, Free())
+      .def("github", &api::Verdict::Github, Free())
       .def_prop_ro("passed", &api::Verdict::passed);
-  m.def("check", &api::Check, "report"_a, "baseline"_a.none(), "limits"_a, Free());
+  nb::class_<api::Axis>(m, "Axis")
+      .def(nb::init<>())
+      .def_rw("name", &api::Axis::name)
+      .def_rw("sizes", &api::Axis::sizes)
+      .def_rw("batch", &api::Axis::batch)
+      .def_rw("weights", &api::Axis::weights)
+      .def_rw("list", &api::Axis::list);
+  nb::class_<api::Baseline>(m, "Baseline")
+      .def(nb::init<>())
+      .def_rw("path", &api::Baseline::path)
+      .def_rw("report", &api::Baseline::report)
+      .def_rw("model", &api::Baseline::model);
+  nb::class_<api::CheckRequest>(m, "CheckRequest")
+      .def(nb::init<>())
+      .def_rw("limits", &api::CheckRequest::limits)
+      .def_rw("budget_file", &api::CheckRequest::budget_file)
+      .def_rw("sizes", &api::CheckRequest::sizes)
+      .def_rw("baselines", &api::CheckRequest::baselines)
+      .def_rw("device", &api::CheckRequest::device, nb::arg().none())
+      .def_rw("bindings", &api::CheckRequest::bindings)
+      .def_rw("options", &api::CheckRequest::options)
+      .def_rw("system", &api::CheckRequest::system, nb::arg().none())
+      .def_rw("plan", &api::CheckRequest::plan)
+      .def_rw("micro_batch", &api::CheckRequest::micro_batch)
+      .def_rw("global_batch", &api::CheckRequest::global_batch);
+  m.def(
+      "check_model",
+      [](const api::Model& model, const api::CheckRequest& request) {
+        return api::CheckUnder(model, request);
+      },
+      "model"_a, "request"_a, Free());
+  m.def(
+      "check_report",
+      [](const api::Report& made, const api::CheckRequest& request) {
+        return api::CheckUnder(made, request);
+      },
+      "report"_a, "request"_a, Free());
 
   nb::class_<api::Measurements>(m, "Measurements")
       .def(nb::init<>())
@@ -173,9 +240,20 @@ NB_MODULE(_core, m) {
       .def_rw("format", &api::Measurements::format)
       .def_rw("runs", &api::Measurements::runs, nb::arg().none())
       .def_rw("force", &api::Measurements::force);
-  nb::class_<api::Comparison> comparison(m, "Comparison");
-  AddRenderings(comparison);
-  comparison.def("text", &api::Comparison::Text, "top"_a, Free())
+  nb::class_<api::Comparison>(m, "Comparison")
+      .def("json", &api::Comparison::Json, Free())
+      .def("text", &api::Comparison::Text, "top"_a, "by"_a, Free())
+      .def("markdown", &api::Comparison::Markdown, "top"_a, "by"_a, Free())
+      .def(
+          "outside",
+          [](const api::Comparison& made, double low, double high) {
+            std::vector<std::string> nodes;
+            for (const api::ComparedKernel& kernel : made.outside(low, high)) {
+              nodes.push_back(kernel.node);
+            }
+            return nodes;
+          },
+          "low"_a, "high"_a, Free())
       .def("csv", &api::Comparison::Csv, Free())
       .def("html", &api::Comparison::Html, "title"_a, Free())
       .def("report_html", &api::Comparison::ReportHtml, "title"_a, Free());
@@ -184,11 +262,6 @@ NB_MODULE(_core, m) {
       [](const api::Report& a, const api::Measurements& b) { return api::Compare(a, b); },
       "report"_a, "measurements"_a, Free());
 
-  nb::class_<api::Axis>(m, "Axis")
-      .def(nb::init<>())
-      .def_rw("name", &api::Axis::name)
-      .def_rw("sizes", &api::Axis::sizes)
-      .def_rw("batch", &api::Axis::batch);
   nb::class_<api::SweepRequest>(m, "SweepRequest")
       .def(nb::init<>())
       .def_rw("axes", &api::SweepRequest::axes)
@@ -196,9 +269,18 @@ NB_MODULE(_core, m) {
       .def_rw("dtypes", &api::SweepRequest::dtypes)
       .def_rw("bindings", &api::SweepRequest::bindings)
       .def_rw("options", &api::SweepRequest::options)
-      .def_rw("bounds_only", &api::SweepRequest::bounds_only);
+      .def_rw("bounds_only", &api::SweepRequest::bounds_only)
+      .def_rw("runtimes", &api::SweepRequest::runtimes)
+      .def_rw("optimizers", &api::SweepRequest::optimizers)
+      .def_rw("precisions", &api::SweepRequest::precisions)
+      .def_rw("served_alone", &api::SweepRequest::served_alone)
+      .def_rw("buckets", &api::SweepRequest::buckets)
+      .def_rw("conditions", &api::SweepRequest::conditions)
+      .def_rw("rank", &api::SweepRequest::rank)
+      .def_rw("price_per_hour", &api::SweepRequest::price_per_hour);
   nb::class_<api::Sweep>(m, "Sweep")
-      .def("text", &api::Sweep::Text, Free())
+      .def("text", &api::Sweep::Text, "rows"_a, "plot"_a, Free())
+      .def("svg", &api::Sweep::Svg, "dark"_a, "title"_a, Free())
       .def("json", &api::Sweep::Json, Free())
       .def("csv", &api::Sweep::Csv, Free())
       .def("html", &api::Sweep::Html, Free());
@@ -210,6 +292,7 @@ NB_MODULE(_core, m) {
       .def("__arrow_c_stream__", &Table::Stream, "requested_schema"_a.none() = nb::none());
 
   dlcost::python::AddQuestions(m);
+  dlcost::python::AddKnowledge(m);
 
   // The program. Once in a process: its commands keep what they make to the end.
   // `models`: bytes that stand for names among the arguments.

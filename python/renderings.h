@@ -17,4 +17,7 @@ void AddRenderings(nanobind::class_<Result>& result) {
 // What else can be asked of a model: formulas, explanations, jobs on many devices, profiles.
 void AddQuestions(nanobind::module_& m);
 
+// What dlcost knows, and what is fitted to measurements: runtimes, operators, networks, inputs.
+void AddKnowledge(nanobind::module_& m);
+
 }  // namespace dlcost::python

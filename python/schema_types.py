@@ -14,7 +14,8 @@ SINGLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool
 # The schemas that results of dlcost's functions follow, and what their classes are called.
 SCHEMAS = {"report": "Report", "diff": "Diff", "check": "Check", "compare": "Compare", "sweep": "Sweep", "device": "Device",
            "formula": "Formula", "explain": "Explanation", "parallel": "ParallelPlans", "scale": "Scaling",
-           "collective": "Collectives", "measured": "Measured", "system": "System"}
+           "collective": "Collectives", "measured": "Measured", "system": "System",
+           "comparison": "Ranking", "input": "InputBounds", "fit": "FittedRuns", "runtimes": "Runtimes"}
 
 
 def title(name):

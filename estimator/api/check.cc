@@ -32,36 +32,56 @@ Verdict Check(const Report& report, const std::optional<Report>& baseline, const
   });
 }
 
-Verdict Check(const Model& model, const CheckRequest& request) {
+namespace {
+
+// `source` says what is checked.
+Verdict::State RunsUnder(Source source, const CheckRequest& request) {
+  if (request.device) source.device.found = &request.device->state().device;
+  ModelCheckRequest asked{
+      .source = std::move(source),
+      .budget = request.budget_file,
+      .max = request.limits.max,
+      .fits_on = request.limits.fits_on,
+      .found_system = request.system ? &request.system->state().system : nullptr,
+      .plan = {.plan = request.plan,
+               .micro_batch = request.micro_batch,
+               .global_batch = request.global_batch},
+      .forbid_new_operators = request.limits.forbid_new_operators,
+      .strict = request.limits.strict,
+      .exact = request.limits.exact};
+  for (const Axis& axis : request.sizes) {
+    asked.sizes.emplace_back(axis.batch ? "" : axis.name, SizesOf(axis));
+  }
+  for (const Baseline& baseline : request.baselines) {
+    asked.baselines.push_back(
+        {.path = baseline.path,
+         .report = baseline.report ? &baseline.report->state().report : nullptr,
+         .model = baseline.model ? &baseline.model->state().model : nullptr});
+  }
+  const ModelCheck check(std::move(asked));
+  Verdict::State state;
+  for (std::size_t i = 0; i < check.size(); ++i) state.runs.push_back(check.Run(i));
+  return state;
+}
+
+}  // namespace
+
+Verdict CheckUnder(const Model& model, const CheckRequest& request) {
   return Guarded([&] {
-    const dlcost::Device* device = request.device ? &request.device->state().device : nullptr;
-    ModelCheckRequest asked{
-        .source = {.model = ModelOptionsOf(model, request.bindings, request.options),
-                   .device = DeviceOptionsOf(request.options, device),
-                   .count = CountOptionsOf(request.options)},
-        .budget = request.budget_file,
-        .max = request.limits.max,
-        .fits_on = request.limits.fits_on,
-        .found_system = request.system ? &request.system->state().system : nullptr,
-        .plan = {.plan = request.plan,
-                 .micro_batch = request.micro_batch,
-                 .global_batch = request.global_batch},
-        .forbid_new_operators = request.limits.forbid_new_operators,
-        .strict = request.limits.strict,
-        .exact = request.limits.exact};
-    for (const Axis& axis : request.sizes) {
-      asked.sizes.emplace_back(axis.batch ? "" : axis.name, SizesOf(axis));
-    }
-    for (const Baseline& baseline : request.baselines) {
-      asked.baselines.push_back(
-          {.path = baseline.path,
-           .report = baseline.report ? &baseline.report->state().report : nullptr,
-           .model = baseline.model ? &baseline.model->state().model : nullptr});
-    }
-    const ModelCheck check(std::move(asked));
-    Verdict::State state;
-    for (std::size_t i = 0; i < check.size(); ++i) state.runs.push_back(check.Run(i));
-    return Verdict(std::make_shared<const Verdict::State>(std::move(state)));
+    Source source{.model = ModelOptionsOf(model, request.bindings, request.options),
+                  .device = DeviceOptionsOf(request.options, nullptr),
+                  .count = CountOptionsOf(request.options)};
+    return Verdict(std::make_shared<const Verdict::State>(RunsUnder(std::move(source), request)));
+  });
+}
+
+Verdict CheckUnder(const Report& report, const CheckRequest& request) {
+  return Guarded([&] {
+    if (!request.sizes.empty()) throw dlcost::Error("sizes want the model, not a report of it");
+    Source source;
+    source.model.path = report.model_path();
+    source.report = &report.state().report;
+    return Verdict(std::make_shared<const Verdict::State>(RunsUnder(std::move(source), request)));
   });
 }
 

@@ -42,8 +42,12 @@ std::vector<Runtime> Runtimes() {
 std::string RuntimesText() {
   return Guarded([] { return RuntimeListText(AllRuntimes(OpenDatabase().directories())); });
 }
-std::string RuntimesJson() {
-  return Guarded([] { return RuntimeListJson(AllRuntimes(OpenDatabase().directories())); });
+std::string RuntimesJson(const std::string& name) {
+  return Guarded([&] {
+    const std::vector<std::string> directories = OpenDatabase().directories();
+    return RuntimeListJson(name.empty() ? AllRuntimes(directories)
+                                        : std::vector{dlcost::FindRuntime(name, directories)});
+  });
 }
 
 std::vector<Operator> Operators(const std::string& domain) {

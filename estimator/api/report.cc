@@ -17,6 +17,7 @@
 #include "estimator/request/annotated_model.h"
 #include "estimator/request/known_device.h"
 #include "estimator/request/memory_fit.h"
+#include "estimator/request/source.h"
 #include "estimator/training/step.h"
 
 namespace dlcost::api {
@@ -179,6 +180,9 @@ std::string Report::Text(const std::string& by, std::size_t top,
     if (drawn.empty()) throw dlcost::Error("a plot needs a device and a model with arithmetic");
     return text + "\n" + drawn;
   });
+}
+bool Report::IsReportFile(const std::string& path) {
+  return Guarded([&] { return dlcost::IsReportFile(path); });
 }
 std::string Report::View(const std::string& view, const std::string& node) const {
   return Guarded([&] {

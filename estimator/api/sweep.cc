@@ -22,7 +22,7 @@ SizeList SizesOf(const Axis& axis) {
   const std::string name = Printable(axis.name);
   if (!axis.list.empty()) {
     if (!axis.sizes.empty()) throw dlcost::Error("axis '{}': sizes and a list of them", name);
-    return ParseSizeList((axis.batch ? "--batch " : "--dim ") + name, axis.list);
+    return ParseSizeList(axis.batch ? "--batch" : "--dim " + name, axis.list);
   }
   if (axis.sizes.empty()) throw dlcost::Error("axis '{}' has no sizes", name);
   if (axis.weights.empty()) return ListedSizes(axis.sizes);

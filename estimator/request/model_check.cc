@@ -156,7 +156,8 @@ CheckRun ModelCheck::RunRange(std::size_t i) const {
   const ModelCheckRequest::Baseline* baseline = BaselineOf(i);
   if (baseline != nullptr && IsThere(*baseline) && IsReport(*baseline)) {
     throw Error("'{}' is a report of one size: for {}, give an older model as --baseline",
-                Printable(baseline->path), on.SizesText());
+                Printable(baseline->report ? baseline->report->model.path : baseline->path),
+                on.SizesText());
   }
   std::vector<std::string> points;
   std::vector<CheckRun> runs;

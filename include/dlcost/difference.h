@@ -107,6 +107,8 @@ struct CheckRequest {
 };
 // Throws Error for a limit that needs something that is not there, and for a budget file that
 // cannot be read.
-Verdict Check(const Model& model, const CheckRequest& request);
+Verdict CheckUnder(const Model& model, const CheckRequest& request);
+// The same of a report: bindings and options are those that it was made with.
+Verdict CheckUnder(const Report& report, const CheckRequest& request);
 
 }  // namespace dlcost::api

@@ -74,6 +74,9 @@ class Report {
   static Report Read(const std::string& path);
   // The same from memory; errors name it `name`.
   static Report FromJson(const std::string& json, const std::string& name);
+  // Whether the file is JSON and no model: a report, where either is taken. Throws Error for a file
+  // that cannot be read.
+  static bool IsReportFile(const std::string& path);
 
   std::string model_path() const;
   std::string device_id() const;  // "" without a device

@@ -28,6 +28,7 @@ Runtime FindRuntime(const std::string& name);
 // All runtimes, ordered by id.
 std::vector<Runtime> Runtimes();
 std::string RuntimesText();  // one line each
-std::string RuntimesJson();  // schema dlcost.runtimes/1
+// Schema dlcost.runtimes/1: of all, or of one.
+std::string RuntimesJson(const std::string& name = "");
 
 }  // namespace dlcost::api

@@ -6,23 +6,25 @@
     report.kernels.to_pandas()
 """
 
-from ._calls import check, compare, device, devices, diff, read_report, report, sweep, train
+from ._calls import check, compare, device, devices, diff, rank, read_report, report, sweep, train
 from ._core import __version__
 from ._errors import Error
+from ._knowledge import Runtime, calibrate, fit, network, networks, operator, operators, runtime, runtimes
 from ._map import map  # noqa: A004: as the builtin, over an executor
 from ._models import Model, load
-from ._questions import collective, explain, formula, measured, page, parallel, scale, system, systems
+from ._questions import collective, explain, formula, input, measured, page, parallel, scale, system, systems  # noqa: A004
 from ._records import Record, Rows
 from ._results import (
-    Collectives, Comparison, Device, Difference, Explanation, Formula, Measured, ParallelPlans, Report, Scaling, Sweep, System,
-    Verdict,
+    Collectives, Comparison, Device, Difference, Explanation, FittedRuns, Formula, InputBounds, Measured, ParallelPlans, Ranking,
+    Report, Scaling, Sweep, System, Verdict,
 )
 
 __all__ = [
-    "Collectives", "Comparison", "Device", "Difference", "Error", "Explanation", "Formula", "Measured", "Model",
-    "ParallelPlans", "Record", "Report", "Rows", "Scaling", "Sweep", "System", "Verdict",
-    "check", "collective", "compare", "device", "devices", "diff", "explain", "formula", "load", "map", "measured", "page",
-    "parallel", "read_report", "report", "scale", "sweep", "system", "systems", "train",
+    "Collectives", "Comparison", "Device", "Difference", "Error", "Explanation", "FittedRuns", "Formula", "InputBounds",
+    "Measured", "Model", "ParallelPlans", "Ranking", "Record", "Report", "Rows", "Runtime", "Scaling", "Sweep", "System", "Verdict",
+    "calibrate", "check", "collective", "compare", "device", "devices", "diff", "explain", "fit", "formula", "input", "load",
+    "map", "measured", "network", "networks", "operator", "operators", "page", "parallel", "rank", "read_report", "report",
+    "runtime", "runtimes", "scale", "sweep", "system", "systems", "train",
 ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from . import _core
 from ._errors import integer, number
 from ._models import load
-from ._results import Comparison, Device, Difference, Report, Sweep, Verdict, find
+from ._results import Comparison, Device, Difference, Ranking, Report, Sweep, System, Verdict, find
 
 
 def _list(value):
@@ -94,9 +94,18 @@ def _device(gpu, changes=()):
     return _core.find_device(_name_of(gpu), _list(changes))
 
 
+def _devices(gpu, changes=()):
+    """Devices of one or several, each once for every value that changes name."""
+    if isinstance(gpu, (list, tuple)):
+        return [made for one in gpu for made in _devices(one, changes)]
+    if isinstance(gpu, Device):
+        return [_device(gpu, changes)]
+    return _core.find_devices(_name_of(gpu), _list(changes))
+
+
 def _name_of(gpu):
     if isinstance(gpu, (list, tuple)):
-        raise _core.Error("gpu is one device here; dlcost.sweep takes several")
+        raise _core.Error("gpu is one device here; dlcost.rank and dlcost.sweep take several")
     if not isinstance(gpu, (str, os.PathLike)):
         raise _core.Error(f"gpu {gpu!r} is no device: give an id, an alias, a YAML file or a dlcost.Device")
     return os.fspath(gpu)
@@ -115,6 +124,13 @@ def report(model, gpu=None, *, changes=(), **keywords):
     return Report(_core.count(load(model), _device(gpu, changes), bindings, options))
 
 
+def rank(model, gpu="all", *, changes=(), top=0, **keywords):
+    """A model on several devices side by side; on all of the database the fastest first, `top` of them (0: all)."""
+    bindings, options = _split(keywords)
+    every = isinstance(gpu, str) and gpu == "all"
+    return Ranking(_core.rank(load(model), _devices(gpu, changes), bindings, options, every, integer("top", top)))
+
+
 def read_report(path):
     """A report that was written as JSON, to compare with."""
     return Report(_core.Report.read(os.fspath(path)))
@@ -123,9 +139,7 @@ def read_report(path):
 def _report(what, gpu, keywords):
     if isinstance(what, Report):
         return what
-    if isinstance(what, (str, os.PathLike)) and os.fspath(what).endswith(".json"):
-        return read_report(what)
-    return report(what, gpu, **keywords)
+    return read_report(what) if _is_report(what) else report(what, gpu, **keywords)
 
 
 def diff(before, after=None, *, gpu=None, after_options=None, **keywords):
@@ -141,14 +155,77 @@ def diff(before, after=None, *, gpu=None, after_options=None, **keywords):
 
 
 def check(model, baseline=None, *, max=(), fits_on=(), forbid_new_operators=False, strict=False, exact=False,  # noqa: A002
-          gpu=None, **keywords):
-    """Whether a model or report keeps its limits; without any, nothing may cost more than the baseline."""
+          budget=None, system=None, plan="", micro_batch=1, global_batch=0, gpu=None, changes=(), batch=None, dims=None, **keywords):
+    """Whether a model or report keeps its limits; without any, nothing may cost more than the baseline.
+
+    batch and each of dims: a size or several, as for `sweep`: every limit holds at each combination. baseline: a model or a
+    report; several for a budget file (`budget`, docs/ci.md) with as many sets of conditions. system, plan="dp=8", micro_batch,
+    global_batch: a job on many devices, for limits of step_s, exposed_s and sent_bytes.
+    """
+    request = _core.CheckRequest()
     limits = _core.Limits()
     limits.max, limits.fits_on = _list(max), _list(fits_on)
-    limits.forbid_new_operators, limits.strict, limits.exact = forbid_new_operators, strict, exact
-    made = _report(model, gpu, keywords)
-    old = None if baseline is None else _report(baseline, gpu, keywords)
-    return Verdict(_core.check(made._made, None if old is None else old._made, limits))
+    limits.forbid_new_operators, limits.strict, limits.exact = bool(forbid_new_operators), bool(strict), bool(exact)
+    request.limits, request.device, request.plan = limits, _device(gpu, changes), plan
+    request.budget_file = "" if budget is None else os.fspath(budget)
+    request.system = None if system is None else _system(system)
+    request.micro_batch, request.global_batch = integer("micro_batch", micro_batch), integer("global_batch", global_batch)
+    several = baseline if isinstance(baseline, (list, tuple)) else [] if baseline is None else [baseline]
+    request.baselines = [_baseline(one) for one in several]
+    request.sizes, fixed_batch, fixed = _axes(batch, dims)
+    if _is_report(model):
+        if keywords or fixed or fixed_batch is not None:
+            raise _core.Error(f"{next(iter({**keywords, 'dims': fixed}))} changes nothing of a finished report; give the model")
+        made = model if isinstance(model, Report) else read_report(model)
+        return Verdict(_core.check_report(made._made, request))
+    request.bindings, request.options = _split({"batch": fixed_batch, "dims": fixed, **keywords})
+    return Verdict(_core.check_model(load(model), request))
+
+
+def _baseline(what):
+    baseline = _core.Baseline()
+    if isinstance(what, Report):
+        baseline.report = what._made
+    elif isinstance(what, (str, os.PathLike)):
+        baseline.path = os.fspath(what)
+    else:
+        baseline.model = load(what)
+    return baseline
+
+
+def _axes(batch, dims):
+    """Axes of what names several sizes, and the batch and the dimensions of which there is one."""
+    axes, fixed_batch, fixed = [], None, {}
+    given = [("batch", batch, True), *((*one, False) for one in _mapping("dims", dims, "{'sequence': [128, 512]}").items())]
+    for name, sizes, of_batch in given:
+        if sizes is None or (of_batch and sizes == "max"):
+            fixed_batch = sizes if of_batch else fixed_batch
+        elif isinstance(sizes, str) and any(mark in sizes for mark in ":,@"):
+            axes.append(_axis(name, of_batch, list=sizes))
+        elif isinstance(sizes, Mapping):
+            axes.append(_axis(name, of_batch, sizes=[integer(name, size) for size in sizes],
+                              weights=[number(name, weight) for weight in sizes.values()]))
+        elif not isinstance(sizes, str) and hasattr(sizes, "__iter__"):
+            axes.append(_axis(name, of_batch, sizes=[integer(name, size) for size in sizes]))
+        elif of_batch:
+            fixed_batch = integer(name, sizes)
+        else:
+            fixed[name] = sizes
+    return axes, fixed_batch, fixed
+
+
+def _axis(name, of_batch, **fields):
+    axis = _core.Axis()
+    axis.name, axis.batch = name, of_batch
+    for field, value in fields.items():
+        setattr(axis, field, value)
+    return axis
+
+
+def _is_report(what):
+    if not isinstance(what, (str, os.PathLike)):
+        return isinstance(what, Report)
+    return os.fspath(what).endswith(".json") and _core.Report.is_report_file(os.fspath(what))
 
 
 def compare(model, measured=(), *, traces=(), measured_format="", runs=None, force=False, gpu=None, changes=(), **keywords):
@@ -161,29 +238,38 @@ def compare(model, measured=(), *, traces=(), measured_format="", runs=None, for
     return Comparison(_core.compare(made._made, measurements))
 
 
-def sweep(model, *, batch=None, dims=None, gpu=None, dtypes=(), bounds=False, **keywords):
-    """A model over sizes: `batch` and each of `dims` is a size or several; `gpu` one device or several."""
+def sweep(model, *, batch=None, dims=None, gpu=None, changes=(), dtypes=(), runtimes=(), precisions=(), trains=(), bounds=False,
+          buckets=(), conditions=(), rank="", price_per_hour=None, **keywords):
+    """A model over sizes, ways of running it, and devices.
+
+    batch and each of dims: a size, several, a range as "1:1024:x2", observed sizes as "@lengths.csv" or {128: 30, 512: 4} (how
+    often each); buckets: sizes that observed ones are padded up to. gpu: one device, several, or "all"; changes may name several
+    values, "memory.bandwidth=1TB/s:8TB/s:x2". conditions=["latency<=10ms"]: what the best points have to meet; rank: best by
+    price, latency, throughput or energy; price_per_hour: of every device, or {"a100": 1.6, "h100": 2.5}.
+    """
     request = _core.SweepRequest()
-    axes, fixed = [], {}
-    for name, sizes in [("batch", batch), *_mapping("dims", dims, "{'sequence': [128, 512]}").items()]:
-        of_batch = name == "batch" and sizes is batch
-        if sizes is None:
-            continue
-        one = isinstance(sizes, str) or not hasattr(sizes, "__iter__")
-        if one and not of_batch:
-            fixed[name] = sizes
-            continue
-        axis = _core.Axis()
-        axis.name, axis.batch = name, of_batch
-        axis.sizes = [integer(name, size) for size in ([sizes] if one else sizes)]
-        axes.append(axis)
-    request.axes = axes
-    several = gpu if isinstance(gpu, (list, tuple)) else [] if gpu is None else [gpu]
-    request.devices = [_device(one) for one in several]
-    request.dtypes = _list(dtypes)
+    request.axes, fixed_batch, fixed = _axes(batch, dims)
+    if fixed_batch == "max":
+        raise _core.Error("batch max is for dlcost.report and explain alone")
+    if fixed_batch is not None:
+        request.axes = [_axis("batch", True, sizes=[fixed_batch]), *request.axes]
+    request.devices = [] if gpu is None else _devices(gpu, changes)
+    request.served_alone = isinstance(gpu, str) and gpu == "all"
+    if gpu is None and _list(changes):
+        raise _core.Error("changes need a device: give gpu")
+    request.dtypes, request.runtimes = _list(dtypes), _list(runtimes)
+    request.precisions, request.optimizers = _list(precisions), _list(trains)
     request.bindings, request.options = _split({"dims": fixed, **keywords})
-    request.bounds_only = bounds
+    request.bounds_only = bool(bounds)
+    request.buckets = [integer("buckets", size) for size in ([buckets] if isinstance(buckets, int) else buckets)]
+    request.conditions, request.rank = _list(conditions), rank
+    prices = price_per_hour if isinstance(price_per_hour, Mapping) else {} if price_per_hour is None else {"": price_per_hour}
+    request.price_per_hour = {device: number("price_per_hour", price) for device, price in prices.items()}
     return Sweep(_core.sweep(load(model), request))
+
+
+def _system(system):
+    return system._made if isinstance(system, System) else _core.find_system(_name_of(system))
 
 
 def train(model, optimizer="sgd", *, loss="auto", freeze=(), **keywords):
@@ -197,6 +283,8 @@ def device(name, *, changes=()):
     return find(_name_of(name), _list(changes))
 
 
-def devices():
-    """All devices of the database, ordered by id."""
-    return [Device(made, (made.id, [])) for made in _core.devices()]
+def devices(*, vendor="", kind="", year="", sort="id"):
+    """The devices of the database. kind: gpu, cpu, tpu or npu; year: "2022", "2020-2023", "2020-" or "-2018"; sort: id, year,
+    memory, bandwidth, power or a type ("fp16": the fastest first).
+    """
+    return [Device(made, (made.id, [])) for made in _core.devices(vendor, kind, str(year), sort)]

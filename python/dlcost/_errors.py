@@ -12,7 +12,7 @@ _KEYWORDS = {"set": "changes", "dim": "dims", "shape": "shapes", "value": "value
              "bucket": "bucket_bytes", "bandwidth": "bandwidth_bytes_per_s", "item": "input: item_bytes",
              "stored": "input: stored_bytes", "decode": "input: decode_items_per_s", "augment": "input: augment_items_per_s",
              "storage": "input: storage_bytes_per_s", "host-link": "input: host_link_bytes_per_s", "prefetch": "input: prefetch",
-             "cores": "input: cores", "price": "price_per_hour"}
+             "cores": "input: cores", "price": "price_per_hour", "for": "conditions", "work": "flops_per_item", "compute": "compute_flops_per_s"}
 _DIM = re.compile(r"(?<![\w./-])--dim ([A-Za-z_]\w*)=(\d+)")
 _NUMBER = re.compile(r"(?<![\w./-])--(batch|depth|runs) (\d+)")
 _OPTION = re.compile(r"(?<![\w./-])--([a-z][a-z-]*)")

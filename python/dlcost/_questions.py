@@ -1,10 +1,10 @@
 """What else can be asked: formulas, explanations, jobs on many devices, profiles, pages. Each is a command of the program."""
 
 from . import _core
-from ._calls import _device, _list, _mapping, _name_of, _split
+from ._calls import _device, _list, _mapping, _name_of, _split, _system
 from ._errors import integer, number
 from ._models import load
-from ._results import Collectives, Explanation, Formula, Measured, ParallelPlans, Report, Scaling, System, find_system
+from ._results import Collectives, Explanation, Formula, InputBounds, Measured, ParallelPlans, Report, Scaling, System, find_system
 
 
 def formula(model, *, tied=None, around=None, **keywords):
@@ -34,10 +34,6 @@ def _integers(what, value):
     """Those of one or several."""
     several = hasattr(value, "__iter__") and not isinstance(value, str)
     return [integer(what, one) for one in (value if several else [value])]
-
-
-def _system(system):
-    return system._made if isinstance(system, System) else _core.find_system(_name_of(system))
 
 
 def parallel(model, system, plan="auto", *, micro_batch=1, global_batch=0, schedule="1f1b", devices=0, spread=None, expert_load=1.0,
@@ -88,6 +84,27 @@ def scale(model, system, devices, *, train, strong=False, zero=0, bucket_bytes=N
     request.gradients, request.spread, request.input = gradients, number("spread", spread), _input(input)
     request.samples, request.price_per_hour = number("samples", samples), number("price_per_hour", price_per_hour)
     return Scaling(_core.scale(load(model), _system(system), request))
+
+
+def input(item_bytes, *, system=None, devices=1, stored_bytes=None, storage_bytes_per_s=None, host_link_bytes_per_s=None,  # noqa: A001
+          decode_items_per_s=None, augment_items_per_s=None, cores=0, compute_items_per_s=None, compute_flops_per_s=None,
+          flops_per_item=None):
+    """Which stage bounds a training on a node: storage, decoding, copies or the devices.
+
+    item_bytes: of an item on the device. Rates of decoding and augmenting are those of one core; what one device computes is
+    compute_items_per_s, or compute_flops_per_s with flops_per_item. What is not given is the system's.
+    """
+    request = _core.InputRequest()
+    given = {"item_bytes": item_bytes, "stored_bytes": stored_bytes, "storage_bytes_per_s": storage_bytes_per_s,
+             "host_link_bytes_per_s": host_link_bytes_per_s, "decode_items_per_s": decode_items_per_s,
+             "augment_items_per_s": augment_items_per_s, "cores": cores}
+    request.input = _input(given)
+    request.system = None if system is None else _system(system)
+    request.devices = integer("devices", devices)
+    request.compute_items_per_s = number("compute_items_per_s", compute_items_per_s)
+    request.compute_flops_per_s = number("compute_flops_per_s", compute_flops_per_s)
+    request.flops_per_item = number("flops_per_item", flops_per_item)
+    return InputBounds(_core.input(request))
 
 
 def collective(op="all_reduce", system=None, *, bandwidth_bytes_per_s=None, devices=(), bytes=100_000_000, stride=1,  # noqa: A002

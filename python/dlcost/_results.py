@@ -119,15 +119,40 @@ class Report(WithMarkdown, Table):
     __slots__ = ()
     _rows = "kernels"
 
-    def text(self, by="op", top=0):
-        """As in a terminal. `by`: op, scope, phase, node or kernel; `top`: only so many rows."""
-        return str(self) if self._kept and (by, top) == ("op", 0) else self._text(by, top)
+    def text(self, by="op", top=0, columns=(), plot=False):
+        """As in a terminal. `by`: op, scope, phase, story, layer, node or kernel; `top`: only so many rows; `columns`: only
+        these, "macs,expected" or a list; `plot`: with the roofline in characters.
+        """
+        names = columns.split(",") if isinstance(columns, str) and columns else list(columns)
+        if self._kept and (by, top, names, plot) == ("op", 0, [], False):
+            return str(self)
+        return self._text(by, integer("top", top), names, bool(plot))
 
     def _made_again(self):
         return _core.Report.from_json(self.to_json(), "the report")
 
-    def csv(self, by="op"):
-        return self._made.csv(by)
+    def csv(self, by="op", top=0):
+        return self._made.csv(by, integer("top", top))
+
+    def markdown(self, by="op", top=0):
+        """For a pull request."""
+        return self._made.markdown(by, integer("top", top))
+
+    def view(self, view, node=""):
+        """gemm: products with tiles, waves and padding; work: what kernels execute, term by term, of all or of one node's."""
+        return self._made.view(view, node)
+
+    def perfetto(self):
+        """The kernels over time, for ui.perfetto.dev."""
+        return self._made.perfetto()
+
+    def speedscope(self):
+        """Where the time goes, for speedscope.app."""
+        return self._made.speedscope()
+
+    def annotated_model(self):
+        """The bytes of the model's file with the costs as metadata of its nodes, which Netron shows."""
+        return self._made.annotated_model()
 
     def html(self, title=""):
         """One page: table, roofline, time by module, live memory. It needs no network."""
@@ -173,6 +198,10 @@ class Difference(WithMarkdown):
     def text(self, top=0):
         return str(self) if self._kept and top == 0 else self._text(top)
 
+    def markdown(self, top=0):
+        """For a pull request."""
+        return self._made.markdown(integer("top", top))
+
     def html(self, title=""):
         """One page of both reports."""
         return self._made.html(title)
@@ -186,6 +215,10 @@ class Verdict(WithMarkdown):
     def junit(self):
         return self._made.junit()
 
+    def github(self):
+        """GitHub's workflow commands: an error per failure, a warning per note."""
+        return self._made.github()
+
     def __bool__(self):
         return self.passed
 
@@ -196,8 +229,18 @@ class Comparison(WithMarkdown, Table):
     __slots__ = ()
     _rows = "rows"
 
-    def text(self, top=0):
-        return str(self) if self._kept and top == 0 else self._text(top)
+    def text(self, top=0, by=()):
+        """As in a terminal. `by`: tables by layer, op, kernel (its name) or algorithm as well."""
+        names = [by] if isinstance(by, str) else list(by)
+        return str(self) if self._kept and (top, names) == (0, []) else self._text(integer("top", top), names)
+
+    def markdown(self, top=0, by=()):
+        """For a pull request."""
+        return self._made.markdown(integer("top", top), [by] if isinstance(by, str) else list(by))
+
+    def outside(self, low, high):
+        """Nodes whose measured FLOPs over predicted ones (times, where no FLOPs were measured) lie outside."""
+        return self._made.outside(low, high)
 
     def csv(self):
         return self._made.csv()
@@ -217,9 +260,16 @@ class Sweep(Table):
     __slots__ = ()
     _rows = "points"
 
+    def text(self, rows=60, plot=False):
+        """As in a terminal. `rows`: of the table of points; `plot`: throughput over size in characters."""
+        return str(self) if self._kept and (rows, plot) == (60, False) else self._text(integer("rows", rows), bool(plot))
+
     def csv(self):
         return self._made.csv()
 
+    def svg(self, dark=False, title=""):
+        """A picture for slides: throughput over size."""
+        return self._made.svg(dark, title)
 
     def html(self):
         """One page: curves over one size, a heat map over two."""
@@ -227,6 +277,30 @@ class Sweep(Table):
 
     def _repr_html_(self):
         return None if self._held is None else _framed(self.html())
+
+
+class Ranking(WithText, Table):
+    """A model on several devices: schema dlcost.comparison/1. As a table: its devices."""
+
+    __slots__ = ()
+    _rows = "devices"
+
+    def csv(self):
+        return self._made.csv()
+
+
+class InputBounds(WithText, Table):
+    """What bounds a training, from storage to the devices: schema dlcost.input/1. As a table: its stages."""
+
+    __slots__ = ()
+    _rows = "stages"
+
+
+class FittedRuns(WithText, Table):
+    """Measured runs against powers of a size: schema dlcost.fit/1. As a table: its terms."""
+
+    __slots__ = ()
+    _rows = "terms"
 
 
 class Formula(WithText):
@@ -362,9 +436,6 @@ class Device(Result):
     def __init__(self, made, asked):
         super().__init__(made)
         self._asked = asked  # name and changes, by which another process finds it
-
-    def text(self):
-        return f"{self.name} ({self._made.id})"
 
     def __repr__(self):
         return f"<dlcost.Device: {self._made.id}>"

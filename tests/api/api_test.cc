@@ -34,7 +34,7 @@ TEST(Count, SaysWhatTheRoomsSay) {
   InferOptions infer;
   infer.bindings.batch = 8;
   ReportOptions options;
-  Assume(FindRuntime(kDefaultRuntime, {std::string(kEmbeddedDatabase)}), false, options);
+  Assume(dlcost::FindRuntime(kDefaultRuntime, {std::string(kEmbeddedDatabase)}), false, options);
   const dlcost::Report expected =
       BuildReport(Infer(ReadModel(path), infer),
                   DeviceDatabase({std::string(kEmbeddedDatabase)}).Find("a100"), options);

@@ -183,10 +183,11 @@ class Models(unittest.TestCase):
             (r": dims sequnce: no input .*did you mean 'sequence'", lambda: dlcost.report(BERT, dims={"sequnce": 8})),
             (r"^train 'adamm' is not one of", lambda: dlcost.train(ALEXNET, "adamm")),
             (r"^changes memory.bandwith: .*did you mean 'bandwidth'", lambda: dlcost.device("a100", changes="memory.bandwith=3TB/s")),
-            (r"^gpu is one device here; dlcost.sweep takes several$", lambda: dlcost.report(ALEXNET, gpu=["a100", "h100"])),
+            (r"^gpu is one device here; dlcost.rank and dlcost.sweep take several$", lambda: dlcost.report(ALEXNET, gpu=["a100", "h100"])),
             (r"^gpu 5 is no device", lambda: dlcost.report(ALEXNET, gpu=5)),
             (r"^dtype 16 is no name$", lambda: dlcost.report(ALEXNET, dtype=16)),
-            (r"^batch '1:8' is no whole number$", lambda: dlcost.sweep(ALEXNET, batch="1:8")),
+            (r"^batch 8:1: the range runs backwards; write 1:8$", lambda: dlcost.sweep(ALEXNET, batch="8:1")),
+            (r"^batch '8' is no whole number$", lambda: dlcost.sweep(ALEXNET, batch="8")),
         ]:
             self.assertRaisesRegex(dlcost.Error, words, call)
         self.assertRaisesRegex(TypeError, "did you mean 'gpu'", dlcost.report, ALEXNET, gpus="a100")

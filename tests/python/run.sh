@@ -32,6 +32,7 @@ export PYTHONDONTWRITEBYTECODE=1
 cd "$source"
 "$environment/bin/python" tests/python/dlcost_test.py "$folder/prefix/bin/dlcost"
 "$environment/bin/python" tests/python/questions_test.py "$folder/prefix/bin/dlcost"
+"$environment/bin/python" tests/python/commands_test.py "$folder/prefix/bin/dlcost"
 "$environment/bin/python" tests/python/modules_test.py || [[ $? == 77 ]]
 "$environment/bin/python" tests/python/examples_test.py docs/python.md
 "$environment/bin/python" tests/python/notebook_test.py "$folder/tour.ipynb"

@@ -37,3 +37,17 @@ def questions(path: str) -> int:
     page: str = dlcost.page([dlcost.report(path, batch="max", gpu="a100")]) + measured.html()
     print(terms, times, points, sent, [profile.file for profile in measured.profiles], page, measured.to_pandas("by_name"))
     return macs
+
+
+def what_is_known(path: str) -> int:
+    best: dlcost.Sweep = dlcost.sweep(path, batch="1:64:x2", dims={"sequence": {128: 3, 512: 1}}, gpu=["a100", "h100"], buckets=[512],
+                                      conditions="latency<=10ms", rank="price", price_per_hour={"a100": 1.6}, runtimes=["tensorrt"])
+    gate: bool = dlcost.check(path, path, batch=[1, 8], budget="budget.yaml", plan="dp=8", system="dgx-1").passed
+    devices: List[str] = [row.id for row in dlcost.rank(path, top=3).devices]
+    stages: List[str] = [stage.stage for stage in dlcost.input(150528, storage_bytes_per_s=1e9).stages]
+    terms: List[float] = [term.value for term in dlcost.fit("runs.csv", "layers", "flops", expect={1: 2.0}).terms]
+    names: List[str] = [one.name for one in dlcost.networks()] + [one.formula for one in dlcost.operators()]
+    fitted: float = dlcost.calibrate("t4", ["gemm.csv"]).held_out.median
+    runtime: dlcost.Runtime = dlcost.runtime("tensorrt")
+    print(best.svg(), gate, devices, stages, terms, names, fitted, runtime.id, dlcost.report(path).view("gemm"))
+    return len(dlcost.network("gpt2", layers=2))
