@@ -201,8 +201,9 @@ std::string Report::Speedscope() const {
 std::string Report::AnnotatedModel() const {
   return Guarded([&] {
     if (!state_->model) {
-      throw dlcost::Error("{}: a report that was read has no model to annotate; count it anew",
-                          Printable(state_->report.model.path));
+      throw dlcost::Error(
+          "{}: costs are written into a copy of the model's file: count the file itself",
+          Printable(state_->report.model.path));
     }
     std::string bytes;
     WriteAnnotatedModel(*state_->model, state_->report,
@@ -273,7 +274,7 @@ Report Count(const Model& model, const std::optional<Device>& device, const Bind
     report_options.detail = ReportDetail::kSteps;
     state->for_page = [count, report_options] { return count(report_options); };
     model_options.read = nullptr;
-    state->model = std::move(model_options);
+    if (model.state().from_file) state->model = std::move(model_options);
     return Report(std::move(state));
   });
 }

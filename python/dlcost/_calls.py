@@ -172,13 +172,13 @@ def check(model, baseline=None, *, max=(), fits_on=(), forbid_new_operators=Fals
     request.micro_batch, request.global_batch = integer("micro_batch", micro_batch), integer("global_batch", global_batch)
     several = baseline if isinstance(baseline, (list, tuple)) else [] if baseline is None else [baseline]
     request.baselines = [_baseline(one) for one in several]
-    request.sizes, fixed_batch, fixed = _axes(batch, dims)
+    request.sizes, fixed = _one_batch(*_axes(batch, dims))
     if _is_report(model):
-        if keywords or fixed or fixed_batch is not None:
+        if keywords or fixed:
             raise _core.Error(f"{next(iter({**keywords, 'dims': fixed}))} changes nothing of a finished report; give the model")
         made = model if isinstance(model, Report) else read_report(model)
         return Verdict(_core.check_report(made._made, request))
-    request.bindings, request.options = _split({"batch": fixed_batch, "dims": fixed, **keywords})
+    request.bindings, request.options = _split({"dims": fixed, **keywords})
     return Verdict(_core.check_model(load(model), request))
 
 
@@ -212,6 +212,13 @@ def _axes(batch, dims):
         else:
             fixed[name] = sizes
     return axes, fixed_batch, fixed
+
+
+def _one_batch(axes, batch, dims):
+    """The same with an axis of one size for one batch."""
+    if batch == "max":
+        raise _core.Error("batch max is for dlcost.report and explain alone")
+    return axes if batch is None else [_axis("batch", True, sizes=[batch]), *axes], dims
 
 
 def _axis(name, of_batch, **fields):
@@ -248,11 +255,7 @@ def sweep(model, *, batch=None, dims=None, gpu=None, changes=(), dtypes=(), runt
     price, latency, throughput or energy; price_per_hour: of every device, or {"a100": 1.6, "h100": 2.5}.
     """
     request = _core.SweepRequest()
-    request.axes, fixed_batch, fixed = _axes(batch, dims)
-    if fixed_batch == "max":
-        raise _core.Error("batch max is for dlcost.report and explain alone")
-    if fixed_batch is not None:
-        request.axes = [_axis("batch", True, sizes=[fixed_batch]), *request.axes]
+    request.axes, fixed = _one_batch(*_axes(batch, dims))
     request.devices = [] if gpu is None else _devices(gpu, changes)
     request.served_alone = isinstance(gpu, str) and gpu == "all"
     if gpu is None and _list(changes):

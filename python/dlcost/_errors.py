@@ -14,7 +14,7 @@ _KEYWORDS = {"set": "changes", "dim": "dims", "shape": "shapes", "value": "value
              "storage": "input: storage_bytes_per_s", "host-link": "input: host_link_bytes_per_s", "prefetch": "input: prefetch",
              "cores": "input: cores", "price": "price_per_hour", "for": "conditions", "work": "flops_per_item", "compute": "compute_flops_per_s"}
 _DIM = re.compile(r"(?<![\w./-])--dim ([A-Za-z_]\w*)=(\d+)")
-_NUMBER = re.compile(r"(?<![\w./-])--(batch|depth|runs) (\d+)")
+_NUMBER = re.compile(r"(?<![\w./-])--(batch|depth|runs) (\d+)(?![\d:,])")
 _OPTION = re.compile(r"(?<![\w./-])--([a-z][a-z-]*)")
 
 

@@ -114,7 +114,7 @@ class SameAsProgram(questions.SameAsProgram):
             with open(path, "rb") as file:
                 self.assertEqual(report.annotated_model(), file.read())
         with open(RESNET, "rb") as file:
-            self.assertRaisesRegex(dlcost.Error, "once more", dlcost.report(file.read()).annotated_model)
+            self.assertRaisesRegex(dlcost.Error, "count the file itself", dlcost.report(file.read()).annotated_model)
         self.assertRaisesRegex(dlcost.Error, "did you mean 'gemm'", report.view, "gem")
 
     def test_compared_by(self):
@@ -166,15 +166,17 @@ class SameAsProgram(questions.SameAsProgram):
             self.assertRaisesRegex(dlcost.Error, "names power 3", dlcost.fit, file.name, "layers", "flops", expect={3: 1})
 
     def test_calibrations(self):
-        rows = ["kind,device,dtype,batch,m,n,k,time_us"]
-        self.assertRaisesRegex(dlcost.Error, "no row|cannot|neither|column|is no|not a", self.calibrated, rows)
-
-    @staticmethod
-    def calibrated(rows):
-        with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-            file.write("\n".join(rows) + "\n")
-            file.flush()
-            return dlcost.calibrate("t4", file.name)
+        table = os.path.join("bench", "published", "matrix_products.csv")
+        gpus = ["h100-sxm5", "h200-nvl", "h200-sxm", "gh200-144gb"]
+        made = dlcost.calibrate(gpus, table, keep=["launch.graph"], iterations=5, fit_share=1)
+        self.assertEqual(made.yaml, says("calibrate", "--gpu", ",".join(gpus), "--measured", table, "--keep", "launch.graph", "--iterations", "5",
+                                         "--fit-share", "1"))
+        self.assertEqual(made.devices, gpus)
+        self.assertEqual((made.fitted.rows, made.held_out.rows), (20, 0))
+        for constant in made.constants:
+            self.assertEqual(f"  {constant.name}:" in made.yaml, not constant.refused)
+        self.assertRaisesRegex(dlcost.Error, "^fit_share", dlcost.calibrate, "h100-sxm5", table, fit_share=2)
+        self.assertRaisesRegex(dlcost.Error, "^prior", dlcost.calibrate, "h100-sxm5", table, prior=2)
 
 
 # The inherited ones ran already.
