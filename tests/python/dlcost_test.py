@@ -33,6 +33,30 @@ def program(*arguments):
     return json.loads(subprocess.run([PROGRAM, *arguments, "--format", "json"], capture_output=True, check=True).stdout)
 
 
+def count_product(where, rows):
+    """MACs and bytes of the weights of a product whose onnx.ModelProto keeps 4096 * rows bytes of them in itself."""
+    import onnx
+    model = onnx.ModelProto(ir_version=8, opset_import=[onnx.helper.make_opsetid("", 17)])
+    graph = model.graph
+    graph.name = "large"
+    if where == "initializer":
+        weights = graph.initializer.add()
+    else:
+        weights = graph.node.add(op_type="Constant", output=["w"]).attribute.add(name="value", type=onnx.AttributeProto.TENSOR).t
+    weights.name, weights.data_type = "w", onnx.TensorProto.FLOAT
+    weights.dims.extend([1024, rows])
+    weights.raw_data = bytes(4 * 1024 * rows)
+    graph.node.add(op_type="MatMul", input=["x", "w"], output=["y"])
+    graph.input.append(onnx.helper.make_tensor_value_info("x", 1, [3, 1024]))
+    graph.output.append(onnx.helper.make_tensor_value_info("y", 1, [3, rows]))
+    try:
+        model.SerializeToString()
+    except Exception:  # protobuf has none that says so
+        made = dlcost.report(model)
+        return made.totals.macs, made.model.weight_bytes
+    raise AssertionError("protobuf writes it")
+
+
 class SameAsProgram(unittest.TestCase):
     """Every function says what its command says, field by field."""
 
@@ -134,6 +158,128 @@ class Models(unittest.TestCase):
         self.assertEqual(made.totals.macs, 3 * 4096 * 8192)
         self.assertEqual(made.model.weight_bytes, 4 * 4096 * 8192)
         self.assertEqual(made.model.path, "product")
+
+    @unittest.skipUnless(has("onnx"), "onnx is not installed")
+    def test_weights_wherever_a_proto_keeps_them(self):
+        import onnx
+        from unittest import mock
+        k = 4096
+
+        def tensor(added, name, typed):
+            added.name, added.data_type = name, onnx.TensorProto.FLOAT
+            added.dims.extend([k, k])
+            if typed:
+                added.float_data.extend([0] * (k * k))
+            else:
+                added.raw_data = bytes(4 * k * k)
+
+        def branch(node, name):  # x times a weight of 64 MB, raw; and a constant of 64 MB
+            attribute = node.attribute.add(name=name, type=onnx.AttributeProto.GRAPH)
+            graph = attribute.g
+            graph.name = name
+            tensor(graph.initializer.add(), name + "w", typed=False)
+            tensor(graph.node.add(op_type="Constant", output=[name + "c"]).attribute.add(
+                name="value", type=onnx.AttributeProto.TENSOR).t, name + "c", typed=False)
+            graph.node.add(op_type="MatMul", input=["x", name + "w"], output=[name + "h"])
+            graph.node.add(op_type="MatMul", input=[name + "h", name + "c"], output=[name + "y"])
+            graph.output.add(name=name + "y")
+
+        model = onnx.ModelProto(ir_version=8, opset_import=[onnx.helper.make_opsetid("", 17)])
+        model.graph.name = "everywhere"
+        model.graph.input.extend([onnx.helper.make_tensor_value_info("given", 1, [3, k]),
+                                  onnx.helper.make_tensor_value_info("which", 9, [])])
+        tensor(model.graph.initializer.add(), "typed", typed=True)
+        model.graph.node.add(op_type="MatMul", input=["given", "typed"], output=["x"])
+        choice = model.graph.node.add(name="choice", op_type="If", input=["which"], output=["y"])
+        branch(choice, "then_branch")
+        branch(choice, "else_branch")
+        model.graph.output.add(name="y")
+        as_bytes = dlcost.report(model.SerializeToString())
+        self.assertEqual(as_bytes.totals.macs, 3 * 3 * k * k)
+        with mock.patch("dlcost._models._LARGE", 0), mock.patch("dlcost._models.Model.from_bytes") as from_bytes:
+            dlcost.load(model)
+            light, name = from_bytes.call_args.args
+        self.assertEqual(name, "everywhere")
+        self.assertLess(len(light), 2000)  # of 5 * 64 MB nothing is left
+        from_light = dlcost.report(light)
+        self.assertEqual(from_light.totals.to_dict(), as_bytes.totals.to_dict())
+        self.assertEqual(from_light.model.weight_bytes, as_bytes.model.weight_bytes)
+        self.assertEqual([node.to_dict() for node in from_light.nodes], [node.to_dict() for node in as_bytes.nodes])
+
+    @unittest.skipUnless(has("onnx"), "onnx is not installed")
+    def test_more_than_protobuf_can_write(self):
+        if os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") < 8 << 30:
+            self.skipTest("less than 8 GB of memory are free")
+        rows = 600_000  # times 1024 elements of four bytes: 2.46 GB
+        for where in ("initializer", "constant"):
+            with concurrent.futures.ProcessPoolExecutor(1) as executor:  # which gives its memory back
+                counted = executor.submit(count_product, where, rows).result()
+            self.assertEqual(counted, (3 * 1024 * rows, 4 * 1024 * rows), where)
+
+    @unittest.skipUnless(has("onnx"), "onnx is not installed")
+    def test_weights_in_a_file_that_is_not_there(self):
+        import onnx
+        model = onnx.load_model_from_string(self.bytes)
+        for tensor in model.graph.initializer:
+            if len(tensor.raw_data) > 4096:
+                tensor.ClearField("raw_data")
+                tensor.data_location = onnx.TensorProto.EXTERNAL
+                tensor.external_data.add(key="location", value="gone.bin")
+        self.check(model)
+        self.check(model.SerializeToString())
+        with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
+            onnx.save(model, file.name)
+            self.check(file.name)
+            if has("onnx_ir"):
+                import onnx_ir
+                self.check(onnx_ir.load(file.name))
+
+    @unittest.skipUnless(has("onnxscript"), "onnxscript is not installed")
+    def test_onnxscript(self):
+        from scripted import outer
+        report = dlcost.report(outer, batch=4, gpu="a100")
+        self.assertEqual((report.totals.macs, report.model.path), (4 * 256 * 64, "outer"))
+        self.assertEqual(dlcost.diff(outer, outer.to_model_proto(), batch=4).changes, [])
+
+    @unittest.skipUnless(has("onnx_ir") and has("onnx"), "onnx-ir is not installed")
+    def test_weights_wherever_onnx_ir_keeps_them(self):
+        import onnx_ir as ir
+        k = 4096
+
+        def lazy():
+            return ir.LazyTensor(lambda: self.fail("values are not asked for"), dtype=ir.DataType.FLOAT,
+                                 shape=ir.Shape([k, k]))
+
+        def product(x, name):  # with a weight, a weight that has only a type, and a constant
+            weight = ir.Value(name=name + "w", const_value=lazy())
+            absent = ir.Value(name=name + "a", shape=ir.Shape([k, k]), type=ir.TensorType(ir.DataType.FLOAT))
+            constant = ir.Node("", "Constant", [], attributes=[ir.AttrTensor("value", lazy())],
+                               outputs=[ir.Value(name=name + "c")])
+            nodes = [constant]
+            for factor in (weight, absent, constant.outputs[0]):
+                last = nodes[-1].outputs[0] if len(nodes) > 1 else x
+                nodes.append(ir.Node("", "MatMul", [last, factor], outputs=[ir.Value(name=f"{name}{len(nodes)}")]))
+            return nodes, [weight, absent]
+
+        x = ir.Value(name="x", shape=ir.Shape([2, k]), type=ir.TensorType(ir.DataType.FLOAT))
+        nodes, weights = product(x, "top")
+        which = ir.Value(name="which", shape=ir.Shape([]), type=ir.TensorType(ir.DataType.BOOL))
+        branches = []
+        for name in ("then_branch", "else_branch"):
+            inside, held = product(nodes[-1].outputs[0], name)
+            branches.append(ir.AttrGraph(name, ir.Graph([], [inside[-1].outputs[0]], nodes=inside, initializers=held, name=name)))
+        nodes.append(ir.Node("", "If", [which], attributes=branches, name="choice"))
+        graph = ir.Graph([x, which], [nodes[-1].outputs[0]], nodes=nodes, initializers=weights, name="everywhere",
+                         opset_imports={"": 18})
+        model = ir.Model(graph, ir_version=10)
+        with concurrent.futures.ThreadPoolExecutor(4) as executor:
+            for report in executor.map(dlcost.report, [model] * 8):
+                self.assertEqual(report.totals.macs, 2 * 3 * 2 * k * k)
+        # The caller's model is as it was.
+        self.assertIsInstance(weights[0].const_value, ir.LazyTensor)
+        self.assertIsNone(weights[1].const_value)
+        self.assertIsInstance(nodes[0].attributes["value"].value, ir.LazyTensor)
+        self.assertRaisesRegex(dlcost.Error, "onnx_ir.Graph is no model", dlcost.report, graph)
 
     @unittest.skipUnless(has("onnx_ir") and has("onnx"), "onnx-ir is not installed")
     def test_onnx_ir(self):
