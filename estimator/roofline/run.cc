@@ -250,9 +250,13 @@ class KernelRunner {
 
   // What an algorithm that the user forces moves beside the operands: no other may avoid it.
   Bytes ForcedTraffic() const {
-    const bool forced =
-        target_.options.conv || Materializes(target_.options.attention, kernel_.math);
-    if (!forced || run_.execution == nullptr) return Bytes(0);
+    const auto attends = [](const auto& of) {
+      return std::holds_alternative<AttentionNest>(of.nest);
+    };
+    const bool attention =
+        attends(kernel_) || std::any_of(kernel_.parts.begin(), kernel_.parts.end(), attends);
+    const bool materialized = attention && Materializes(target_.options.attention, kernel_.math);
+    if (!(run_.forced || materialized) || run_.execution == nullptr) return Bytes(0);
     return run_.execution->ExtraRead() + run_.execution->ExtraWritten();
   }
 
