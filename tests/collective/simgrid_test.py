@@ -264,12 +264,13 @@ PCIE_TREE = NODE.format(name="a PCIe tree", devices=8) + (
     "  sockets: {source: test, shape: tree, joins: 8, bandwidth: 2 GB/s, timing: pcie4}\n" + SOURCES)  # fmt: skip
 
 
-def nodes(devices, oversubscription):
-    """Nodes with one card that all of their devices share, in a fabric of which the nodes send too much."""
+def nodes(devices, oversubscription, leaf=1):
+    """Nodes with one card that all of their devices share, in a fabric of which the nodes send too much; `leaf` of them reach
+    each other without."""
     near = f"{{source: test, shape: switch, joins: {devices}, bandwidth: 300 GB/s, timing: nvlink3}}"
     return NODE.format(name="nodes", devices=devices) + (f"links:\n  NVLink3: {near}\n" if devices > 1 else "") + (
         "network:\n  name: InfiniBand HDR\n  shape: fat-tree\n  cards: 1 [test]\n  bandwidth: 200 Gbit/s [test]\n"
-        f"  oversubscription: {oversubscription}\n  timing: infiniband\n" + SOURCES)  # fmt: skip
+        f"  oversubscription: {oversubscription}\n  leaf: {leaf} [test]\n  timing: infiniband\n" + SOURCES)  # fmt: skip
 
 
 def call(*command):
@@ -354,7 +355,7 @@ def main():
 
         mib = 1 << 20
         one, shared, oversubscribed = system(nodes(1, 1)), system(nodes(8, 1)), system(nodes(4, 3))
-        pcie = system(PCIE_TREE)
+        leaves, pcie = system(nodes(4, 6, 4)), system(PCIE_TREE)
         cases = {
             "ring of 8 behind a switch, 64 MiB": collective(dlcost, system(SWITCH), "ring", 8, 64 * mib),
             "ring of 8 in a PCIe tree, 64 MiB": collective(dlcost, pcie, "ring", 8, 64 * mib),
@@ -362,6 +363,7 @@ def main():
             "ring of 4 nodes of 8, one card each, 256 MiB": collective(dlcost, shared, "ring", 32, 256 * mib),
             "8 rings of 4 nodes, one card each, 64 MiB": collective(dlcost, shared, "ring", 4, 64 * mib, 8),
             "4 rings of 8 nodes, fabric 3 to 1": collective(dlcost, oversubscribed, "ring", 8, 64 * mib, 4),
+            "4 rings of 8 nodes, 4 of a leaf, fabric 6 to 1": collective(dlcost, leaves, "ring", 8, 64 * mib, 4),
             "trees of 8 nodes, 256 MiB": collective(dlcost, one, "tree", 8, 256 * mib),
             "trees of 15 nodes, 1 GiB": collective(dlcost, one, "tree", 15, 1024 * mib),
             "pipeline of 4, 8 replicas share a card": pipelined(dlcost, source, shared, 8, 4, 8),
