@@ -97,6 +97,8 @@ constexpr std::pair<std::string_view, std::string_view> kReasons[] = {
     {"Scaler", kFitted},
     {"InPlaceAccumulator", kAccumulates},
     {"LSTMTraining", kAccumulates},
+    {"ConcatTraining", kAccumulates},
+    {"SplitTraining", kAccumulates},
     {"GRUTraining", kAccumulates},
     {"TreeEnsemble", kForest},
     {"TreeEnsembleRegressor", kForest},

@@ -23,22 +23,30 @@ void InferConcat(OpContext& ctx) {
   for (int i = 1; IsEmptyList(result) && i < ctx.NumInputs(); ++i) result = ctx.InputShape(i);
   const std::size_t axis = NormalizeAxis(ConcatAxis(ctx), result.rank());
   Count extent = 0;
+  std::vector<std::int64_t> extents;  // output 1 of ConcatTraining, which SplitTraining reads
   for (int i = 0; i < ctx.NumInputs(); ++i) {
     const Shape& shape = ctx.InputShape(i);
     if (ctx.InputType(i) != ctx.InputType(0)) {
       throw Error("input {} is {}, input 0 is {}", i, Name(ctx.InputType(i)),
                   Name(ctx.InputType(0)));
     }
-    if (IsEmptyList(shape)) continue;
+    if (IsEmptyList(shape)) {
+      extents.push_back(0);
+      continue;
+    }
     Shape comparable = shape;
     if (shape.rank() == result.rank()) comparable[axis] = result[axis];
     if (comparable != result) {
       throw Error("{} and {} do not join along axis {}", ToString(result), ToString(shape), axis);
     }
     extent += Count(shape[axis]);
+    extents.push_back(shape[axis]);
   }
   result[axis] = extent.value();
   ctx.SetOutput(0, ctx.InputType(0), std::move(result));
+  if (!ctx.HasOutput(1)) return;
+  ctx.SetOutput(1, DType::kInt64, {static_cast<std::int64_t>(extents.size())});
+  ctx.SetOutputValue(1, Value(std::move(extents)));
 }
 
 void ConcatValues(OpContext& ctx) {

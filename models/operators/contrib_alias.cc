@@ -26,6 +26,8 @@ constexpr Alias kAliases[] = {
     {PoolingOps, "GlobalMaxPool", 1, kNchwc, "GlobalMaxPool"},
     {PoolingOps, "GlobalAveragePool", 1, kNchwc, "GlobalAveragePool"},
     {PoolingOps, "MaxPool", 12, kOrt, "MaxpoolWithMask"},
+    {ConcatOps, "Concat", 13, kOrt, "ConcatTraining"},
+    {ConcatOps, "Split", 13, kOrt, "SplitTraining"},
     {GatherOps, "GatherND", 13, kOrt, "GatherND"},
     {GatherOps, "Gather", 13, kOrt, "TorchEmbedding"},
     {ConstantOps, "Range", 11, kOrt, "Range"},

@@ -101,8 +101,10 @@ OpCost CostNormGrad(const OpContext& ctx) {
 }
 
 // Inputs: dY, X, W. Outputs: dX, dW, dB.
-ConvShape ForwardOf(const OpContext& ctx) {
-  const Shape& x = ctx.InputShape(1);
+// The convolution of a gradient, from input `image` to input `result`: of dY, X, W those of Conv
+// are X and dY, those of ConvTranspose dY and X.
+ConvShape ForwardOf(const OpContext& ctx, int image, int result) {
+  const Shape& x = ctx.InputShape(image);
   const Shape& w = ctx.InputShape(2);
   if (x.rank() < 3) throw Error("X {} has no spatial axis", ToString(x));
   ConvShape conv;
@@ -112,7 +114,7 @@ ConvShape ForwardOf(const OpContext& ctx) {
   conv.out_channels = w[0];
   conv.group_channels = w[1];
   conv.window = WindowOver(ctx, {x.begin() + 2, x.end()}, KernelOf(ctx, 2));
-  conv.out = ctx.InputShape(0);
+  conv.out = ctx.InputShape(result);
   return conv;
 }
 
@@ -122,14 +124,19 @@ void InferConvGrad(OpContext& ctx) {
   ctx.SetOutput(2, ctx.InputType(0), {ctx.InputDim(2, 0)});
 }
 
-OpCost CostConvGrad(const OpContext& ctx) {
+void InferConvTransposeGrad(OpContext& ctx) {
+  ctx.SetOutput(0, ctx.InputType(0), ctx.InputShape(1));
+  ctx.SetOutput(1, ctx.InputType(0), ctx.InputShape(2));
+  ctx.SetOutput(2, ctx.InputType(0), {ctx.InputDim(0, 1)});
+}
+
+OpCost CostGradients(const OpContext& ctx, const ConvShape& conv) {
   // dX takes dY and W, dW takes dY and X; a gradient that is left out reads nothing.
   OpCost cost;
   AddRead(cost, ctx, 0);
   if (ctx.HasOutput(1)) AddRead(cost, ctx, 1);
   if (ctx.HasOutput(0)) AddRead(cost, ctx, 2);
   for (int i = 0; i < ctx.NumOutputs(); ++i) AddWrite(cost, ctx, i);
-  const ConvShape conv = ForwardOf(ctx);
   OpCost forward;
   AddConv(forward, conv, ctx.InputType(0));
   for (const int gradient : {0, 1}) {
@@ -138,9 +145,23 @@ OpCost CostConvGrad(const OpContext& ctx) {
     cost.valid_macs += forward.valid_macs;
   }
   if (ctx.HasOutput(2)) {
-    cost.work.Add(kAdd, ctx.InputType(0), Folds(conv.out.Elements(), conv.out_channels));
+    cost.work.Add(kAdd, ctx.InputType(0), Folds(ctx.InputShape(0).Elements(), ctx.InputDim(0, 1)));
   }
   cost.nest = forward.nest;
+  return cost;
+}
+
+OpCost CostConvGrad(const OpContext& ctx) { return CostGradients(ctx, ForwardOf(ctx, 1, 0)); }
+OpCost CostConvTransposeGrad(const OpContext& ctx) {
+  return CostGradients(ctx, ForwardOf(ctx, 0, 1));
+}
+
+// x times a number, or over it (scale_down).
+OpCost CostScale(const OpContext& ctx) {
+  OpCost cost = StreamAll(ctx);
+  const Count elements = ctx.InputShape(0).Elements();
+  cost.work.Add(ctx.Int("scale_down", 0) != 0 ? OpClass::kDiv : kMul, ctx.InputType(0), elements);
+  cost.nest = ElementwiseNest{elements};
   return cost;
 }
 
@@ -264,6 +285,28 @@ constexpr OpCase kConvGradCases[] = {
      .bytes_written = 4 * 54},
 };
 
+// From 2 channels of 4 x 4 to 3 of 6 x 6: 32 inputs of 3 * 9 taps, for X and for W; 3 sums of 36.
+constexpr OpCase kConvTransposeGradCases[] = {
+    {.what = "all three gradients",
+     .attributes = "kernel_shape=[3,3]",
+     .inputs = "f32[1,3,6,6] f32[1,2,4,4] w:f32[2,3,3,3]",
+     .outputs = "f32[1,2,4,4] f32[2,3,3,3] f32[3]",
+     .macs = 2 * 864,
+     .flops = 4 * 864 + 105,
+     .bytes_read = 4 * (108 + 32 + 54),
+     .bytes_written = 4 * (32 + 54 + 3)},
+};
+
+constexpr OpCase kScaleCases[] = {
+    {.what = "1 division per element",
+     .attributes = "scale_down=1",
+     .inputs = "f32[2,3] f32[]",
+     .outputs = "f32[2,3]",
+     .flops = 6,
+     .bytes_read = 28,
+     .bytes_written = 24},
+};
+
 constexpr OpCase kGatherGradCases[] = {
     {.what = "2 rows of 3 into 5",
      .inputs = "i64[2]{5,3} i64[2] f32[2,3]",
@@ -321,6 +364,11 @@ constexpr OpDef kOps[] = {
           kNorm),
     kMake("ConvGrad", "MACs = those of Conv for dX and for dW", InferConvGrad, CostConvGrad,
           kConvGradCases, FusionRole::kAnchor),
+    kMake("ConvTransposeGrad", "MACs = those of ConvTranspose for dX and for dW",
+          InferConvTransposeGrad, CostConvTransposeGrad, kConvTransposeGradCases,
+          FusionRole::kAnchor),
+    kMake("Scale", "1 mul (scale_down: 1 div) per element", InferSameAsInput, CostScale,
+          kScaleCases),
     kMake("GatherGrad", "1 add per element of dY", InferGatherGrad, CostGatherGrad,
           kGatherGradCases, FusionRole::kMovement),
     kMake("SoftmaxCrossEntropyLossGrad", "1 exp, 1 add, 1 or 2 mul per score", InferLossGrad,

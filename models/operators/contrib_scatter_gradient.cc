@@ -118,6 +118,9 @@ constexpr OpCase kResizeCases[] = {{.what = "linear along two axes; dX as declar
 
 constexpr ContribOps kMake{FusionRole::kMovement};
 
+// ONNX Runtime's training tools write these two into the standard domain.
+constexpr ContribOps kMakeOnnx{FusionRole::kMovement, ""};
+
 constexpr std::string_view kScatter = "1 add per element of dY";
 
 constexpr OpDef kOps[] = {
@@ -128,6 +131,9 @@ constexpr OpDef kOps[] = {
     kMake("MaxPoolGrad", kScatter, InferPoolGrad, CostMaxPoolGrad, kMaxPoolCases),
     kMake("AveragePoolGrad", "1 div, prod(kernel) adds per element of dY", InferPoolGrad,
           CostAveragePoolGrad, kAveragePoolCases),
+    kMakeOnnx("MaxPoolGrad", kScatter, InferPoolGrad, CostMaxPoolGrad, kMaxPoolCases),
+    kMakeOnnx("AveragePoolGrad", "1 div, prod(kernel) adds per element of dY", InferPoolGrad,
+              CostAveragePoolGrad, kAveragePoolCases),
     kMake("ResizeGrad", "linear: 2^axes mul and add per element of dY; nearest: 1 add",
           InferPoolGrad, CostResizeGrad, kResizeCases),
     kMake(
