@@ -427,7 +427,7 @@ class RecurrentGrad(_Contrib):
 class _Attention(_Contrib):
     """Forward passes, which the step has beside its own."""
 
-    def attend(self, q, k, v, heads, causal):
+    def attend(self, q, k, v, heads, causal, lengths=None):
         def split(x):
             return torch.tensor(x).view(*x.shape[:2], heads, -1).transpose(1, 2)
 
@@ -435,6 +435,9 @@ class _Attention(_Contrib):
         if causal:
             ones = torch.ones(scores.shape[-2:])
             scores = scores.masked_fill(ones.triu(1).bool(), float("-inf"))
+        if lengths is not None:
+            beyond = torch.arange(scores.shape[-1]) >= torch.tensor(lengths).view(-1, 1, 1, 1)
+            scores = scores.masked_fill(beyond, float("-inf"))
         y = torch.softmax(scores, -1) @ split(v)
         return (y.transpose(1, 2).reshape(q.shape).numpy(),)
 
@@ -445,8 +448,8 @@ class MultiHeadAttention(_Attention):
 
 
 class Attention(_Attention):
-    def compute(self, x, w, b, num_heads=1, unidirectional=0):
-        return self.attend(*np.split(x @ w + b, 3, -1), num_heads, unidirectional)
+    def compute(self, x, w, b, lengths=None, num_heads=1, unidirectional=0):
+        return self.attend(*np.split(x @ w + b, 3, -1), num_heads, unidirectional, lengths)
 
 
 class _FusedAttention(_Contrib):

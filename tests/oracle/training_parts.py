@@ -221,6 +221,24 @@ def _linear_attention():
                 lambda m, c, rule=rule, groups=groups: recur(m, c, rule, groups))
 
 
+def _text():
+    """Embeddings and attention as ONNX Runtime fuses them in BERT, with as many keys as a sample has tokens."""
+    def function(m, c):
+        rows = c["words"][c["ids"].long()] + c["positions"] + c["segments"][c["kinds"].long()]
+        n = functional.layer_norm(rows, (8,), c["c8"], c["d8"], 1e-3)
+        q, k, v = (training_networks._heads(t) for t in (n @ c["c8_24"] + c["c24"]).split(8, -1))
+        beyond = torch.arange(5) >= c["present"].sum(1).view(2, 1, 1, 1)
+        scores = (q @ k.transpose(-1, -2) / 2).masked_fill(beyond, float("-inf"))
+        return (torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(2, 5, 8) * m
+
+    yield "embedded_text", [
+        node("EmbedLayerNormalization", ["ids", "kinds", "words", "positions", "segments", "c8", "d8",
+                                         "present"], ["n", "index"], epsilon=1e-3, **ORT),
+        node("Attention", ["n", "c8_24", "c24", "index"], ["a"], num_heads=2, **ORT),
+        node("Mul", ["a", "m"], ["y"])], function, ["words", "positions", "segments", "c8", "d8", "c8_24",
+                                                    "c24"]
+
+
 def _lists():
     thirds = [node("SplitToSequence", ["m"], ["s"], axis=2, keepdims=0)]
     yield "split_list", [node("SplitToSequence", ["m", "three_five"], ["s"], axis=2),
@@ -341,8 +359,12 @@ def _constants():
     c = {name: torch.rand(*shape) for name, shape in (
         ("c8", (8,)), ("d8", (8,)), ("c4", (4,)), ("d4", (4,)), ("e4", (4,)), ("c3", (3,)), ("c5", (5,)),
         ("c48", (4, 8)), ("c84", (8, 4)), ("kernel", (3, 5, 3)), ("z", (2, 3, 8)), ("kernel8", (3, 8, 2)),
+        ("words", (7, 8)), ("positions", (5, 8)), ("segments", (2, 8)), ("c8_24", (8, 24)), ("c24", (24,)),
         ("each", (5, 1, 3)), ("past", (2, 5, 2)), ("window", (16,)), ("state", (2, 2, 4, 4)))}
     c["past"] = c["past"] - 0.5
+    c.update(ids=torch.tensor([[1, 0, 6, 1, 2], [3, 3, 5, 4, 0]], dtype=torch.int32),
+             kinds=torch.tensor([[0, 0, 1, 1, 1], [0, 1, 1, 0, 0]], dtype=torch.int32),
+             present=torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], dtype=torch.int32))
     for kind, count in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
         for d in (1, 2):
             for n, size in (("W", (3 * count, 8)), ("R", (3 * count, 3)), ("B", (6 * count,)), ("P", (9,))):
@@ -376,7 +398,7 @@ def parts():
     constants = _constants()
     torch.manual_seed(6)
     cases = [case for family in (_pointwise, _products, _convolutions, _normalizations, _signals, _places,
-                                 _linear_attention, _recurrent, _lists) for case in family()]
+                                 _linear_attention, _recurrent, _lists, _text) for case in family()]
     for name, nodes, function, *trained in cases:
         own = {"w": torch.rand(8, 8) - 0.5, **{n: constants[n] for n in sum(trained, [])}}
         opset = 27 if name.startswith("linear_attention") else OPSETS.get(name, 22)
