@@ -182,6 +182,16 @@ NB_MODULE(_core, m) {
       "diff", [](const api::Report& a, const api::Report& b) { return api::Compare(a, b); },
       "before"_a, "after"_a, Free());
 
+  nb::class_<api::DiffSide>(m, "DiffSide")
+      .def(nb::init<>())
+      .def_rw("path", &api::DiffSide::path)
+      .def_rw("report", &api::DiffSide::report)
+      .def_rw("model", &api::DiffSide::model)
+      .def_rw("device", &api::DiffSide::device, nb::arg().none())
+      .def_rw("bindings", &api::DiffSide::bindings)
+      .def_rw("options", &api::DiffSide::options);
+  m.def("diff_as", &api::CompareAs, "before"_a, "after"_a, "alike"_a, Free());
+
   nb::class_<api::Limits>(m, "Limits")
       .def(nb::init<>())
       .def_rw("max", &api::Limits::max)

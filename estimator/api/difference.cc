@@ -2,6 +2,7 @@
 
 #include "estimator/api/state.h"
 #include "estimator/regress/render_diff.h"
+#include "estimator/request/source.h"
 
 namespace dlcost::api {
 
@@ -17,6 +18,61 @@ Difference Compare(const Report& before, const Report& after) {
   return Guarded([&] {
     return Difference(std::make_shared<const Difference::State>(Difference::State{
         before, after, DiffReports(before.state().report, after.state().report)}));
+  });
+}
+
+namespace {
+
+// Points into the side.
+Source SourceOf(const DiffSide& side, ReportDetail detail) {
+  Source source;
+  source.detail = detail;
+  if (side.device) source.device.found = &side.device->state().device;
+  if (side.report) {
+    source.report = &side.report->state().report;
+    source.model.path = side.report->model_path();
+    return source;
+  }
+  source.model = ModelOptionsOf(side.bindings, side.options);
+  RequireNothingSought(source.model);
+  source.model.path = side.model ? side.model->path() : side.path;
+  if (side.model) source.model.read = &side.model->state().model;
+  source.count = CountOptionsOf(side.options);
+  source.device =
+      DeviceOptionsOf(side.options, side.device ? &side.device->state().device : nullptr);
+  return source;
+}
+
+struct Sides {
+  DiffSide before, after;
+  bool alike = true;
+
+  std::pair<dlcost::Report, dlcost::Report> Load(ReportDetail detail) const {
+    return LoadReports(SourceOf(before, detail), SourceOf(after, detail), alike);
+  }
+};
+
+Report ReportOf(const DiffSide& side, dlcost::Report report,
+                std::function<dlcost::Report()> for_page) {
+  if (side.report) return *side.report;
+  auto state = std::make_shared<Report::State>();
+  state->report = std::move(report);
+  if (side.device) state->device = side.device->state().device;
+  // A report that was read is all that there is of it.
+  if (side.model || !IsReportFile(side.path)) state->for_page = std::move(for_page);
+  return Report(std::move(state));
+}
+
+}  // namespace
+
+Difference CompareAs(const DiffSide& before, const DiffSide& after, bool alike) {
+  return Guarded([&] {
+    const auto sides = std::make_shared<const Sides>(Sides{before, after, alike});
+    auto [first, second] = sides->Load(ReportDetail::kOperands);
+    return Compare(ReportOf(before, std::move(first),
+                            [sides] { return sides->Load(ReportDetail::kSteps).first; }),
+                   ReportOf(after, std::move(second),
+                            [sides] { return sides->Load(ReportDetail::kSteps).second; }));
   });
 }
 

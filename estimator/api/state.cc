@@ -20,15 +20,13 @@ void SetTraining(const Options& options, ModelOptions& model) {
 
 }  // namespace
 
-ModelOptions ModelOptionsOf(const Model& model, const Bindings& bindings, const Options& options) {
+ModelOptions ModelOptionsOf(const Bindings& bindings, const Options& options) {
   if (bindings.batch) RefuseNegative("batch", *bindings.batch);
   for (const auto& [name, size] : bindings.dims) RefuseNegative(name, size);
   for (const auto& [name, shape] : bindings.shapes) {
     for (const std::int64_t size : shape) RefuseNegative(name, size);
   }
   ModelOptions asked;
-  asked.path = model.path();
-  asked.read = &model.state().model;
   asked.batch = bindings.batch;
   asked.batch_max = bindings.largest_batch;
   if (bindings.largest_batch && bindings.batch) {
@@ -46,6 +44,13 @@ ModelOptions ModelOptionsOf(const Model& model, const Bindings& bindings, const 
   asked.dtype = options.dtype;
   asked.precision = options.precision;
   SetTraining(options, asked);
+  return asked;
+}
+
+ModelOptions ModelOptionsOf(const Model& model, const Bindings& bindings, const Options& options) {
+  ModelOptions asked = ModelOptionsOf(bindings, options);
+  asked.path = model.path();
+  asked.read = &model.state().model;
   return asked;
 }
 

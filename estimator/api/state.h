@@ -69,6 +69,7 @@ auto Guarded(Function function) {
 }
 
 // The same as the rooms take it (estimator/request/). The model is pointed to.
+ModelOptions ModelOptionsOf(const Bindings& bindings, const Options& options);
 ModelOptions ModelOptionsOf(const Model& model, const Bindings& bindings, const Options& options);
 CountOptions CountOptionsOf(const Options& options);
 InputOptions InputOptionsOf(const InputPipeline& input);

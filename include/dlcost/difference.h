@@ -41,6 +41,21 @@ class Difference {
 
 Difference Compare(const Report& before, const Report& after);
 
+// What is compared: one of a file, which is a model or a report, or what was read or made already;
+// and how a model is counted.
+struct DiffSide {
+  std::string path;
+  std::optional<Report> report;
+  std::optional<Model> model;
+  std::optional<Device> device;
+  Bindings bindings;
+  Options options;
+};
+// A dimension may be one that only one of them has. `alike`: where one is a report, what the
+// options of the other leave open (its device, sizes, conventions, training) is as there. Throws
+// Error for a dimension that neither has, and for a report that is not of the given device.
+Difference CompareAs(const DiffSide& before, const DiffSide& after, bool alike = true);
+
 // What a model may cost (docs/ci.md). Without any limit, nothing may grow.
 struct Limits {
   std::vector<std::string> max;      // "macs=+2%", "bytes[scope:layer4]=40 MB", "bound_s=1.5 ms"

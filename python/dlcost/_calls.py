@@ -136,22 +136,32 @@ def read_report(path):
     return Report(_core.Report.read(os.fspath(path)))
 
 
-def _report(what, gpu, keywords):
-    if isinstance(what, Report):
-        return what
-    return read_report(what) if _is_report(what) else report(what, gpu, **keywords)
+def diff(before, after=None, *, gpu=None, changes=(), after_options=None, **keywords):
+    """What changed between two models or reports; `after_options`: keywords that differ for the second one.
 
-
-def diff(before, after=None, *, gpu=None, after_options=None, **keywords):
-    """What changed between two models or reports; `after_options`: keywords that differ for the second one."""
-    second = {**keywords, "gpu": gpu, **(after_options or {})}
+    Where one side is a report, what is not given for the other is as there: device, sizes, conventions, training. A dimension
+    may be one that only one of two models has.
+    """
     if after is None:
         if after_options is None:
             raise _core.Error("diff needs a second model or report, or after_options")
         after = before
-    a = _report(before, gpu, keywords)
-    b = _report(after, second.pop("gpu"), second)
-    return Difference(_core.diff(a._made, b._made))
+    first = {**keywords, "gpu": gpu, "changes": changes}
+    return Difference(_core.diff_as(_side(before, **first), _side(after, **{**first, **(after_options or {})}), not after_options))
+
+
+def _side(what, gpu=None, changes=(), **keywords):
+    side = _core.DiffSide()
+    side.device = _device(gpu, changes)
+    if isinstance(what, Report):
+        side.report = what._made
+        return side
+    side.bindings, side.options = _split(keywords)
+    if isinstance(what, (str, os.PathLike)):
+        side.path = os.fspath(what)
+    else:
+        side.model = load(what)
+    return side
 
 
 def check(model, baseline=None, *, max=(), fits_on=(), forbid_new_operators=False, strict=False, exact=False,  # noqa: A002

@@ -69,6 +69,22 @@ TEST(CheckUnder, ReadsBudgetFilesAndJobs) {
   EXPECT_FALSE(job.passed());
 }
 
+TEST(CompareAs, TakesFromTheReportWhatIsLeftOpen) {
+  const Model model = Network("alexnet");
+  const Report report = Count(model, FindDevice("t4"), {.batch = 4}, {.optimizer = "sgd"});
+  EXPECT_TRUE(CompareAs({.report = report}, {.model = model}).changes().empty());
+  EXPECT_TRUE(CompareAs({.path = PathOf("alexnet")}, {.report = report}).changes().empty());
+  EXPECT_FALSE(CompareAs({.report = report}, {.model = model}, false).notes().empty());
+  EXPECT_THROW(CompareAs({.report = report, .device = FindDevice("a100")}, {.model = model}),
+               Error);
+  // A size of one of them alone.
+  const Difference others =
+      CompareAs({.model = model, .bindings = {.dims = {{"sequence", 8}}}},
+                {.path = PathOf("bert-base"), .bindings = {.dims = {{"sequence", 8}}}});
+  EXPECT_FALSE(others.changes().empty());
+  EXPECT_THAT(others.Html(), HasSubstr("bert-base"));
+}
+
 TEST(Sweeps, ListWaysOfRunning) {
   const Sweep sweep =
       RunSweep(Network("alexnet"), {.axes = {{.batch = true, .list = "1:4:x2"}},

@@ -80,6 +80,21 @@ class SameAsProgram(questions.SameAsProgram):
         self.assertRaisesRegex(dlcost.Error, "^train changes nothing of a finished report", dlcost.check, old, train="sgd")
         self.assertRaisesRegex(dlcost.Error, "system needs plan", dlcost.check, ALEXNET, system="dgx-1", max="macs=1G")
 
+    def test_diffs(self):
+        self.same(dlcost.diff(ALEXNET, gpu="a100", after_options={"gpu": "h100", "batch": 4}),
+                  "diff", ALEXNET, "--gpu", "a100", "--after-gpu", "h100", "--after-batch", "4")
+        self.same(dlcost.diff(ALEXNET, BERT, dims={"sequence": 64}), "diff", ALEXNET, BERT, "--dim", "sequence=64")
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            file.write(says(ALEXNET, "--gpu", "t4", "--batch", "4", "--train", "sgd", "--format", "json"))
+            file.flush()
+            made = dlcost.diff(file.name, ALEXNET)  # as the report was made
+            self.same(made, "diff", file.name, ALEXNET)
+            self.assertEqual(made.changes, [])
+            self.assertEqual(dlcost.diff(dlcost.read_report(file.name), ALEXNET).to_dict(), made.to_dict())
+            self.assertRaisesRegex(dlcost.Error, "is for t4, not for a100", dlcost.diff, file.name, ALEXNET, gpu="a100")
+        self.assertRaisesRegex(dlcost.Error, "dims sequenc: neither model has .*did you mean 'sequence'", dlcost.diff, BERT, BERT,
+                               dims={"sequenc": 3, "sequence": 8})
+
     def test_devices(self):
         ids = [device.id for device in dlcost.devices(vendor="amd", kind="gpu", year="2020-", sort="fp16")]
         listed = program("gpus", "--vendor", "amd", "--kind", "gpu", "--year", "2020-", "--sort", "fp16")["devices"]
