@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "estimator/core/integer.h"
+#include "estimator/regress/diff_fields.h"
 #include "estimator/regress/wording.h"
 #include "estimator/report/certainty_text.h"
+#include "estimator/report/json_fields.h"
 #include "estimator/report/runtime_text.h"
 #include "estimator/report/table.h"
 #include "estimator/report/wrap.h"
@@ -130,19 +130,6 @@ std::string Escaped(const std::string& text) {
     escaped += c;
   }
   return escaped;
-}
-
-nlohmann::ordered_json CostJson(const Cost& cost, bool timed) {
-  nlohmann::ordered_json json = {{"macs", cost.macs},
-                                 {"flops", cost.flops},
-                                 {"bytes", cost.bytes},
-                                 {"parameters", cost.parameters},
-                                 {"weight_bytes", cost.weight_bytes}};
-  if (timed) {
-    json["bound_s"] = cost.bound;
-    json["expected_s"] = cost.expected;
-  }
-  return json;
 }
 
 }  // namespace
@@ -278,44 +265,7 @@ std::string RenderDiffMarkdown(const ReportDiff& diff, const DiffTextOptions& op
 }
 
 std::string RenderDiffJson(const ReportDiff& diff) {
-  using Json = nlohmann::ordered_json;
-  const bool timed = diff.before->device && diff.after->device;
-  const auto side = [](const Report& report) {
-    return Json{{"path", report.model.path},
-                {"device", report.device ? Json(report.device->id) : Json()},
-                {"runtime", report.options.runtime},
-                {"dims", report.model.dims}};
-  };
-  Json json = {{"schema", "dlcost.diff/1"},
-               {"before", side(*diff.before)},
-               {"after", side(*diff.after)},
-               {"notes", diff.Notes()}};
-  Json& totals = json["totals"] = Json::object();
-  for (const TotalRow& row : TotalRows(diff)) {
-    const auto number = [&](const std::optional<double>& value) -> Json {
-      if (!value) return nullptr;
-      if (row.metric->unit == MetricUnit::kSeconds) return *value;
-      return Truncate(*value);
-    };
-    totals[std::string(row.metric->name)] = {{"before", number(row.before)},
-                                             {"after", number(row.after)}};
-  }
-  json["same"] = diff.same;
-  json["renamed"] = diff.renamed;
-  json["changes"] = Json::array();
-  for (const Change& change : diff.changes) {
-    json["changes"].push_back({{"kind", std::string(Name(change.kind))},
-                               {"where", change.where},
-                               {"what", change.what},
-                               {"sentence", Sentence(change, *diff.before)},
-                               {"before", change.before},
-                               {"after", change.after},
-                               {"cost", CostJson(change.cost, timed)},
-                               {"followers", change.followers},
-                               {"follower_cost", CostJson(change.follower_cost, timed)}});
-  }
-  json["rest"] = CostJson(diff.rest, timed);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return RenderFields(diff, diff.before->device && diff.after->device);
 }
 
 }  // namespace dlcost

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cmath>
 #include <concepts>
 #include <optional>
 #include <ranges>
 #include <string>
 #include <string_view>
 
+#include "estimator/core/integer.h"
 #include "estimator/report/fields/vocabulary.h"
 #include "estimator/report/json_writer.h"
 #include "estimator/report/report.h"
@@ -109,6 +111,15 @@ class JsonFields {
   void Put(const fields::Either<T>& word) {
     json_.Value(word.truth ? word.yes : word.no);
   }
+  void Put(const fields::Number& number) {
+    constexpr double kLargest = 9e18;  // about 2^63
+    const std::optional<double>& value = number.value;
+    if (value && *value == std::floor(*value) && std::abs(*value) < kLargest) {
+      json_.Value(Truncate(*value));
+    } else {
+      Put(value);
+    }
+  }
   void Put(const fields::Or<const std::string>& text) {
     text.value.empty() ? json_.Null() : json_.Value(text.value);
   }
@@ -135,5 +146,18 @@ class JsonFields {
   bool timed_;
   const Report* report_ = nullptr;
 };
+
+// The JSON of a document that has Fields(v, document).
+template <typename Document>
+std::string RenderFields(const Document& document, bool timed) {
+  std::string text;
+  JsonWriter json([&](std::string_view piece) { text += piece; });
+  json.BeginObject();
+  JsonFields fields(json, timed);
+  Fields(fields, document);
+  json.EndObject();
+  json.Finish();
+  return text;
+}
 
 }  // namespace dlcost

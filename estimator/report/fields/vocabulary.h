@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -86,6 +87,12 @@ struct Or {
   Or(Value& of, std::string_view word) : value(of), none(word) {}
   Value& value;
   std::string_view none;
+};
+
+// A mean that counts, most often: without a fraction where it has none.
+struct Number {
+  explicit Number(std::optional<double> of) : value(of) {}
+  std::optional<double> value;
 };
 
 // Two ends, as an array.
