@@ -158,7 +158,9 @@ std::string ZshCompletion(const CLI::App& app) {
       "    command=$words[2]\n    shift words\n    (( CURRENT-- ))\n  fi\n"
       "  case $command in\n{}  esac\n"
       "}}\n"
-      "compdef _dlcost dlcost\n",
+      // A file of $fpath is the function's first call; otherwise it is sourced.
+      "if [[ $funcstack[1] == _dlcost ]]; then\n  _dlcost \"$@\"\n"
+      "else\n  compdef _dlcost dlcost\nfi\n",
       fmt::join(DeviceNames(), " "), commands, cases);
 }
 

@@ -3,6 +3,7 @@
 Shells that are not installed are skipped, and said to be.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -52,6 +53,18 @@ class Completion(unittest.TestCase):
             lines = f"autoload -U compinit; compinit -u -D; source {script.name}; whence -w _dlcost; echo $_comps[dlcost]"
             said = subprocess.run(["zsh", "-f", "-c", lines], capture_output=True, check=True, text=True)
             self.assertEqual((said.stdout.split("\n")[:2], said.stderr), (["_dlcost: function", "_dlcost"], ""))
+
+    def test_zsh_answers_the_first_time(self):
+        """A file of $fpath, as packages install it, defines the function and is its first call."""
+        if not shutil.which("zsh"):
+            self.skipTest("no zsh")
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "_dlcost"), "w", encoding="utf-8") as file:
+                file.write(program("completion", "zsh"))
+            lines = f"fpath=({folder} $fpath); autoload -U _dlcost; _describe() {{ print described $1 }}; _files() {{ }}; " \
+                    "words=(dlcost swe); CURRENT=2; _dlcost; _dlcost"
+            said = subprocess.run(["zsh", "-f", "-c", lines], capture_output=True, check=True, text=True)
+            self.assertEqual((said.stdout.split("\n"), said.stderr), (["described command", "described command", ""], ""))
 
     def test_fish(self):
         if not shutil.which("fish"):
