@@ -55,7 +55,7 @@ class Loader {
     std::erase_if(base.children, [](const Entry& child) {
       return child.key == "name" || child.key == "aliases" || child.key == "sources";
     });
-    return MergeEntries(base, root);
+    return MergeEntries(std::move(base), root);
   }
 
   const Entry& Parsed(const std::string& path) {

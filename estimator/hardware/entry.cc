@@ -145,9 +145,9 @@ Entry LoadEntries(const std::string& path) {
   return ParseEntries(text, path);
 }
 
-Entry MergeEntries(const Entry& base, const Entry& over) {
+Entry MergeEntries(Entry base, const Entry& over) {
   if (base.kind != Entry::Kind::kMap || over.kind != Entry::Kind::kMap) return over;
-  Entry merged = base;
+  Entry merged = std::move(base);
   merged.file = over.file;
   merged.line = over.line;
   for (const Entry& child : over.children) {
@@ -161,7 +161,7 @@ Entry MergeEntries(const Entry& base, const Entry& over) {
       it->children.insert(it->children.end(), std::make_move_iterator(inherited.begin()),
                           std::make_move_iterator(inherited.end()));
     } else {
-      *it = MergeEntries(*it, child);
+      *it = MergeEntries(std::move(*it), child);
     }
   }
   return merged;

@@ -37,7 +37,7 @@ Entry ParseEntries(const std::string& text, const std::string& name);
 
 // `over` wins, section by section and value by value. Notes add up (those of `over` first); names
 // and aliases belong to one file and are not inherited.
-Entry MergeEntries(const Entry& base, const Entry& over);
+Entry MergeEntries(Entry base, const Entry& over);
 
 // Sets the value at a dotted path ("memory.bandwidth"), making sections on the way.
 void OverrideEntry(Entry& root, const std::string& path, const std::string& value);

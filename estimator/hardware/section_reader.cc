@@ -14,13 +14,10 @@ void SectionReader::Require(bool present, const char* key, const char* example) 
 void SectionReader::Section(const Entry& entry, const std::string& path, const Keys& keys) {
   WantMap(entry);
   for (const Entry& child : entry.children) {
-    bool known = false;
-    std::vector<std::string> names;
-    for (const auto& [name, setter] : keys) {
-      known |= name == child.key;
-      names.push_back(name);
-    }
-    if (!known) {
+    const auto is_child = [&](const auto& key) { return key.first == child.key; };
+    if (std::none_of(keys.begin(), keys.end(), is_child)) {
+      std::vector<std::string> names;
+      for (const auto& [name, setter] : keys) names.push_back(name);
       throw Error("{}: unknown key '{}'{}{}", child.Where(), Printable(child.key),
                   path.empty() ? "" : " in '" + path + "'", DidYouMean(child.key, names));
     }

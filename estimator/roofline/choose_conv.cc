@@ -63,12 +63,13 @@ ConvChoice ConvChooser::ByRule() const {
   return choice;
 }
 
-ConvChoice ConvChooser::Choose(const std::function<double(const Execution&)>& seconds) const {
+ConvChoice ConvChooser::Choose(const TimeOf& seconds) const {
   ConvChoice choice = ByRule();
   if (IsForced()) return choice;
-  double least = seconds(choice.execution);
+  constexpr double kExactly = std::numeric_limits<double>::infinity();
+  double least = seconds(choice.execution, kExactly);
   const auto take = [&](Execution execution) {
-    const double time = seconds(execution);
+    const double time = seconds(execution, least);
     if (time >= least) return;
     least = time;
     choice.runner_up = choice.execution.name;
@@ -88,21 +89,21 @@ ConvChoice ConvChooser::Choose(const std::function<double(const Execution&)>& se
   }
   if (product && !tensor && nest_.LongestFilter() == 3 && Valid(Algorithm::kWinogradNonfused)) {
     Execution staged = StagedWinograd();
-    if (seconds(staged) * kSlowProduct < least) take(std::move(staged));
+    if (seconds(staged, least) * kSlowProduct < least) take(std::move(staged));
   }
   if (!product && choice.execution.algorithm != Algorithm::kImplicitGemm) {
     Execution whole = Execute(Algorithm::kImplicitGemm);
     auto fastest = FastestProduct(tensor, seconds);
-    if (fastest && seconds(*fastest) < seconds(whole)) whole = std::move(*fastest);
-    if (seconds(whole) * kFarSlower < least) take(std::move(whole));
+    if (fastest && seconds(*fastest, kExactly) < seconds(whole, kExactly))
+      whole = std::move(*fastest);
+    if (seconds(whole, least) * kFarSlower < least) take(std::move(whole));
   }
   return choice;
 }
 
 // Few output positions leave the large tiles of convolution kernels without work for most units:
 // the product is then shared out along k, as matrix products are.
-std::optional<Execution> ConvChooser::FastestProduct(
-    bool tensor, const std::function<double(const Execution&)>& seconds) const {
+std::optional<Execution> ConvChooser::FastestProduct(bool tensor, const TimeOf& seconds) const {
   ConvOptions options = Options(ProductPipe());
   Execution candidate = ImplicitGemmConv(nest_, options, target_.library);
   const auto set = [&](const TileGrid& grid) {
@@ -112,17 +113,16 @@ std::optional<Execution> ConvChooser::FastestProduct(
     options.split_k = grid.split_k;
   };
   const auto tiles = tensor ? target_.library.conv_tensor : target_.library.gemm_vector;
-  const TimedTile best = FastestTile(ImplicitGemmOf(nest_), tiles, tensor ? Bits(type_) / 8.0 : 2,
-                                     nest_.groups == Count(1), [&](const TileGrid& grid, double) {
-                                       const bool whole = grid.split_k == Count(1);
-                                       const bool idle = grid.Blocks() / grid.split_k <
-                                                         Count(target_.device.units.value_or(1));
-                                       if (whole ? !tensor : !idle)
-                                         return std::numeric_limits<double>::infinity();
-                                       set(grid);
-                                       SetTiles(candidate.stages.back(), nest_, options);
-                                       return seconds(candidate);
-                                     });
+  const TimedTile best = FastestTile(
+      ImplicitGemmOf(nest_), tiles, tensor ? Bits(type_) / 8.0 : 2, nest_.groups == Count(1),
+      [&](const TileGrid& grid, double least) {
+        const bool whole = grid.split_k == Count(1);
+        const bool idle = grid.Blocks() / grid.split_k < Count(target_.device.units.value_or(1));
+        if (whole ? !tensor : !idle) return std::numeric_limits<double>::infinity();
+        set(grid);
+        SetTiles(candidate.stages.back(), nest_, options);
+        return seconds(candidate, least);
+      });
   if (std::isinf(best.seconds)) return std::nullopt;
   set(GridOf(ImplicitGemmOf(nest_), best.tile, best.split_k));
   return ImplicitGemmConv(nest_, options, target_.library);

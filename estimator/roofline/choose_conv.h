@@ -28,8 +28,10 @@ class ConvChooser {
   std::optional<ComputeUnit> ProductUnit() const;
   // As the library's rules say, or the algorithm that the user forces where that can run.
   ConvChoice ByRule() const;
+  // The time of an execution; one that is clearly no less than `best` need not be exact.
+  using TimeOf = std::function<double(const Execution&, double best)>;
   // The same; among ways to tile the implicit product the one with the least time.
-  ConvChoice Choose(const std::function<double(const Execution&)>& seconds) const;
+  ConvChoice Choose(const TimeOf& seconds) const;
 
  private:
   bool Valid(Algorithm algorithm) const { return !WhyNot(algorithm, nest_, type_); }
@@ -41,8 +43,7 @@ class ConvChooser {
   double RoughSeconds(const Execution& execution) const;
   ConvOptions Options(Pipe pipe) const;
   Execution StagedWinograd() const;
-  std::optional<Execution> FastestProduct(
-      bool tensor, const std::function<double(const Execution&)>& seconds) const;
+  std::optional<Execution> FastestProduct(bool tensor, const TimeOf& seconds) const;
   int FourierTile() const;
   Execution Execute(Algorithm algorithm) const;
 

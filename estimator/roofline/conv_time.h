@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "estimator/roofline/gemm_time.h"
 #include "estimator/roofline/timing_device.h"
 #include "models/algorithms/execution.h"
@@ -31,8 +33,10 @@ struct ConvTime : GemmTime {
 };
 
 // The time of one way to run it, whose tiles are those of the execution's grid. A product that
-// splits k, and every product on matrix units, has the constants of matrix products.
+// splits k, and every product on matrix units, has the constants of matrix products. A time that is
+// clearly no less than `best` need not be exact.
 ConvTime TimeOfConv(const TimingDevice& device, const ConvProblem& problem,
-                    const Execution& execution, const Conditions& conditions);
+                    const Execution& execution, const Conditions& conditions,
+                    double best = std::numeric_limits<double>::infinity());
 
 }  // namespace dlcost

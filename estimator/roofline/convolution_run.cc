@@ -84,7 +84,8 @@ PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& n
   ConvProblem p = ProblemOf(part, nest, *unit);
   const double weights = WeightElements(nest).AsDouble() * p.element_bytes;
   const Conditions conditions = ConditionsOf(target, part, weights);
-  const auto time_of = [&](const Execution& execution) {
+  const auto time_of = [&](const Execution& execution,
+                           double best = std::numeric_limits<double>::infinity()) {
     ConvProblem problem = p;
     // Transforms and what is between them run on vector units.
     const bool product = execution.On(Pipe::kTensor).fma > Count(0);
@@ -93,11 +94,12 @@ PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& n
       if (vector) problem.peak = vector->peak;
       problem.tensor = false;
     }
-    return TimeOfConv(*target.timing, problem, execution, conditions);
+    return TimeOfConv(*target.timing, problem, execution, conditions, best);
   };
   PartRun run;
   run.forced = chooser.IsForced();
-  auto choice = chooser.Choose([&](const Execution& e) { return time_of(e).seconds; });
+  auto choice =
+      chooser.Choose([&](const Execution& e, double best) { return time_of(e, best).seconds; });
   run.execution = std::move(choice.execution);
   run.runner_up = std::move(choice.runner_up);
   const ConvTime t = time_of(run.execution);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "estimator/core/integer.h"
 #include "models/algorithms/attention.h"
@@ -149,10 +150,15 @@ BlockedPlacement PlaceBlocked(const GemmNest& nest, Count first, const MicroKern
   const Count across = std::max(Count(1), CeilDiv(nest.n, kernel.lanes));
   BlockedPlacement best;
   double least = 0;
+  Count last_rows, last_columns;
   for (Count parts_m = 1; parts_m <= std::min(count, down); parts_m += Count(1)) {
+    const Count rows = std::min(nest.m, RoundUp(CeilDiv(nest.m, parts_m), kernel.rows));
+    // More parts of the same size only add passes.
+    if (rows == std::exchange(last_rows, rows) && least > 0) continue;
+    last_columns = 0;
     for (Count parts_n = 1; parts_n <= std::min(count / parts_m, across); parts_n += Count(1)) {
-      const Count rows = std::min(nest.m, RoundUp(CeilDiv(nest.m, parts_m), kernel.rows));
       const Count columns = std::min(nest.n, RoundUp(CeilDiv(nest.n, parts_n), kernel.lanes));
+      if (columns == std::exchange(last_columns, columns) && least > 0) continue;
       const Count tasks = nest.batch * parts_m * parts_n;
       const double passes = CeilDiv(tasks, count).AsDouble();
       const double share = first.AsDouble() / (nest.batch.AsDouble() * nest.m.AsDouble());

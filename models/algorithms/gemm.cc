@@ -1,8 +1,12 @@
 #include "models/algorithms/gemm.h"
 
-#include <fmt/format.h>
+#include <fmt/compile.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
+
+// Terms are told for every candidate that a library weighs, so that their formats are compiled.
 
 namespace dlcost {
 namespace {
@@ -10,11 +14,12 @@ namespace {
 void AddPadding(std::vector<Term>& terms, const char* extent, Count from, Count to, Count fma,
                 const GemmOptions& options) {
   if (fma == Count(0)) return;
-  terms.push_back({.what = fmt::format("{} padding {} -> {}", extent, from, to),
-                   .kind = TermKind::kPadding,
-                   .pipe = options.pipe,
-                   .type = options.type,
-                   .instructions = {.fma = fma}});
+  terms.push_back(
+      {.what = fmt::format(FMT_COMPILE("{} padding {} -> {}"), extent, from.value(), to.value()),
+       .kind = TermKind::kPadding,
+       .pipe = options.pipe,
+       .type = options.type,
+       .instructions = {.fma = fma}});
 }
 
 }  // namespace
@@ -37,14 +42,16 @@ std::vector<Term> ProductTerms(const TileGrid& grid, const GemmOptions& options,
                                const Instructions& per_output) {
   const Count m = grid.padded_m(), n = grid.padded_n(), k = grid.padded_k();
   std::vector<Term> terms;
-  terms.push_back(
-      {.what = fmt::format("products {}{} x {} x {}",
-                           grid.batch > Count(1) ? fmt::format("{} x ", grid.batch) : "", grid.m,
-                           grid.n, grid.k),
-       .kind = TermKind::kProducts,
-       .pipe = options.pipe,
-       .type = options.type,
-       .instructions = {.fma = grid.batch * grid.m * grid.n * grid.k}});
+  terms.reserve(5);
+  std::string products = "products ";
+  if (grid.batch > Count(1)) products += fmt::format(FMT_COMPILE("{} x "), grid.batch.value());
+  fmt::format_to(std::back_inserter(products), FMT_COMPILE("{} x {} x {}"), grid.m.value(),
+                 grid.n.value(), grid.k.value());
+  terms.push_back({.what = std::move(products),
+                   .kind = TermKind::kProducts,
+                   .pipe = options.pipe,
+                   .type = options.type,
+                   .instructions = {.fma = grid.batch * grid.m * grid.n * grid.k}});
   AddPadding(terms, "row", grid.m, m, grid.batch * (m - grid.m) * grid.n * grid.k, options);
   AddPadding(terms, "column", grid.n, n, grid.batch * m * (n - grid.n) * grid.k, options);
   AddPadding(terms, "k", grid.k, k, grid.batch * m * n * (k - grid.k), options);
@@ -64,7 +71,7 @@ std::vector<Term> ProductTerms(const TileGrid& grid, const GemmOptions& options,
                      .instructions = {.fma = outputs * (grid.split_k - 1)}});
   }
   if (per_output != Instructions{}) {
-    terms.push_back({.what = fmt::format("epilogue of {} outputs", outputs),
+    terms.push_back({.what = fmt::format(FMT_COMPILE("epilogue of {} outputs"), outputs.value()),
                      .kind = TermKind::kEpilogue,
                      .type = options.type,
                      .instructions = per_output * (outputs * slices * grid.split_k)});
