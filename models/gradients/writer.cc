@@ -99,8 +99,9 @@ TensorId NodeWriter::Input(const std::string& name, DType dtype, Shape shape) {
 }
 
 TensorId NodeWriter::Constant(const std::string& key, DType dtype, Shape shape, ValuePtr value) {
+  // A precision may have changed the type of one since.
   const auto known = constants_.find(key);
-  if (known != constants_.end()) return known->second;
+  if (known != constants_.end() && TypeOf(known->second) == dtype) return known->second;
   const TensorId id = AddTensor("step/" + key);
   Tensor& tensor = graph_.tensors[static_cast<std::size_t>(id)];
   tensor.role = Role::kWeight;
@@ -109,7 +110,7 @@ TensorId NodeWriter::Constant(const std::string& key, DType dtype, Shape shape, 
   tensor.type.shape = std::move(shape);
   tensor.value = std::move(value);
   tensor.is_initializer = tensor.constant = tensor.foldable = true;
-  constants_.emplace(key, id);
+  constants_[key] = id;
   return id;
 }
 

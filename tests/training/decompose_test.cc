@@ -63,6 +63,9 @@ TEST(Decompose, ALayerWithLengthsIsALoop) {
   EXPECT_NE(Find(step, "Scan"), nullptr);
   EXPECT_EQ(Find(step, "Gradient"), nullptr);
   const std::int64_t linear = 7 * 2 * 3 * 3, input = 7 * 2 * 20 * 3, recurrent = 7 * 2 * 20 * 5;
+  TrainOptions half = Plain();
+  half.precision = "bf16";
+  EXPECT_EQ(Find(StepOf(model.Infer(), half), "Gradient"), nullptr) << "bodies keep their types";
   const std::map<std::string, std::int64_t> macs = MacsByPhase(step);
   EXPECT_EQ(macs.at("forward"), linear + input + recurrent);
   EXPECT_EQ(macs.at("backward for data") + macs.at("backward for weights"),
