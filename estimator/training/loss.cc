@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "estimator/core/error.h"
 #include "estimator/precision/precision.h"
 
@@ -10,6 +12,25 @@ namespace {
 
 const Tensor& At(const NodeWriter& writer, TensorId id) {
   return writer.graph().tensors[static_cast<std::size_t>(id)];
+}
+
+// Whether [batch, position, C] are scores of words: as many as a table of embeddings has rows.
+bool ScoresWords(const NodeWriter& writer, const Shape& shape) {
+  if (shape.rank() != 3) return false;
+  for (const Node& node : writer.graph().nodes) {
+    if (node.op != "Gather" || !node.domain.empty() || node.inputs.size() != 2) continue;
+    if (node.inputs[0] == kNoTensor || node.inputs[1] == kNoTensor) continue;
+    const std::optional<Shape>& table = At(writer, node.inputs[0]).type.shape;
+    const bool words = !At(writer, node.inputs[1]).constant;
+    if (words && table && table->rank() == 2 && (*table)[0] == shape[2]) return true;
+  }
+  return false;
+}
+
+// What a single output is trained towards, when nobody says: class scores have several classes.
+bool ScoresClasses(const NodeWriter& writer, TensorId output) {
+  const Shape shape = writer.ShapeOf(output);
+  return (shape.rank() == 2 && shape[1] > 1) || ScoresWords(writer, shape);
 }
 
 // The scores that a softmax at the end of the model reads: a loss takes those.
@@ -80,8 +101,8 @@ Seeds WriteLoss(NodeWriter& writer, const std::string& loss, const std::vector<T
     throw Error("--train: the model has no floating-point output to train towards");
   }
   if (loss == "auto") {
-    const Shape shape = writer.ShapeOf(floats[0]);
-    seeds.loss = floats.size() == 1 && shape.rank() == 2 && shape[1] > 1 ? "cross_entropy" : "mse";
+    const bool classes = floats.size() == 1 && ScoresClasses(writer, floats[0]);
+    seeds.loss = classes ? "cross_entropy" : "mse";
   }
   TensorId total = kNoTensor;
   for (const TensorId output : floats) {

@@ -264,5 +264,23 @@ TEST(Step, RulesAreOfOperatorsThatExist) {
   EXPECT_GT(rules, 80U);
 }
 
+// Scores of words are classes: as many as the table has rows that the words were looked up in.
+TEST(Step, TrainsScoresOfWordsTowardsClasses) {
+  const auto loss = [](std::int64_t classes) {
+    return StepOf(SmallModel()
+                      .Input("ids", {2, 4}, onnx::TensorProto::INT64)
+                      .Weight("table", {50, 8})
+                      .Weight("head", {8, classes})
+                      .Node("Gather", {"table", "ids"}, {"x"})
+                      .Node("MatMul", {"x", "head"}, {"y"})
+                      .Output("y")
+                      .Infer(),
+                  {})
+        .step->loss;
+  };
+  EXPECT_EQ(loss(50), "cross_entropy");
+  EXPECT_EQ(loss(49), "mse");
+}
+
 }  // namespace
 }  // namespace dlcost
