@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "estimator/infer/infer_once.h"
 #include "tests/infer/small_model.h"
 
 namespace dlcost {
@@ -115,6 +116,19 @@ TEST(RunValues, ValuesOfAMaskCountItsRows) {
   EXPECT_EQ(ShapeOf(inferred, "kept"), Shape({1, 3}));
   EXPECT_FALSE(NodeOf(inferred, "n_kept").upper_bound);
   EXPECT_EQ(NodeOf(inferred, "n_i").status, NodeStatus::kCounted) << "it runs all the same";
+}
+
+TEST(RunValues, WithoutAdviceCountsAreTheSame) {
+  const Model model = Speech().Read();
+  const InferredModel advised = Infer(model, {}), plain = InferUnadvised(model, {});
+  EXPECT_EQ(plain.notes.size() + 1, advised.notes.size());
+  EXPECT_NE(advised.notes.back().find("--at"), std::string::npos);
+  EXPECT_EQ(MacsOf(plain), MacsOf(advised));
+  EXPECT_EQ(NodeOf(plain, "n_y").status, NodeStatus::kUnknown);
+  // What is assumed changes counts.
+  EXPECT_EQ(MacsOf(InferUnadvised(model, {.assume_typical = true})),
+            MacsOf(Infer(model, {.assume_typical = true})));
+  EXPECT_NE(MacsOf(InferUnadvised(model, {.assume_typical = true})), MacsOf(plain));
 }
 
 TEST(RunValues, ALengthResolvesWhatFollows) {

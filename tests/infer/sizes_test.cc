@@ -49,6 +49,17 @@ TEST(Sizes, WhatIsNone) {
   EXPECT_EQ(MessageOf("a:b"), "--batch a:b: 'a' is no size");
 }
 
+TEST(Sizes, AreListed) {
+  EXPECT_EQ(ListedSizes({8, 1, 8}).Sizes(), (std::vector<std::int64_t>{8, 1, 8}));
+  EXPECT_FALSE(ListedSizes({8}).IsDistribution());
+  EXPECT_THROW(ListedSizes({8, -1}), Error);
+  const SizeList seen = ObservedSizes("x", {64, 32, 64, 16}, {2, 10, 1.5, 0});
+  EXPECT_EQ(seen.observed, (std::vector<std::int64_t>{32, 64}));
+  EXPECT_EQ(seen.weights, (std::vector<double>{10, 3.5}));
+  EXPECT_THROW(ObservedSizes("x", {1}, {-1}), Error);
+  EXPECT_THROW(ObservedSizes("x", {1}, {0}), Error);
+}
+
 TEST(Sizes, ObservedOnes) {
   const auto path = std::filesystem::temp_directory_path() /
                     ("dlcost_sizes_" + std::to_string(::getpid()) + ".csv");
