@@ -31,7 +31,8 @@ struct ParallelRequest {
   // measured on many (docs/job.md).
   std::optional<double> spread;
   double expert_load = 1;  // tokens of the busiest device's experts over the mean
-  // Exchanges that run beside computation: "tp,cp,ep,dp" of split operators, the sequence, experts, replicas.
+  // Exchanges that run beside computation: "tp,cp,ep,dp" of split operators, the sequence, experts,
+  // replicas.
   std::string overlap;
 };
 
