@@ -266,7 +266,7 @@ TEST(Step, RulesAreOfOperatorsThatExist) {
 
 // Scores of words are classes: as many as the table has rows that the words were looked up in.
 TEST(Step, TrainsScoresOfWordsTowardsClasses) {
-  const auto loss = [](std::int64_t classes) {
+  const auto loss = [](int classes) {
     return StepOf(SmallModel()
                       .Input("ids", {2, 4}, onnx::TensorProto::INT64)
                       .Weight("table", {50, 8})
