@@ -34,7 +34,7 @@ TRAINING = {
     "H100-SXM 96GB HBM2e 500W": "dgx-h100",
 }  # fmt: skip
 # Megatron-LM fuses bias, pointwise and softmax kernels; scores are in memory.
-MEGATRON = ["--runtime", "torchscript", "--precision", "fp16", "--launch", "graph", "--loss", "cross_entropy"]
+MEGATRON = ["--runtime", "torchscript", "--precision", "fp16", "--launch", "graph"]
 # torchtitan's H100 have six stacks of HBM2e (6 x 1024 bit x 3.2 Gbit/s) and 500 W. Its selective recomputation keeps
 # attention and every other product of a layer (wk, wo and w3 are the second, fourth and sixth).
 HBM2E = ["--set", "power=500W", "--set", "memory.bandwidth=2.46TB/s", "--set", "memory.size=96GB"]
@@ -113,7 +113,7 @@ def megatron(row):
         seconds = flops / devices / (float(row["value"]) * 1e12)
     else:
         return None
-    options = [*MEGATRON, *recomputation(row), "--dim", f"sequence={length}", "--micro-batch", row["micro_batch"],
+    options = [*MEGATRON, "--loss", "cross_entropy", *recomputation(row), "--dim", f"sequence={length}", "--micro-batch", row["micro_batch"],
                "--global-batch", str(batch), "--parallel", plan(row), "--train", "adamw"]  # fmt: skip
     return *gpt(row, 51200), "Megatron-LM", TRAINING[row["device"]], options, seconds
 
@@ -179,17 +179,23 @@ def replicas(row):
     _, network, settings, framework, device, kind, options, _ = asked
     system = TRAINING.get(row["device"], SYSTEMS.get(device))
     options = list(options)
-    batch = int(options.pop(options.index("--batch") + 1))
-    options.remove("--batch")
-    at = options.index("--gpu")
-    del options[at : at + 2]
+
+    def take(name):
+        at = options.index(name)
+        value = options[at + 1]
+        del options[at : at + 2]
+        return value
+
+    batch = int(take("--batch"))
+    take("--gpu")
+    accumulated = int(take("--accumulate")) if "--accumulate" in options else 1
     if system is None or (system.startswith("workstation") and devices > 2):
         return None
     if "Lambda" in row["device"] or "PCIe" in row["device"]:
         return None  # clouds whose links are not stated
     if row["set"] == "dlperf":
         system = "dlperf.yaml"
-    passes = max(1, integer(row, "global_batch", batch * devices) // (batch * devices))
+    passes = max(1, integer(row, "global_batch", batch * devices * accumulated) // (batch * devices))
     options += ["--micro-batch", str(batch), "--global-batch", str(batch * devices * passes)]
     options += ["--parallel", f"dp={devices}"]
     return network, settings, f"{framework} {kind}", system, options, batch * devices * passes / float(row["value"])
@@ -294,8 +300,9 @@ def own(arguments, singles, asked, plans, paths):
         batch = int(value_of(q[5], "--micro-batch"))
         near = min(alike, key=lambda s: (abs(math.log(int(value_of(s[6], "--batch")) / batch)), s[7]))
         options = list(alone(q[5]))
-        for name in ("--micro-batch", "--global-batch"):
-            options[options.index(name) + 1] = value_of(near[6], "--batch")
+        near_batch = int(value_of(near[6], "--batch"))
+        options[options.index("--micro-batch") + 1] = str(near_batch)
+        options[options.index("--global-batch") + 1] = str(near_batch * int(value_of(near[6], "--accumulate") or 1))
         key = (q[1:3], q[4], tuple(options))
         if key not in steps:
             steps[key] = run(arguments.dlcost, paths[q[1:3]], q[4], options)["step_s"]
