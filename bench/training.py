@@ -75,11 +75,11 @@ def update(row, network, kind):
     """How parameters change. NVIDIA's examples run Apex's fused optimizers but for BERT's fine-tuning in fp32 (run_squad.py:
     BertAdam) and SGD, which was a loop over tensors before PyTorch 2.0; TensorFlow's are written in operations."""
     if "TensorFlow" in row["framework"]:
-        return ["--update", "loop"] if "XLA" not in row["framework"] else []
+        return ["--update-form", "loop"] if "XLA" not in row["framework"] else []
     if "PyTorch" not in row["framework"]:
         return []
     loops = network.startswith(("resnet", "vgg")) or (kind in ("fp32", "tf32") and not pretrains(row))
-    return ["--update", "loop" if loops else "fused"]
+    return ["--update-form", "loop" if loops else "fused"]
 
 
 def length(row, network):

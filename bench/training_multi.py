@@ -138,7 +138,7 @@ def sharded(row):
     recompute = {"full": ["--recompute", "scopes"], "selective": ["--recompute", EVERY_OTHER]}.get(row["recompute"], [])
     recompute += HBM2E if "HBM2e" in row["device"] else []
     # torchtitan's optimizer is fused; llm-foundry's runs over tensors that FSDP made one of each block.
-    recompute += ["--update", "fused"] if llama else []
+    recompute += ["--update-form", "fused"] if llama else []
     zero = {"FULL_SHARD": 3, "FSDP": 3, "SHARD_GRAD_OP": 2}.get(row["sharding"])
     if zero is None:
         return None

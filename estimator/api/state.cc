@@ -69,7 +69,7 @@ DeviceOptions DeviceOptionsOf(const Options& options, const dlcost::Device* devi
   asked.math = options.math;
   asked.cache = options.cache;
   asked.launch = options.launch;
-  asked.update = options.update;
+  asked.update = options.update_form;
   asked.found = device;
   return asked;
 }

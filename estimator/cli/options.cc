@@ -126,7 +126,7 @@ void AddDeviceOptions(CLI::App& app, DeviceOptions& options, Devices devices) {
                  "framework call each); without it as --runtime does")
       ->type_name("MODE");
   app.add_option(
-         "--update", options.update,
+         "--update-form", options.update,
          "how a training step changes parameters: fused (one kernel), foreach (operation by "
          "operation, over all tensors) or loop (tensor by tensor); without it as --runtime "
          "does")

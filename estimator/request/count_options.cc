@@ -25,7 +25,7 @@ void SetRun(const DeviceOptions& options, RunOptions& run) {
     run.eager = options.launch == "eager";
   }
   if (!options.update.empty()) {
-    RequireOneOf("--update", options.update, {"fused", "foreach", "loop"});
+    RequireOneOf("--update-form", options.update, {"fused", "foreach", "loop"});
     run.update = *ParseUpdateForm(options.update);
   }
 }

@@ -31,7 +31,7 @@ void RequireDeviceFor(const DeviceOptions& options) {
     throw Error("--launch says how kernels start on a device: add --gpu a100");
   }
   if (!options.update.empty()) {
-    throw Error("--update says how kernels on a device update parameters: add --gpu a100");
+    throw Error("--update-form says how kernels on a device update parameters: add --gpu a100");
   }
   if (!options.math.empty()) throw Error("--math says what a device rounds: add --gpu a100");
 }

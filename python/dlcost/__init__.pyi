@@ -223,7 +223,7 @@ def report(model: Any, gpu: _Gpu = ..., *, changes: Union[str, Sequence[str]] = 
            values: Optional[Mapping[str, Sequence[int]]] = ..., at: Union[str, Sequence[str]] = ...,
            trips: Union[str, int, Sequence[Union[str, int]]] = ..., branches: Union[str, Sequence[str]] = ...,
            ops: _Paths = ..., assume: Optional[str] = ..., convention: str = ..., runtime: _Path = ..., fusion: str = ...,
-           attention: str = ..., conv: str = ..., math: str = ..., cache: str = ..., launch: str = ..., update: str = ...,
+           attention: str = ..., conv: str = ..., math: str = ..., cache: str = ..., launch: str = ..., update_form: str = ...,
            dtype: str = ...,
            depth: int = ..., train: str = ..., loss: str = ..., freeze: Union[str, Sequence[str]] = ..., recompute: str = ...,
            precision: str = ..., accumulate: int = ..., clip_norm: Optional[float] = ..., sparse_embeddings: bool = ...,
