@@ -38,9 +38,9 @@ Report LstmStepNow() {
       Infer(ReadModelFromBytes(model.SerializeAsString(), "lstm1.onnx"), options);
   ReportOptions report;
   report.plan.fusion = Fusion::kDefault;
-  return BuildReport(InferStep(BuildStep(forward, {.optimizer = "adamw"}), forward, options),
-                     DeviceDatabase({std::string(DLCOST_SOURCE_DIR) + "/hw_specs"}).Find("a100"),
-                     report);
+  return BuildReport(
+      InferStep(BuildStep(forward, {.optimizer = "adamw", .loss = "mse"}), forward, options),
+      DeviceDatabase({std::string(DLCOST_SOURCE_DIR) + "/hw_specs"}).Find("a100"), report);
 }
 
 // What does not depend on how times are predicted is as it was.
@@ -88,10 +88,10 @@ TEST(EarlierRelease, ADifferenceSaysWhatItDidNotTell) {
   const ReportDiff diff = DiffReports(then, now);
   EXPECT_TRUE(diff.changes.empty());
   EXPECT_EQ(diff.same, 19);
-  EXPECT_THAT(
-      RenderDiffText(diff, {}),
-      HasSubstr("note      before was written by an earlier dlcost, which did not tell "
-                "fuses, layout, runtime, runtime_given, selection yet; taken as by default"));
+  EXPECT_THAT(RenderDiffText(diff, {}),
+              HasSubstr("note      before was written by an earlier dlcost, which did not tell "
+                        "fuses, layout, runtime, runtime_given, selection, update_form yet; "
+                        "taken as by default"));
   EXPECT_THAT(RenderDiffText(DiffReports(now, now), {}), Not(HasSubstr("earlier dlcost")));
 }
 
@@ -106,7 +106,8 @@ TEST(EarlierRelease, IsABaseline) {
   EXPECT_THAT(run.notes,
               Contains(HasSubstr("the baseline was written by an earlier dlcost, which did not "
                                  "tell clips, fuses, layout, master_bytes, micro_batches, "
-                                 "precision, recompute, runtime, runtime_given, selection yet")));
+                                 "precision, recompute, runtime, runtime_given, selection, "
+                                 "update_form yet")));
 }
 
 TEST(EarlierRelease, ReadsWhatAValueWasCalled) {

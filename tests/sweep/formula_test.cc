@@ -210,7 +210,9 @@ TEST(Formula, ExportedNetworksAtRandomSizes) {
   const std::filesystem::path root = DLCOST_SOURCE_DIR "/tests/oracle/exported";
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
-    if (entry.path().extension() == ".onnx") paths.push_back(entry.path());
+    // Steps have weights among their inputs, and so no batch of all of them.
+    const bool step = entry.path().stem().extension() == ".training";
+    if (entry.path().extension() == ".onnx" && !step) paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
   ASSERT_GT(paths.size(), 40u);

@@ -275,7 +275,7 @@ TEST(Step, TrainsScoresOfWordsTowardsClasses) {
                       .Node("MatMul", {"x", "head"}, {"y"})
                       .Output("y")
                       .Infer(),
-                  {})
+                  {.optimizer = "sgd"})
         .step->loss;
   };
   EXPECT_EQ(loss(50), "cross_entropy");
