@@ -69,8 +69,8 @@ PartRun RunProduct(const Target& target, const Part& part, const GemmNest& nest)
 PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& nest);
 PartRun RunAttention(const Target& target, const Part& part, const AttentionNest& nest);
 PartRun RunRecurrence(const Target& target, const Part& part, const RecurrentNest& nest);
+// An update where RunOptions::update is not one kernel for all: RunUpdate.
 PartRun RunStream(const Target& target, const Part& part);
-// In passes: where RunOptions::update is not one kernel for all.
 PartRun RunUpdate(const Target& target, const Part& part, const UpdatePasses& update);
 // On a machine of systolic arrays, whatever the nest; `product`: its nest is run as one.
 PartRun RunOnArrays(const Target& target, const Part& part, bool product);

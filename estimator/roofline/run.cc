@@ -51,10 +51,6 @@ struct RunPart {
   PartRun operator()(const ConvNest& nest) const { return RunConvolution(target, part, nest); }
   PartRun operator()(const AttentionNest& nest) const { return RunAttention(target, part, nest); }
   PartRun operator()(const RecurrentNest& nest) const { return RunRecurrence(target, part, nest); }
-  PartRun operator()(const ElementwiseNest& nest) const {
-    const bool whole = nest.update == nullptr || target.options.update == UpdateForm::kFused;
-    return whole ? RunStream(target, part) : RunUpdate(target, part, *nest.update);
-  }
   template <typename Other>
   PartRun operator()(const Other&) const {
     return RunStream(target, part);
@@ -121,10 +117,7 @@ class KernelRunner {
   PartRun RunPartOf(const Part& part, bool product) const {
     if (target_.device.systolic) return RunOnArrays(target_, part, product);
     if (target_.device.cores) return RunOnCores(target_, part, product);
-    if (!product && !std::holds_alternative<ElementwiseNest>(part.nest)) {
-      return RunStream(target_, part);
-    }
-    return std::visit(RunPart{target_, part}, part.nest);
+    return product ? std::visit(RunPart{target_, part}, part.nest) : RunStream(target_, part);
   }
 
   // The kernel's parts with what each moves. Where several run as kernels of their own, what one
@@ -181,11 +174,9 @@ class KernelRunner {
       AddPointwise(all, "bias, activation and fused neighbours", TermKind::kEpilogue,
                    kernel_.needed.WithoutMacs());
     }
-    run_.algorithm = all.name;
     run_.runner_up = parts_.size() == 1 ? parts_.front().runner_up : "";
-    run_.launches = all.Launches();
     run_.executed = ToWork(all);
-    run_.execution = std::make_shared<const Execution>(std::move(all));
+    Take(std::move(all));
   }
 
   // An update that runs in passes.
@@ -193,6 +184,10 @@ class KernelRunner {
     Execution& all = parts_.front().execution;
     if (parts_.size() > 1 || all.stages.empty()) return;
     Repeat(all, kernel_.repeat);
+    Take(std::move(all));
+  }
+
+  void Take(Execution all) {
     run_.algorithm = all.name;
     run_.launches = all.Launches();
     run_.execution = std::make_shared<const Execution>(std::move(all));

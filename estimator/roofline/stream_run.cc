@@ -76,6 +76,10 @@ void Explain(const StreamProblem& p, const StreamTime& t, PartTime& time) {
 }  // namespace
 
 PartRun RunStream(const Target& target, const Part& part) {
+  const auto* elements = std::get_if<ElementwiseNest>(&part.nest);
+  const bool passes = elements != nullptr && elements->update != nullptr &&
+                      target.options.update != UpdateForm::kFused;
+  if (passes) return RunUpdate(target, part, *elements->update);
   PartRun run;
   if (target.timing == nullptr || part.bytes() <= 0) return run;
   StreamProblem p;
@@ -94,7 +98,6 @@ PartRun RunStream(const Target& target, const Part& part) {
   time.seconds = t.seconds;
   time.range = (*target.timing)[Constant::kRangeElementwise];
   time.setup = kRowPreparation * PreparationsOf(p.kind) * (*target.timing)[Constant::kLaunchCall];
-  const auto* elements = std::get_if<ElementwiseNest>(&part.nest);
   if (elements != nullptr && elements->normalizes) time.setup = SetupOfLayer(*target.timing);
   if (IsTypeCopy(part.work)) time.calls = kCallsOfCopy;
   if (target.options.explain) Explain(p, t, time);
