@@ -17,13 +17,10 @@ import sys
 import tempfile
 
 import published_runs
-from training_multi import MEGATRON
+from training_multi import EVERY_OTHER_PRODUCT, MEGATRON
 
 # Scores, softmax, dropout and context, but not what the projections behind them read.
 ATTENTION_CORE = "selective:" + ",".join(f"*/attn/{op}" for op in ("MatMul", "Mul", "Add", "Softmax", "Dropout"))
-# torchtitan's "op" policy (torchtitan/parallelisms/parallelize_llama.py, _apply_ac_to_transformer_block): attention and every
-# other product are kept, the first of a layer among them: q, v, gate and down.
-EVERY_OTHER_PRODUCT = "selective:pointwise," + ",".join(f"*/{p}_proj/MatMul" for p in ("k", "o", "up"))
 GIB = 1 << 30
 # Interleaved stages per device, which the table has no column for: the paper's own.
 CHUNKS = {"gpt3-175B": 3}

@@ -35,11 +35,11 @@ TRAINING = {
 }  # fmt: skip
 # Megatron-LM fuses bias, pointwise and softmax kernels; scores are in memory.
 MEGATRON = ["--runtime", "torchscript", "--precision", "fp16", "--launch", "graph"]
-# torchtitan's H100 have six stacks of HBM2e (6 x 1024 bit x 3.2 Gbit/s) and 500 W. Its selective recomputation keeps
-# attention and every other product of a layer (wk, wo and w3 are the second, fourth and sixth).
+# torchtitan's H100 have six stacks of HBM2e (6 x 1024 bit x 3.2 Gbit/s) and 500 W.
 HBM2E = ["--set", "power=500W", "--set", "memory.bandwidth=2.46TB/s", "--set", "memory.size=96GB"]
-EVERY_OTHER = ("selective:*/k_proj*,*/o_proj*,*/up_proj*,"
-               "RMSNormalization,RotaryEmbedding,Mul,Add,Sigmoid,Cast,Reshape,Transpose")  # fmt: skip
+# Its "op" policy (torchtitan/parallelisms/parallelize_llama.py, _apply_ac_to_transformer_block): attention and every other
+# product are kept, the first of a layer among them: q, v, gate and down.
+EVERY_OTHER_PRODUCT = "selective:pointwise," + ",".join(f"*/{p}_proj/MatMul" for p in ("k", "o", "up"))
 ATTENTION_CORE = "selective:/h/*/attn/[MSA]*"  # scores, softmax and context: Korthikanti et al.
 
 
@@ -135,7 +135,7 @@ def sharded(row):
     llama = row["model"] == "llama-3.1-8B"
     network = ("llama3-8b", ("dtype=f32",)) if llama else gpt(row, 50368)
     runtime = "pytorch-compile" if "compile" in row["note"].split("|")[-1] else "pytorch-eager"
-    recompute = {"full": ["--recompute", "scopes"], "selective": ["--recompute", EVERY_OTHER]}.get(row["recompute"], [])
+    recompute = {"full": ["--recompute", "scopes"], "selective": ["--recompute", EVERY_OTHER_PRODUCT]}.get(row["recompute"], [])
     recompute += HBM2E if "HBM2e" in row["device"] else []
     # torchtitan's optimizer is fused; llm-foundry's runs over tensors that FSDP made one of each block.
     recompute += ["--update-form", "fused"] if llama else []
