@@ -142,9 +142,9 @@ def sharded(row):
     zero = {"FULL_SHARD": 3, "FSDP": 3, "SHARD_GRAD_OP": 2}.get(row["sharding"])
     if zero is None:
         return None
-    # Without recomputation a step keeps the scores.
-    attention = ["--attention", "flash"]
-    options = ["--runtime", runtime, *attention, "--precision", kind, *recompute, "--loss", "cross_entropy", "--dim",
+    # PyTorch's attention is FlashAttention-2; llm-foundry's was Triton's first (submit_benchmarks.py, --attn_impl).
+    attention = "flash-2" if llama else "flash-1"
+    options = ["--runtime", runtime, "--attention", attention, "--precision", kind, *recompute, "--loss", "cross_entropy", "--dim",
                f"sequence={length}", "--micro-batch", row["micro_batch"], "--global-batch", str(batch), "--train",
                "adamw", "--parallel", f"dp={devices},zero={zero}"]  # fmt: skip
     return *network, f"FSDP {runtime}", TRAINING[row["device"]], options, seconds

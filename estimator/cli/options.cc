@@ -154,9 +154,11 @@ void AddCountOptions(CLI::App& app, CountOptions& options) {
                  "what runs as one kernel: none, default (as compilers do) or ideal (only inputs, "
                  "weights and outputs move); without it as --runtime does")
       ->type_name("MODE");
-  app.add_option("--attention", options.attention,
-                 "flash (scores stay on the chip), flash-16bit (types wider than 16 bits do not) "
-                 "or materialized; without it as --runtime does")
+  app.add_option(
+         "--attention", options.attention,
+         "flash (scores stay on the chip), flash-1 or flash-2 (in FlashAttention's first or "
+         "second kernels), flash-16bit (types wider than 16 bits do not) or materialized; "
+         "without it as --runtime does")
       ->type_name("FORM");
   app.add_option("--algo", options.algorithms,
                  "how convolutions run: conv=auto, direct, implicit_gemm, im2col_gemm, winograd, "

@@ -31,7 +31,7 @@ int Run(const Options& options) {
   }
   RequireNothingSought(options.model);
   ModelOptions model = options.model;
-  RequireOneOf("--attention", options.attention, {"flash", "flash-16bit", "materialized"});
+  RequireOneOf("--attention", options.attention, NamesOf(AttentionForms()));
   model.plan.fusion = Fusion::kDefault;
   model.plan.attention = ParseAttentionForm(options.attention);
   const TrainingStep step = BuildTrainingStep(model);

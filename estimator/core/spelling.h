@@ -19,4 +19,12 @@ std::string DidYouMean(std::string_view word, const std::vector<std::string>& ca
 void RequireOneOf(const std::string& option, const std::string& value,
                   const std::vector<std::string>& allowed);
 
+// Name() of each, to choose from.
+template <typename Range>
+std::vector<std::string> NamesOf(const Range& values) {
+  std::vector<std::string> names;
+  for (const auto& value : values) names.emplace_back(Name(value));
+  return names;
+}
+
 }  // namespace dlcost

@@ -92,11 +92,18 @@ class FusionSet {
   unsigned bits_ = 0;
 };
 
-// Scores stay on the chip (flash and other fused multi-head kernels), for every type or for types
-// of 16 bits and narrower alone; or two products with a softmax between them.
-enum class AttentionForm { kFlash, kFlash16, kMaterialized };
-std::string_view Name(AttentionForm form);  // "flash", "flash-16bit", "materialized"
+// Scores stay on the chip (flash and other fused multi-head kernels), or two products run with a
+// softmax between them.
+enum class AttentionForm {
+  kFlash,    // the fastest kernels that the device has, for every type
+  kFlash1,   // those of FlashAttention as it came out in 2022, and of Triton then
+  kFlash2,   // those of FlashAttention-2
+  kFlash16,  // kFlash for types of 16 bits and narrower, wider ones materialize
+  kMaterialized,
+};
+std::string_view Name(AttentionForm form);  // "flash", "flash-1", ..., "materialized"
 std::optional<AttentionForm> ParseAttentionForm(std::string_view name);
+std::span<const AttentionForm> AttentionForms();
 // Whether scores of this type go through memory.
 bool Materializes(AttentionForm form, DType type);
 

@@ -6,7 +6,8 @@ namespace dlcost {
 namespace {
 
 constexpr std::array kFusions = {Fusion::kNone, Fusion::kDefault, Fusion::kIdeal};
-constexpr std::array kForms = {AttentionForm::kFlash, AttentionForm::kFlash16,
+constexpr std::array kForms = {AttentionForm::kFlash, AttentionForm::kFlash1,
+                               AttentionForm::kFlash2, AttentionForm::kFlash16,
                                AttentionForm::kMaterialized};
 constexpr std::array kSteps = {FusionStep::kBias,        FusionStep::kProduct,
                                FusionStep::kConvolution, FusionStep::kPointwise,
@@ -62,6 +63,10 @@ std::string_view Name(AttentionForm form) {
   switch (form) {
     case AttentionForm::kFlash:
       return "flash";
+    case AttentionForm::kFlash1:
+      return "flash-1";
+    case AttentionForm::kFlash2:
+      return "flash-2";
     case AttentionForm::kFlash16:
       return "flash-16bit";
     case AttentionForm::kMaterialized:
@@ -73,6 +78,8 @@ std::string_view Name(AttentionForm form) {
 std::optional<AttentionForm> ParseAttentionForm(std::string_view name) {
   return Named(kForms, name);
 }
+
+std::span<const AttentionForm> AttentionForms() { return kForms; }
 
 bool Materializes(AttentionForm form, DType type) {
   constexpr int kHalf = 16;  // bits

@@ -25,7 +25,7 @@ void SetRun(const DeviceOptions& options, RunOptions& run) {
     run.eager = options.launch == "eager";
   }
   if (!options.update.empty()) {
-    RequireOneOf("--update-form", options.update, {"fused", "foreach", "loop"});
+    RequireOneOf("--update-form", options.update, NamesOf(UpdateForms()));
     run.update = *ParseUpdateForm(options.update);
   }
 }
@@ -37,7 +37,7 @@ void SetPlan(const CountOptions& count, PlanOptions& plan) {
     plan.fuses = FusionSet::Compilers();
   }
   if (!count.attention.empty()) {
-    RequireOneOf("--attention", count.attention, {"flash", "flash-16bit", "materialized"});
+    RequireOneOf("--attention", count.attention, NamesOf(AttentionForms()));
     plan.attention = ParseAttentionForm(count.attention);
   }
 }

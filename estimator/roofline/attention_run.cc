@@ -21,7 +21,8 @@ double VisibleKeys(const AttentionNest& nest) {
   return VisibleScores(nest).AsDouble() / std::max(nest.q_len, Count(1)).AsDouble();
 }
 
-AttentionProblem ProblemOf(const Part& part, const AttentionNest& whole, const ComputeUnit& unit) {
+AttentionProblem ProblemOf(const Part& part, const AttentionNest& whole, const ComputeUnit& unit,
+                           AttentionForm form) {
   const AttentionNest nest = WithoutUnseenKeys(whole);
   AttentionProblem p{.phase = AttentionPhase::kEncoder,
                      .causal = nest.causal,
@@ -35,7 +36,8 @@ AttentionProblem ProblemOf(const Part& part, const AttentionNest& whole, const C
                      .head_size = (nest.qk_dim + nest.v_dim).AsDouble() / 2,
                      .query_bytes = unit.bytes,
                      .key_value_bytes = unit.bytes,
-                     .peak = unit.peak};
+                     .peak = unit.peak,
+                     .form = form};
   // Keys and values that are stored in fewer bits than they are multiplied in.
   const double queries = p.batch * p.heads * p.query_length * nest.qk_dim.AsDouble();
   const double keys = 2 * p.batch * p.key_value_heads * p.key_length * p.head_size;
@@ -180,7 +182,7 @@ PartRun RunAttention(const Target& target, const Part& part, const AttentionNest
   const bool fused = nest.backward || !Materializes(target.options.attention, part.type);
   run.runner_up = nest.backward ? "" : fused ? "materialized" : "flash";
   std::optional<AttentionProblem> p;
-  if (timed) p = ProblemOf(part, nest, *unit);
+  if (timed) p = ProblemOf(part, nest, *unit, target.options.attention);
   const Constant range =
       nest.q_len == Count(1) ? Constant::kRangeDecode : Constant::kRangeAttention;
   if (!fused) {

@@ -24,6 +24,11 @@ constexpr double kWideRows = 16, kNarrowRows = 8;
 // there (Dao-AILab/flash-attention, issues 416, 1589 and pulls 1791, 2688; gpu-mode/ring-attention,
 // issue 10). At 512 positions it prints 0.63 to 0.79: what runs beside the kernel (BackwardTime).
 constexpr double kBackwardWork = 2.5, kBackwardRate = 0.9;
+// Shares of the peak that FlashAttention reached as it came out, there and back: the middle of the
+// 30 to 50 and 25 to 35 % of an A100 that its successor's paper gives (arXiv 2307.08691, section
+// 1). Triton's kernels of early 2023 printed 84 to 122 and 49 to 81 TFLOP/s of 312, causal
+// (triton-lang/triton, pull 1917). FlashAttention-2 came to 73 and 63 % there.
+constexpr double kFirstForward = 0.4, kFirstBackward = 0.3, kSecondOnAmpere = 0.68;
 constexpr double kSingleResident = 3;  // blocks of one query head that a unit runs side by side
 
 double PaddedHead(const AttentionProblem& p) {
@@ -57,6 +62,14 @@ double Efficiency(const TimingDevice& d, const AttentionProblem& p) {
   return efficiency;
 }
 
+// The share of the peak that kernels of an earlier generation do not pass; 1: these are the newest.
+double MostOf(const TimingDevice& d, const AttentionProblem& p) {
+  const double second = d[C::kAttentionFlash2];
+  if (p.form == AttentionForm::kFlash2) return second;
+  if (p.form != AttentionForm::kFlash1) return 1;
+  return (p.backward ? kFirstBackward : kFirstForward) * std::min(1.0, second / kSecondOnAmpere);
+}
+
 // The head size that the kernel computes: those for paged caches are written for powers of two.
 double KernelHead(const TimingDevice& d, const AttentionProblem& p) {
   const double head =
@@ -81,9 +94,11 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   const double flops_per_clock = p.peak / d.units / d.clock;
   const double head = KernelHead(d, p);
   // The way back has five products for two, each as fast as kBackwardRate says.
-  const double work = p.backward ? kBackwardWork / kBackwardRate : 1;
+  const double products = 4 * head * (p.backward ? kBackwardWork : 1) / flops_per_clock;
+  const double slower = p.backward ? kBackwardWork / kBackwardRate : 1;
   const double score_clocks =
-      work * (4 * head / (flops_per_clock * efficiency) + d[C::kAttentionScoreCycles]);
+      std::max(slower * (4 * head / (flops_per_clock * efficiency) + d[C::kAttentionScoreCycles]),
+               products / MostOf(d, p));
   // The keys of a tile reach over the windows of its first and its last query.
   const double reach =
       p.window > 0 ? std::min(p.key_length, p.window + tile + kKeyTile) : p.key_length;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "estimator/plan/kernel.h"
 #include "estimator/roofline/timing_device.h"
 
 namespace dlcost {
@@ -19,9 +20,10 @@ struct AttentionProblem {
   double visible = 1;  // keys that a query sees on average
   double window = 0;   // and at most, where a window cuts them; 0: none does
   double heads = 1, key_value_heads = 1, head_size = 64;
-  double query_bytes = 2;      // of one element of Q as the products read it
-  double key_value_bytes = 2;  // of one element of the cache
-  double peak = 0;             // dense matrix rate for the query type, FLOP/s
+  double query_bytes = 2;                      // of one element of Q as the products read it
+  double key_value_bytes = 2;                  // of one element of the cache
+  double peak = 0;                             // dense matrix rate for the query type, FLOP/s
+  AttentionForm form = AttentionForm::kFlash;  // whose kernels
   // How it runs, as the candidate says.
   double tile = 128;    // queries of one block's tile; in decode 1
   bool shared = false;  // decode: one block serves all queries of a key-value head

@@ -80,9 +80,9 @@ void ForcedChoices::RequireAttention(const InferredModel& model) const {
   if (attention_runs_ && device_ != nullptr) return;
   // A step is derived for the form: its graph is another one.
   const bool derived = model.step != nullptr;
-  if (derived && (attention_runs_ || *plan_.attention != AttentionForm::kFlash)) return;
+  const bool flash = !Materializes(*plan_.attention, DType::kFloat32);
+  if (derived && (attention_runs_ || !flash)) return;
   PlanOptions other = plan_;
-  const bool flash = *plan_.attention == AttentionForm::kFlash;
   other.attention = flash ? AttentionForm::kMaterialized : AttentionForm::kFlash;
   if (Kernels(model, plan_) != Kernels(model, other)) return;
   if (attention_runs_) {

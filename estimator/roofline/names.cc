@@ -1,3 +1,5 @@
+#include <array>
+
 #include "estimator/roofline/bound.h"
 #include "estimator/roofline/run.h"
 
@@ -24,10 +26,16 @@ std::string_view Name(UpdateForm form) {
 }
 
 std::optional<UpdateForm> ParseUpdateForm(std::string_view name) {
-  for (const UpdateForm form : {UpdateForm::kFused, UpdateForm::kForeach, UpdateForm::kLoop}) {
+  for (const UpdateForm form : UpdateForms()) {
     if (Name(form) == name) return form;
   }
   return std::nullopt;
+}
+
+std::span<const UpdateForm> UpdateForms() {
+  static constexpr std::array kForms = {UpdateForm::kFused, UpdateForm::kForeach,
+                                        UpdateForm::kLoop};
+  return kForms;
 }
 
 std::string_view Name(Selection selection) {

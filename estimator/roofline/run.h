@@ -29,6 +29,7 @@ enum class UpdateForm {
 };
 std::string_view Name(UpdateForm form);  // "fused", "foreach", "loop"
 std::optional<UpdateForm> ParseUpdateForm(std::string_view name);
+std::span<const UpdateForm> UpdateForms();
 
 // How kernels run: what the user says about it.
 struct RunOptions {

@@ -73,6 +73,11 @@ constexpr ConstantDef kDefs[] = {
      "as vector.overlap, for prefill attention and for convolutions on vector units", kUniversal},
     {C::kAttentionEfficiency, "attention.efficiency", 0.58, 0.05, 1.1, "",
      "share of the matrix-unit peak in fused attention's two products", kTrait},
+    {C::kAttentionFlash2, "attention.flash2", 1, 0.05, 1, "",
+     "share of the matrix-unit peak that FlashAttention-2 does not pass; 1: its kernels are those "
+     "of "
+     "attention.efficiency",
+     kTrait},
     {C::kAttentionScoreCycles, "attention.score_cycles", 0.04, 0, 1, "clk",
      "clocks of one unit per score for scaling, exponential and sum, not hidden", kUniversal},
     {C::kAttentionBlockOverhead, "attention.block_overhead", 5.1 * kUs, 0, 30 * kUs, "s",

@@ -43,6 +43,7 @@ enum class Constant {
   kTensorOverlap,
   kKernelOverlap,
   kAttentionEfficiency,
+  kAttentionFlash2,
   kAttentionScoreCycles,
   kAttentionBlockOverhead,
   kDecodeBlockOverhead,

@@ -11,10 +11,11 @@
 namespace dlcost {
 namespace {
 
-std::vector<std::string> FusionStepNames() {
-  std::vector<std::string> names;
-  for (const FusionStep step : FusionSteps()) names.emplace_back(Name(step));
-  return names;
+template <typename Range>
+auto Named(const Range& values) {
+  std::vector<std::pair<std::string, typename Range::value_type>> named;
+  for (const auto& value : values) named.emplace_back(Name(value), value);
+  return named;
 }
 
 template <typename Value>
@@ -111,7 +112,7 @@ class RuntimeReader {
       const std::optional<FusionStep> known = ParseFusionStep(step.key);
       if (!known) {
         throw Error("{}: unknown fusion '{}'{}", step.Where(), Printable(step.key),
-                    DidYouMean(step.key, FusionStepNames()));
+                    DidYouMean(step.key, NamesOf(FusionSteps())));
       }
       runtime_.fuses.Add(*known);
       AddPart("fuses", step.key, Text(step), step);
@@ -119,16 +120,12 @@ class RuntimeReader {
   }
 
   void Attention(const Entry& entry) {
-    const std::optional<AttentionForm> form = ParseAttentionForm(Text(entry));
-    if (!form) OneOf<int>(entry, {{"flash", 0}, {"flash-16bit", 0}, {"materialized", 0}});
-    runtime_.attention = *form;
+    runtime_.attention = OneOf(entry, Named(AttentionForms()));
     AddPart("attention", entry.value, entry.note, entry);
   }
 
   void Math(const Entry& entry) {
-    std::vector<std::pair<std::string, MathMode>> modes;
-    for (const MathMode mode : MathModes()) modes.emplace_back(Name(mode), mode);
-    runtime_.math = OneOf(entry, modes);
+    runtime_.math = OneOf(entry, Named(MathModes()));
     AddPart("math", entry.value, entry.note, entry);
   }
 
@@ -150,9 +147,7 @@ class RuntimeReader {
   }
 
   void Updates(const Entry& entry) {
-    runtime_.update = OneOf<UpdateForm>(entry, {{"fused", UpdateForm::kFused},
-                                                {"foreach", UpdateForm::kForeach},
-                                                {"loop", UpdateForm::kLoop}});
+    runtime_.update = OneOf(entry, Named(UpdateForms()));
     AddPart("update", entry.value, entry.note, entry);
   }
 
