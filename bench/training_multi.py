@@ -144,7 +144,9 @@ def sharded(row):
         return None
     # PyTorch's attention is FlashAttention-2; llm-foundry's was Triton's first (submit_benchmarks.py, --attn_impl).
     attention = "flash-2" if llama else "flash-1"
-    options = ["--runtime", runtime, "--attention", attention, "--precision", kind, *recompute, "--loss", "cross_entropy", "--dim",
+    # torchtitan's loss is PyTorch's, of scores in fp32 (torchtitan/components/loss.py); llm-foundry's is a fused kernel.
+    loss = "nll" if llama and runtime == "pytorch-eager" else "cross_entropy"
+    options = ["--runtime", runtime, "--attention", attention, "--precision", kind, *recompute, "--loss", loss, "--dim",
                f"sequence={length}", "--micro-batch", row["micro_batch"], "--global-batch", str(batch), "--train",
                "adamw", "--parallel", f"dp={devices},zero={zero}"]  # fmt: skip
     return *network, f"FSDP {runtime}", TRAINING[row["device"]], options, seconds
