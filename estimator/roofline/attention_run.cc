@@ -121,6 +121,10 @@ void Explain(const Target& target, const AttentionProblem& p, const AttentionTim
                     : fmt::format("tiles of {:.0f} queries of one head", p.tile));
   facts.Fact("waves", t.waves, "", fmt::format("over {:.0f} units", d.units));
   facts.Fact("one block", 1e6 * t.block_seconds, "us", "products, exponentials, start");
+  if (t.most < 1) {
+    facts.Fact("share of peak", t.most, "",
+               fmt::format("at most, in kernels of --attention {}", Name(p.form)));
+  }
   side.Time("device memory", t.memory_seconds);
   side.Below().Fact("bytes", t.memory_bytes, "B");
   side.TimeIfAny("cache", t.cache_seconds);

@@ -96,9 +96,10 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   // The way back has five products for two, each as fast as kBackwardRate says.
   const double products = 4 * head * (p.backward ? kBackwardWork : 1) / flops_per_clock;
   const double slower = p.backward ? kBackwardWork / kBackwardRate : 1;
+  t.most = MostOf(d, p);
   const double score_clocks =
       std::max(slower * (4 * head / (flops_per_clock * efficiency) + d[C::kAttentionScoreCycles]),
-               products / MostOf(d, p));
+               products / t.most);
   // The keys of a tile reach over the windows of its first and its last query.
   const double reach =
       p.window > 0 ? std::min(p.key_length, p.window + tile + kKeyTile) : p.key_length;

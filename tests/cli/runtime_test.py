@@ -71,7 +71,7 @@ class Networks(unittest.TestCase):
                     made = report(BERT, *SHORT, "--gpu", "a100", "--runtime", runtime, "--dtype", dtype)
                     kernels = made["kernels"]
                     form = parts(runtime, "attention")[0]
-                    flash = form == "flash" or (form == "flash-16bit" and half)
+                    flash = form in ("flash", "flash-1", "flash-2") or (form == "flash-16bit" and half)
                     self.assertEqual(sum(k["algorithm"].startswith("flash") for k in kernels), 12 if flash else 0)
                     self.assertEqual(sum(k["op"] == "Softmax" for k in kernels), 0 if flash else 12)
                     products = [sum("MatMul" in n for n in k["nodes"]) for k in kernels if k["op"] == "MatMul"]

@@ -43,6 +43,30 @@ TEST(AttentionBackward, TakesAsLongAsPublished) {
   }
 }
 
+double SecondsOf(const Device& device, AttentionForm form, bool backward) {
+  AttentionNest nest = Nest(4, 48, 16384, 64, false);
+  nest.backward = backward;
+  return Runner(&device, {.attention = form}).Run(Backward(nest)).expected->time.expected;
+}
+
+// Long sequences run at the shares of the peak that papers state: of FlashAttention 40 and 30 % of
+// an A100 (the middle of 30 to 50 and 25 to 35), of FlashAttention-2 35 % of an H100; launches and
+// the start of blocks come on top.
+TEST(AttentionForms, PassNoShareOfThePeakThatPapersState) {
+  const double flops = 4 * 4.0 * 48 * 16384 * 16384 * 64;
+  const Device ampere = DeviceOf("a100-sxm4-80gb"), hopper = DeviceOf("h100-sxm5");
+  const double a100 = 312e12, h100 = 989.4e12;
+  using Form = AttentionForm;
+  EXPECT_NEAR(flops / a100 / SecondsOf(ampere, Form::kFlash1, false), 0.40, 0.015);
+  EXPECT_NEAR(2.5 * flops / a100 / SecondsOf(ampere, Form::kFlash1, true), 0.30, 0.015);
+  EXPECT_NEAR(flops / h100 / SecondsOf(hopper, Form::kFlash2, false), 0.35, 0.015);
+  EXPECT_NEAR(2.5 * flops / h100 / SecondsOf(hopper, Form::kFlash2, true), 0.35, 0.015);
+  // An A100's kernels are those of FlashAttention-2.
+  EXPECT_EQ(SecondsOf(ampere, Form::kFlash2, true), SecondsOf(ampere, Form::kFlash, true));
+  EXPECT_LT(SecondsOf(hopper, Form::kFlash, true), SecondsOf(hopper, Form::kFlash2, true));
+  EXPECT_LT(SecondsOf(hopper, Form::kFlash2, true), SecondsOf(hopper, Form::kFlash1, true));
+}
+
 // 64 scores per row and column, 8 + 8 numbers: five products are executed whether the scores count
 // or not.
 TEST(AttentionBackward, ExecutesFiveProducts) {
