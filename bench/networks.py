@@ -120,7 +120,9 @@ def passes(network, row):
         if metric == "decode_throughput":  # the mean length while 1024 tokens are generated
             return [((*network, "phase=decode"), [*batch, "--dim", "past=512"], 1)], 1 / value
         if metric == "prefill_throughput":
-            return [((*network, "phase=prefill"), [*batch, "--dim", "sequence=1024"], 1)], 1024 / value
+            # In pieces of 512 tokens (llama-bench: -ub), each of which reads the weights.
+            settings = (*network, "phase=prefill", "dtype=f32")
+            return [(settings, [*batch, "--dim", "sequence=512"], 2)], 1024 / value
         if metric == "ttft":
             length = ["--dim", f"sequence={row['input_len']}"]
             return [((*network, "phase=prefill"), batch + length, 1)], value / 1e3
@@ -162,6 +164,11 @@ def question(row):
         raise NotJudged("launch.layer was set with it")
     if name == "PyTorch" and "bert" not in network[0]:  # nothing folds its normalizations
         runs = [((*settings, "norm=kept"), dims, times) for settings, dims, times in runs]
+    if name == "llama.cpp":
+        # A prompt's activations are float32 beside its products; a vector's products take them as they are.
+        if "phase=prefill" in runs[0][0]:
+            options = ["--precision", "products-fp16"]
+        options = [*options, "--attention", "materialized"]  # llama-bench of 2024: -fa 0 unless told otherwise
     told = ["--gpu", device, *options, "--runtime", RUNTIMES[name]]
     if row["framework"].startswith("Triton"):
         told += ["--attention", "materialized"]  # containers of 21.10 (its README), which fuse none in a plain ONNX file

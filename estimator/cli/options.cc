@@ -97,10 +97,12 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
                "recompute what takes least time of what makes a step fit the device's memory");
   SetHeading(app, training, kTrainingHeading);
   const std::size_t types = app.get_options().size();
-  app.add_option("--precision", options.precision,
-                 fmt::format("types as frameworks mix them: {} (autocast: amp-*; weights, "
-                             "activations and gradients in a half type: fp16, bf16)",
-                             fmt::join(PrecisionNames(), ", ")))
+  app.add_option(
+         "--precision", options.precision,
+         fmt::format("types as frameworks mix them: {} (autocast: amp-*; weights, "
+                     "activations and gradients in a half type: fp16, bf16; weights in half, "
+                     "activations cast around products: products-fp16)",
+                     fmt::join(PrecisionNames(), ", ")))
       ->type_name("NAME");
   app.add_option("--ops", options.ops, "a YAML file that defines operators of your own")
       ->type_name("FILE");

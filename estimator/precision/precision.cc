@@ -45,6 +45,7 @@ class Caster {
 
   void Run() {
     if (precision_.whole) StoreInHalf();
+    if (precision_.products) StoreMatricesInHalf();
     std::vector<Node> nodes = std::move(w_.graph().nodes);
     w_.graph().nodes.clear();
     for (Node& node : nodes) {
@@ -97,6 +98,16 @@ class Caster {
     }
   }
 
+  void StoreMatricesInHalf() {
+    for (std::size_t t = 0; t < w_.graph().tensors.size(); ++t) {
+      const auto id = static_cast<TensorId>(t);
+      const Tensor& tensor = At(id);
+      const bool matrix = tensor.type.shape && tensor.type.shape->rank() > 1;
+      if (!tensor.is_initializer || !matrix || captured_.count(id) != 0) continue;
+      if (tensor.type.dtype == DType::kFloat32) SetType(id, precision_.half);
+    }
+  }
+
   void SetType(TensorId id, DType type) {
     Tensor& tensor = At(id);
     if (tensor.is_initializer && tensor.type.shape) {
@@ -140,7 +151,9 @@ class Caster {
     CastRule rule = AutocastRuleOf(node.domain, node.op);
     if (rule == CastRule::kFloat32) return DType::kFloat32;
     if (rule == CastRule::kOwn) return DType::kUndefined;
-    if (precision_.whole) rule = CastRule::kWidest;
+    if (precision_.whole || (precision_.products && rule != CastRule::kHalf)) {
+      rule = CastRule::kWidest;
+    }
     if (rule == CastRule::kHalf) return precision_.half;
     if (rule == CastRule::kFull) return DType::kFloat32;
     DType widest = DType::kUndefined;
@@ -252,11 +265,12 @@ class Caster {
         continue;
       }
       SetType(id, type);
-      if (captured_.count(id) != 0) GiveBack(n, i);
+      if (captured_.count(id) != 0 || precision_.products) GiveBack(n, i);
     }
   }
 
-  // A body of control flow reads the value in the type that it had.
+  // A body of control flow reads the value in the type that it had; so does all else beside
+  // products.
   void GiveBack(std::size_t n, std::size_t output) {
     const TensorId id = w_.graph().nodes[n].outputs[output];
     const auto given = given_[static_cast<std::size_t>(id)];
@@ -292,6 +306,7 @@ const std::vector<Precision>& Precisions() {
        .half = DType::kBfloat16,
        .product = DType::kFloat8E4M3FN,
        .gradient = DType::kFloat8E5M2},
+      {.name = "products-fp16", .half = DType::kFloat16, .products = true},
   };
   return kAll;
 }
@@ -325,7 +340,7 @@ InferredModel InPrecision(const InferredModel& model, const Precision& precision
   // Autocast copies weights anew in each pass: its cache ends with the region that it is for
   // (PyTorch, torch/amp/autocast_mode.py, __exit__).
   std::vector<TensorId> copied;
-  if (!precision.whole && precision.half != DType::kUndefined) {
+  if (!precision.whole && !precision.products && precision.half != DType::kUndefined) {
     copied = TakeParameters(edited.graph, {});
   }
   ApplyPrecision(writer, precision, copied);

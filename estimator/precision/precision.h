@@ -16,13 +16,17 @@ struct Precision {
   // weights in float32 (Micikevicius et al., "Mixed precision training", arXiv 1710.03740). false:
   // weights stay as they are, and operators run by AutocastRules.
   bool whole = false;
+  // Weights of two axes and more are stored in the half type, operands of products are cast to it
+  // and results back to what they are in the file (ggml's CUDA backend,
+  // ggml_cuda_op_mul_mat_cublas). For inference.
+  bool products = false;
   bool scales_loss = false;            // gradients would vanish in the half type
   DType product = DType::kUndefined;   // of the operands of products with weights; else `half`
   DType gradient = DType::kUndefined;  // of the gradients that go into such products
   bool tf32 = false;                   // products of float32 in tf32
 };
 
-// fp32, tf32, amp-fp16, amp-bf16, fp16, bf16, fp8.
+// fp32, tf32, amp-fp16, amp-bf16, fp16, bf16, fp8, products-fp16.
 const std::vector<Precision>& Precisions();
 std::vector<std::string> PrecisionNames();
 const Precision& FindPrecision(const std::string& name);  // throws Error

@@ -126,6 +126,9 @@ const std::vector<std::string>& Losses() {
 Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   const Precision& precision =
       FindPrecision(options.precision.empty() ? "fp32" : options.precision);
+  if (precision.products) {
+    throw Error("--precision {} is for inference: amp-fp16 trains in it", precision.name);
+  }
   Step step{.model = EditableCopy(forward)};
   Graph& graph = step.model.graph;
   step.replaced = PrepareBodies(graph, forward);

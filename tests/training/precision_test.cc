@@ -60,6 +60,32 @@ TEST(Precision, AutocastCopiesWeightsInEachPass) {
   EXPECT_EQ(model.weight_bytes, Bytes(4 * 160));
 }
 
+// Weights are stored in half; each product's operand is cast there, its result back.
+TEST(Precision, ProductsAloneRunInHalf) {
+  const InferredModel model = InPrecision(SmallModel()
+                                              .Input("x", {4, 8})
+                                              .Weight("a", {8, 16})
+                                              .Weight("b", {16})
+                                              .Node("MatMul", {"x", "a"}, {"p"})
+                                              .Node("Add", {"p", "b"}, {"y"})
+                                              .Output("y")
+                                              .Infer(),
+                                          FindPrecision("products-fp16"), {});
+  EXPECT_EQ(model.weight_bytes, Bytes(2 * 8 * 16 + 4 * 16));
+  Bytes cast_read, cast_written;
+  for (const CountedNode& counted : model.nodes) {
+    if (counted.node->op != "Cast") continue;
+    cast_read += counted.cost.BytesRead();
+    cast_written += counted.cost.BytesWritten();
+  }
+  EXPECT_EQ(cast_read, Bytes(4 * 4 * 8 + 2 * 4 * 16));
+  EXPECT_EQ(cast_written, Bytes(2 * 4 * 8 + 4 * 4 * 16));
+  EXPECT_EQ(TypeOf(*Find(model, "MatMul"), 0), DType::kFloat16);
+  EXPECT_EQ(TypeOf(*Find(model, "Add"), 0), DType::kFloat32);
+  EXPECT_THROW(StepOf(TwoLayers().Infer(), {.optimizer = "sgd", .precision = "products-fp16"}),
+               Error);
+}
+
 TEST(Precision, BfloatNeedsNoScale) {
   const InferredModel step =
       StepOf(TwoLayers().Infer(), {.optimizer = "adam", .loss = "sum", .precision = "amp-bf16"});
@@ -147,10 +173,14 @@ TEST(Precision, TypesFitInWholeNetworks) {
     if (name != "resnet50" && name != "mobilenet-v2") options.bindings.dims["sequence"] = 16;
     const InferredModel forward = Infer(std::move(model), options);
     for (const std::string& precision : PrecisionNames()) {
-      const InferredModel step = InferStep(
-          BuildStep(forward, {.optimizer = "adamw", .loss = "sum", .precision = precision}),
-          forward, options);
-      for (const CountedNode& counted : step.nodes) {
+      const Precision& types = FindPrecision(precision);
+      const InferredModel made =
+          types.products
+              ? InPrecision(forward, types, options)
+              : InferStep(BuildStep(forward,
+                                    {.optimizer = "adamw", .loss = "sum", .precision = precision}),
+                          forward, options);
+      for (const CountedNode& counted : made.nodes) {
         if (same.count(counted.node->op) == 0) continue;
         for (std::size_t i = 1; i < counted.node->inputs.size(); ++i) {
           if (counted.node->inputs[i] == kNoTensor) continue;
@@ -158,7 +188,7 @@ TEST(Precision, TypesFitInWholeNetworks) {
               << name << ", " << precision << ": " << counted.name;
         }
       }
-      for (const Node& node : step.model->graph.nodes) EXPECT_NE(node.op, "Gradient") << node.name;
+      for (const Node& node : made.model->graph.nodes) EXPECT_NE(node.op, "Gradient") << node.name;
     }
   }
 }
