@@ -30,7 +30,7 @@ SYSTEMS = {
 }  # fmt: skip
 TRAINING = {
     "V100-SXM3-32GB": "dgx-2", "V100-SXM3-32GB(DGX-2H)": "dgx-2", "P100-SXM2-16GB (DGX-1)": "dgx-1-p100",
-    "A100-SXM4-80GB": "dgx-a100-80gb", "a100_80gb": "dgx-a100-80gb", "a100_40gb": "dgx-a100-40gb",
+    "A100-SXM4-80GB": "dgx-a100-80gb", "a100_80gb": "dgx-a100-80gb", "a100_40gb": "dgx-a100-40gb", "h100_80gb": "dgx-h100",
     "H100-SXM 96GB HBM2e 500W": "dgx-h100",
 }  # fmt: skip
 # Megatron-LM fuses bias, pointwise and softmax kernels; scores are in memory.
