@@ -36,6 +36,11 @@ constexpr std::size_t kFitSample = 60;  // rows of each device, source, type and
 constexpr int kFitSteps = 10;
 constexpr std::size_t kFewestRows = 500;
 
+// What belongs to the host that a framework runs on. Common values are the middle of the hosts that
+// were measured: those of devices with a launch.host of their own.
+constexpr Constant kHostConstants[] = {Constant::kLaunchHost, Constant::kLaunchCall,
+                                       Constant::kLaunchProduct, Constant::kLaunchConv};
+
 struct Options {
   std::vector<std::string> tables;
   std::vector<std::string> hardware;
@@ -132,7 +137,7 @@ class Harness {
       }
     }
     if (rows.size() < kFewestRows) return;
-    std::vector<Constant> kept;
+    std::vector<Constant> kept(std::begin(kHostConstants), std::end(kHostConstants));
     for (const ConstantDef& def : ConstantDefs()) {
       if (def.scope == ConstantScope::kTrait) kept.push_back(def.id);
     }
@@ -146,7 +151,19 @@ class Harness {
     for (const ConstantDef& def : ConstantDefs()) {
       if (def.name.starts_with("range.")) constants[def.id] = def.value;
     }
+    for (const Constant host : kHostConstants) constants[host] = MiddleOfHosts(host);
     devices_.at(id)->timing.constants = TimingConstants(constants, out->device.timing);
+  }
+
+  // The common value of a host's constant: the median of the measured hosts that were looked up.
+  double MiddleOfHosts(Constant id) const {
+    std::vector<double> values;
+    for (const auto& [name, known] : devices_) {
+      if (known && known->device.timing.count(std::string(Def(Constant::kLaunchHost).name)) > 0) {
+        values.push_back(known->timing[id]);
+      }
+    }
+    return values.empty() ? Def(id).value : Quantile(values, 0.5);
   }
 
   const Known* Find(const std::string& id) {
