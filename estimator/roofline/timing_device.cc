@@ -62,10 +62,11 @@ double EnergyWidth(DType type) {
 
 double PowerLimit(const TimingDevice& device, bool tensor, double energy_width) {
   if (device.power <= 0 || device.process <= 0) return std::numeric_limits<double>::infinity();
-  const double width = tensor ? std::min(energy_width, 4.0) / 2 : energy_width / 4;
-  const double energy = device[tensor ? Constant::kPowerTensor : Constant::kPowerVector] * 1e-12 *
-                        device.process * width;
-  return device.power / energy;
+  // Vector units: arithmetic, which shrinks with the process. Matrix units: mostly moving operands,
+  // over wires that do not.
+  const double energy = tensor ? device[Constant::kPowerTensor] * std::min(energy_width, 4.0) / 2
+                               : device[Constant::kPowerVector] * device.process * energy_width / 4;
+  return device.power / (energy * 1e-12);
 }
 
 double UnderPower(const TimingDevice& device, const PoweredWork& work) {

@@ -138,7 +138,7 @@ TEST(GemmTime, ABoardWithoutPowerForItsPeakSlowsDown) {
   EXPECT_EQ(UnderPower(d, work), 1);  // power not public: no limit
   d.power = 100;
   d.process = 10;
-  d.constants[Constant::kPowerTensor] = 0.2;  // 2 pJ per FLOP: 50 TFLOP/s
+  d.constants[Constant::kPowerTensor] = 2;  // pJ per FLOP: 50 TFLOP/s
   d.constants[Constant::kBurstTime] = 1e-3;
   EXPECT_NEAR(UnderPower(d, work), 2, 1e-9);
   work.seconds = 3;  // matrix units that wait draw little
