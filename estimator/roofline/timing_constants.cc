@@ -90,7 +90,7 @@ constexpr ConstantDef kDefs[] = {
     {C::kConvTilePenalty, "conv.tile_penalty", 6, 0, 60, "elements",
      "loss to operand traffic: efficiency / (1 + penalty * (1/rows + 1/columns of the tile))",
      kUniversal},
-    {C::kConvWinogradFused, "conv.winograd_fused", 0.734, 0.05, 1.2, "",
+    {C::kConvWinogradFused, "conv.winograd_fused", 0.85, 0.05, 1.2, "",
      "share of the vector peak in one-kernel Winograd F(2x2,3x3), executed products"},
     {C::kStreamSustained, "stream.sustained", 0.85, 0.3, 1, "",
      "share of the rated bandwidth that elementwise kernels sustain", kTrait},
