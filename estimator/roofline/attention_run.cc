@@ -12,8 +12,6 @@
 namespace dlcost {
 namespace {
 
-constexpr int kTileRows[] = {64, 128};  // queries of one tile that prefill kernels are built for
-
 // Keys that a query sees on average. A causal mask leaves half of them; (n + 1) / 2 differs where
 // sequences are short and other things count more.
 double VisibleKeys(const AttentionNest& nest) {
@@ -69,31 +67,19 @@ AttentionProblem As(AttentionProblem p, const Execution& execution) {
   return p;
 }
 
-// The fused kernel with the tile, or the parts of the keys, that take least.
+// The fused kernel, in decode with the parts of the keys that the library takes.
 Execution ChooseFused(const Target& target, const Part& part, const AttentionNest& nest,
-                      const ComputeUnit& unit, const AttentionProblem* p,
-                      const Conditions& conditions) {
+                      const ComputeUnit& unit, const AttentionProblem* p) {
   AttentionOptions options{.pipe = unit.pipe(), .type = part.type};
-  Execution widest = FlashAttention(nest, options, target.library);
-  if (p == nullptr || widest.Grid() == nullptr) return widest;
-  if (p->phase == AttentionPhase::kDecode) {
-    const AttentionProblem whole = As(*p, widest);
-    const double serving = widest.Grid()->batch.AsDouble();
-    options.split_kv = Count(Truncate(KeyParts(*target.timing, whole, whole.shared, serving)));
-    return FlashAttention(nest, options, target.library);
+  if (p != nullptr && p->phase == AttentionPhase::kDecode) {
+    options.pack = PacksHeads(*target.timing, *p);
   }
-  Execution best = std::move(widest);
-  double least = TimeOfAttention(*target.timing, As(*p, best), conditions).units_seconds;
-  for (const int rows : kTileRows) {
-    options.rows = rows;
-    Execution candidate = FlashAttention(nest, options, target.library);
-    const double seconds =
-        TimeOfAttention(*target.timing, As(*p, candidate), conditions).units_seconds;
-    if (seconds > least) continue;
-    least = seconds;
-    best = std::move(candidate);
-  }
-  return best;
+  Execution whole = FlashAttention(nest, options, target.library);
+  if (p == nullptr || whole.Grid() == nullptr || p->phase != AttentionPhase::kDecode) return whole;
+  const AttentionProblem unsplit = As(*p, whole);
+  const double serving = whole.Grid()->batch.AsDouble();
+  options.split_kv = Count(Truncate(KeyParts(*target.timing, unsplit, unsplit.shared, serving)));
+  return FlashAttention(nest, options, target.library);
 }
 
 void Explain(const Target& target, const AttentionProblem& p, const AttentionTime& t,
@@ -204,8 +190,7 @@ PartRun RunAttention(const Target& target, const Part& part, const AttentionNest
     }
     return run;
   }
-  run.execution =
-      ChooseFused(target, part, nest, unit.value_or(ComputeUnit()), p ? &*p : nullptr, conditions);
+  run.execution = ChooseFused(target, part, nest, unit.value_or(ComputeUnit()), p ? &*p : nullptr);
   if (!timed) return run;
   const AttentionProblem chosen = As(*p, run.execution);
   const AttentionTime t = TimeOfAttention(*target.timing, chosen, conditions);

@@ -10,12 +10,19 @@ using C = Constant;
 
 constexpr double kKeyTile = 64;    // keys that a block takes at a time
 constexpr double kWideHead = 192;  // larger heads leave few registers for the other operand
-constexpr double kNarrowHead = 64;
-constexpr double kHeadGranule = 16;   // matrix instructions pad the head size
-constexpr double kQueryGranule = 16;  // and the queries of one warp
-constexpr double kResident = 2;       // blocks that a unit runs side by side
-constexpr double kMinPart = 128;      // keys of one part when the key length is split
-constexpr double kMostParts = 16;     // of one key length
+constexpr double kNarrowHead = 64, kFewKeys = 256;  // for which there are kernels without a walk
+constexpr double kHeadGranule = 16;                 // matrix instructions pad the head size
+// FLOP on vector units per score: scale, maximum, difference, exponential, sum, conversion.
+constexpr double kScoreFlops = 6;
+constexpr double kMinPart = 128;   // keys of one part when the key length is split
+constexpr double kMostParts = 16;  // of one key length, in a block of one query head
+// TensorRT-LLM splits the keys of a block that serves all queries of a key-value head into
+// min(n, sqrt(8 n)) parts, n = keys / 128, while these are no more than 8 waves; and takes such
+// blocks where four times as many as they could be, n each, cover the units
+// (cpp/tensorrt_llm/kernels/decoderMaskedMultiheadAttention, decoderXQAImplCommon.h:
+// computeMultiBlockCount; decoderXQAImplJIT.cpp: mayHavePerfGain). Over 8-bit caches with 16-bit
+// queries it has no others.
+constexpr double kPartsRoot = 8, kMostWaves = 8, kPackFactor = 4;
 // Rows of a shared decode kernel's tile: 16-bit caches use instructions of 16 rows, 8-bit of 8.
 constexpr double kWideRows = 16, kNarrowRows = 8;
 // Products of the way back over those of the way there, and its rate over theirs where sequences
@@ -29,7 +36,13 @@ constexpr double kBackwardWork = 2.5, kBackwardRate = 0.9;
 // 1). Triton's kernels of early 2023 printed 84 to 122 and 49 to 81 TFLOP/s of 312, causal
 // (triton-lang/triton, pull 1917). FlashAttention-2 came to 73 and 63 % there.
 constexpr double kFirstForward = 0.4, kFirstBackward = 0.3, kSecondOnAmpere = 0.68;
-constexpr double kSingleResident = 3;  // blocks of one query head that a unit runs side by side
+// The kernel before prefill is laid out by the heads of queries: it takes more than their bytes ask
+// for, and less for keys and values on the side (measured rows of A100 and H100).
+constexpr double kPrepareQueries = 1.4, kPrepareKeys = 0.4;
+constexpr double kSingleResident = 3;    // blocks of one query head that a unit runs side by side
+constexpr double kSingleTogether = 2.2;  // and what these read at a time, over one alone
+// Start and end of a block that serves all queries of a key-value head, over one of one query.
+constexpr double kSharedStart = 2.4;
 
 double PaddedHead(const AttentionProblem& p) {
   return std::exp2(std::ceil(std::log2(std::max(p.head_size, kHeadGranule))));
@@ -72,23 +85,35 @@ double MostOf(const TimingDevice& d, const AttentionProblem& p) {
 
 // The head size that the kernel computes: those for paged caches are written for powers of two.
 double KernelHead(const TimingDevice& d, const AttentionProblem& p) {
-  const double head =
-      p.phase == AttentionPhase::kPrefill ? PaddedHead(p) : RoundUp(p.head_size, kHeadGranule);
+  const double head = p.phase == AttentionPhase::kPrefill
+                          ? PaddedHead(p)
+                          : RoundUp(p.head_size, d.library->attention.head_granule);
   return p.query_bytes <= 1 ? std::max<double>(head, d.library->attention.least_head_8bit) : head;
 }
 
-// Blocks one after the other on a unit, while the start and end of one overlap another's
-// arithmetic.
+// Energy of a FLOP on vector units in fp32, over one on matrix units.
+double VectorEnergy(const TimingDevice& d, double width) {
+  const double vector = PowerLimit(d, false, 4), tensor = PowerLimit(d, true, width);
+  return std::isfinite(vector) ? tensor / vector : 0;
+}
+
+// Waves of blocks that take as long as each other; or, under a mask, of blocks of which the last
+// to end is halfway through on average when the others have none left.
 double BlocksSeconds(double waves, double average, double longest, double overhead) {
   if (waves <= 1) return longest + overhead;
-  const double rounds = std::ceil(waves);
-  return std::max(rounds * average, longest) + overhead * std::max(1.0, rounds / kResident);
+  if (average == longest) return std::ceil(waves) * (longest + overhead);
+  return std::max(waves * average + longest / 2, longest) + overhead * (waves + 0.5);
 }
 
 // One block holds a tile of queries of one head and walks along the keys.
 AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   AttentionTime t;
-  const double tile = p.tile;
+  const AttentionConstants& kernel = d.library->attention;
+  // Warps of prefill whose queries lie beyond the last one compute nothing, but in some 8-bit
+  // kernels; other kernels compute their whole tile (rows of H100 and L40S).
+  const bool whole = p.phase == AttentionPhase::kEncoder ||
+                     (p.query_bytes <= 1 && kernel.whole_tiles_8bit);
+  const double tile = whole ? std::max<double>(p.tile, kernel.rows) : p.tile;
   const double efficiency = Efficiency(d, p);
   const double queries = p.batch * p.heads * p.query_length;
   const double flops_per_clock = p.peak / d.units / d.clock;
@@ -98,7 +123,7 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   const double slower = p.backward ? kBackwardWork / kBackwardRate : 1;
   t.most = MostOf(d, p);
   const double score_clocks =
-      std::max(slower * (4 * head / (flops_per_clock * efficiency) + d[C::kAttentionScoreCycles]),
+      std::max(slower * (4 * head / (flops_per_clock * efficiency) + kernel.score_clocks),
                products / t.most);
   // The keys of a tile reach over the windows of its first and its last query.
   const double reach =
@@ -110,22 +135,24 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
                               : p.causal   ? std::min(keys, (keys + tile) / 2)
                                            : keys;
   t.blocks = p.batch * p.heads * std::ceil(p.query_length / tile);
-  t.waves = t.blocks / d.units;
-  // Warps whose queries lie beyond the last one compute nothing.
-  const double rows = std::min(tile, RoundUp(p.query_length, kQueryGranule));
-  const bool narrow = p.phase != AttentionPhase::kPrefill && p.head_size <= kNarrowHead;
-  const double overhead =
-      d[C::kAttentionBlockOverhead] * (narrow ? d.library->attention.narrow_overhead : 1);
+  // A unit takes blocks side by side; one block alone on it is no faster.
+  const double resident = p.head_size > kWideHead ? 1 : kernel.resident;
+  t.waves = t.blocks / (d.units * resident);
+  const double rows = resident * tile;
+  const bool narrow =
+      p.phase != AttentionPhase::kPrefill && p.head_size <= kNarrowHead && p.key_length <= kFewKeys;
+  const double overhead = d[C::kAttentionBlockOverhead] * (narrow ? kernel.narrow_overhead : 1);
   const double average = rows * average_keys * score_clocks / d.clock;
   const double longest = rows * keys * score_clocks / d.clock;
   t.block_seconds = average + overhead;
   const double cool = BlocksSeconds(t.waves, average, longest, overhead);
-  t.units_seconds = UnderPower(
-      d, {.tensor = true,
-          .energy_width = p.query_bytes,
-          .flops = 4 * (p.backward ? kBackwardWork : 1) * queries * p.visible * p.head_size,
-          .rate = p.peak * efficiency,
-          .seconds = cool});
+  t.units_seconds =
+      UnderPower(d, {.tensor = true,
+                     .energy_width = p.query_bytes,
+                     .flops = (p.backward ? kBackwardWork : 1) * queries * p.visible *
+                              (4 * head + kScoreFlops * VectorEnergy(d, p.query_bytes)),
+                     .rate = p.peak * efficiency,
+                     .seconds = cool});
   t.hot_seconds = t.units_seconds - cool;
   return t;
 }
@@ -138,16 +165,19 @@ AttentionTime PrefillTime(const TimingDevice& d, const AttentionProblem& p,
                    elements.output * 2;
   if (p.phase == AttentionPhase::kPrefill) {
     // Reads the projections, rotates, writes queries and the cache.
-    t.prepare_bytes = (elements.queries + elements.keys_values) * 2 +
-                      elements.queries * p.query_bytes + elements.keys_values * p.key_value_bytes;
+    const double queries = elements.queries * (2 + p.query_bytes);
+    const double keys_values = elements.keys_values * (2 + p.key_value_bytes);
+    t.prepare_bytes = queries + keys_values;
     const double miss = MissShare(d, conditions, t.prepare_bytes);
-    t.prepare_seconds = t.prepare_bytes * (miss / (d.memory_rate * d[C::kMemorySustained]) +
-                                           (1 - miss) / (CacheRate(d) * d[C::kMemorySustained]));
+    t.prepare_seconds = (kPrepareQueries * queries + kPrepareKeys * keys_values) *
+                        (miss / (d.memory_rate * d[C::kMemorySustained]) +
+                         (1 - miss) / (CacheRate(d) * d[C::kMemorySustained]));
     // A kernel of its own, and one more that waits for the one before.
     t.launch_seconds += 2 * d[C::kLaunchGraph];
   }
   StreamMemory(d, conditions, t.memory_bytes + t.prepare_bytes, &t);
-  t.launch_seconds += d[C::kLaunchAttention];
+  t.launch_seconds +=
+      d[C::kLaunchAttention] + d.library->attention.side_launches * d[C::kLaunchGraph];
   t.overlap = d[C::kKernelOverlap];
   t.seconds = t.prepare_seconds + Overlap(t.overlap, t.units_seconds, t.memory_seconds);
   return t;
@@ -175,9 +205,10 @@ AttentionTime BackwardTime(const TimingDevice& d, const AttentionProblem& p,
 }
 
 // What one block of a decode kernel takes: `latency` seconds for a block alone on its unit, `rate`
-// seconds per block and unit when many follow each other, and bytes per second on top.
+// seconds per block and unit when many follow each other, and bytes per second on top, alone and
+// of all that share a unit.
 struct DecodeBlock {
-  double latency, rate, fill;
+  double latency, rate, fill, fill_together;
 };
 
 DecodeBlock SharedBlock(const TimingDevice& d, const AttentionProblem& p, double group) {
@@ -185,9 +216,11 @@ DecodeBlock SharedBlock(const TimingDevice& d, const AttentionProblem& p, double
   // The tile holds the group's queries, padded; head sizes are padded to powers of two.
   const double rows = RoundUp(group, narrow ? kNarrowRows : kWideRows);
   const AttentionConstants& kernel = d.library->attention;
-  const double block = narrow ? kernel.block_overhead_8bit : d[C::kDecodeBlockOverhead];
+  const double block =
+      narrow ? kernel.block_overhead_8bit : kSharedStart * d[C::kDecodeBlockOverhead];
   const double overhead = block + rows * PaddedHead(p) * kernel.row_clocks / d.clock;
-  return {overhead, overhead, (narrow ? kernel.fill_8bit : kernel.fill) * d.clock};
+  const double fill = (narrow ? kernel.fill_8bit : kernel.fill) * d.clock;
+  return {overhead, overhead, fill, fill};
 }
 
 DecodeBlock SingleBlock(const TimingDevice& d, const AttentionProblem& p) {
@@ -198,9 +231,9 @@ DecodeBlock SingleBlock(const TimingDevice& d, const AttentionProblem& p) {
   const bool converts = narrow && p.query_bytes > 1;
   const double rate =
       std::max(d[C::kDecodeBlockOverhead], converts ? kernel.block_overhead_8bit : 0.0);
-  // A row of one query leaves half of what converts 8-bit elements idle.
-  const double fill = narrow ? kernel.fill_8bit / 2 : kernel.fill;
-  return {kSingleResident * rate, rate, fill * d.clock};
+  // A row of one query leaves most of what converts 8-bit elements idle.
+  const double fill = (narrow ? kernel.fill_8bit / 4 : 0.65 * kernel.fill) * d.clock;
+  return {kSingleResident * rate, rate, fill, kSingleTogether * fill};
 }
 
 AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
@@ -212,8 +245,8 @@ AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
   const DecodeBlock block = p.shared ? SharedBlock(d, p, group) : SingleBlock(d, p);
   const double part_bytes = 2 * p.key_length / p.parts * p.head_size * p.key_value_bytes;
   t.block_seconds = block.latency + part_bytes / block.fill;
-  t.units_seconds =
-      t.block_seconds + std::max(0.0, t.waves - 1) * (block.rate + part_bytes / block.fill);
+  t.units_seconds = t.block_seconds +
+                    std::max(0.0, t.waves - 1) * (block.rate + part_bytes / block.fill_together);
   const Operands elements = Elements(p);
   const double own = (elements.queries + elements.output) * 2;
   t.memory_bytes = own + elements.keys_values * p.key_value_bytes;
@@ -231,11 +264,21 @@ AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
 
 }  // namespace
 
-// No shorter than kMinPart keys and no more than kMostParts.
+bool PacksHeads(const TimingDevice& d, const AttentionProblem& p) {
+  if (p.key_value_bytes <= 1) return true;
+  const double parts = std::max(1.0, std::floor(p.key_length / kMinPart));
+  return kPackFactor * p.batch * p.key_value_heads * parts >= d.units;
+}
+
 double KeyParts(const TimingDevice& d, const AttentionProblem& p, bool shared, double serving) {
-  if (shared && p.key_value_bytes <= 1 && !d.library->attention.splits_8bit) return 1;
-  const double most = std::min(std::ceil(p.key_length / kMinPart), kMostParts);
-  return std::max(1.0, std::min(std::floor(d.units / serving), most));
+  if (!shared) {
+    const double most = std::min(std::ceil(p.key_length / kMinPart), kMostParts);
+    return std::max(1.0, std::min(std::floor(d.units / serving), most));
+  }
+  if (p.key_value_bytes <= 1 && !d.library->attention.splits_8bit) return 1;
+  const double pieces = std::floor(p.key_length / kMinPart);
+  const double parts = std::min(pieces, std::round(std::sqrt(kPartsRoot * pieces)));
+  return std::max(1.0, std::min(parts, std::floor(kMostWaves * d.units / serving)));
 }
 
 AttentionTime TimeOfAttention(const TimingDevice& device, const AttentionProblem& problem,

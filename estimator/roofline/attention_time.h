@@ -50,6 +50,9 @@ struct AttentionTime {
 AttentionTime TimeOfAttention(const TimingDevice& device, const AttentionProblem& problem,
                               const Conditions& conditions);
 
+// Decode: whether one block serves all queries of a key-value head, where they fit.
+bool PacksHeads(const TimingDevice& device, const AttentionProblem& problem);
+
 // Decode: pieces of the key length while units are idle; `serving` blocks have one piece each.
 double KeyParts(const TimingDevice& device, const AttentionProblem& problem, bool shared,
                 double serving);

@@ -76,11 +76,8 @@ constexpr ConstantDef kDefs[] = {
      "share of the matrix-unit peak in fused attention's two products", kTrait},
     {C::kAttentionFlash2, "attention.flash2", 1, 0.05, 1, "",
      "share of the matrix-unit peak that FlashAttention-2 does not pass; 1: its kernels are those "
-     "of "
-     "attention.efficiency",
+     "of attention.efficiency",
      kTrait},
-    {C::kAttentionScoreCycles, "attention.score_cycles", 0.04, 0, 1, "clk",
-     "clocks of one unit per score for scaling, exponential and sum, not hidden", kUniversal},
     {C::kAttentionBlockOverhead, "attention.block_overhead", 5.1 * kUs, 0, 30 * kUs, "s",
      "start and end of one block of queries"},
     {C::kDecodeBlockOverhead, "decode.block_overhead", 1.35 * kUs, 0, 30 * kUs, "s",

@@ -44,7 +44,6 @@ enum class Constant {
   kKernelOverlap,
   kAttentionEfficiency,
   kAttentionFlash2,
-  kAttentionScoreCycles,
   kAttentionBlockOverhead,
   kDecodeBlockOverhead,
   kConvEfficiency,

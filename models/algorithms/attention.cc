@@ -131,8 +131,9 @@ Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& opti
   // Packing makes rows of heads, which then all see the same keys: no mask within the tile.
   // Heads wider than flash kernels hold are latent ones, whose kernels (FlashMLA) pack all heads.
   const bool latent = nest.q_len == Count(1) && nest.qk_dim > Count(kWidestHead);
-  const bool packed = !nest.backward && sharing > Count(1) &&
-                      (latent || nest.q_len * sharing <= Count(constants.most_shared));
+  const bool packed =
+      !nest.backward && sharing > Count(1) &&
+      (latent || (options.pack && nest.q_len * sharing <= Count(constants.most_shared)));
   AttentionNest tiled = WithoutUnseenKeys(nest);
   if (packed) {
     tiled.q_len = nest.q_len * sharing;
@@ -140,8 +141,7 @@ Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& opti
     tiled.left = tiled.right = -1;
   }
   const Count heads = nest.batch * (packed ? nest.kv_heads : nest.q_heads);
-  const Count widest = options.rows > 0 ? options.rows : constants.rows;
-  const Count rows = std::min(widest, RoundUp(tiled.q_len, constants.decode_rows));
+  const Count rows = std::min(Count(constants.rows), RoundUp(tiled.q_len, constants.decode_rows));
   const Count columns = constants.columns;
 
   const Count depth = MacsPerScore(nest);

@@ -11,7 +11,7 @@ struct AttentionOptions {
   Pipe pipe = Pipe::kVector;
   DType type = DType::kFloat32;
   Count split_kv = 1;  // thread blocks that share the keys of one block of queries
-  int rows = 0;        // queries of one tile; 0: as many as the library's widest kernel takes
+  bool pack = true;    // heads that share keys and values into one tile, where they fit
   TileShape tile;      // of the products of the materialized form
 };
 

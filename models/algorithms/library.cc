@@ -137,32 +137,44 @@ constexpr Instructions kScale = {.mul = 1};
 constexpr Instructions kAccumulate = {.fma = 1};
 // FlashAttention-2's block sizes for a head of 128; least rows of a matrix instruction (m16n8k16).
 constexpr AttentionConstants kAttention = {
-    .rows = 128, .columns = 64, .decode_rows = 16, .most_shared = 32};
+    .rows = 64, .columns = 64, .decode_rows = 16, .most_shared = 32};
 
 // TensorRT-LLM on Ampere and Hopper: shares and times from its measured rows there. On Hopper
 // prefill does not read its keys from the pages of an 8-bit cache.
 constexpr AttentionConstants kAmpereAttention = {
-    .rows = 128, .columns = 64, .decode_rows = 16, .most_shared = 32, .paged = 0.8774};
+    .rows = 64, .columns = 64, .decode_rows = 16, .most_shared = 32, .paged = 0.8774};
 constexpr AttentionConstants kHopperAttention = {.rows = 128,
                                                  .columns = 64,
                                                  .decode_rows = 16,
                                                  .most_shared = 32,
                                                  .beside_8bit = 1.2,
-                                                 .narrow_overhead = 0.6,
+                                                 .head_granule = 16,
+                                                 .narrow_overhead = 0.4,
+                                                 .side_launches = 1,
+                                                 .resident = 1,
+                                                 .score_clocks = 0.04,
                                                  .paged = 0.9982,
+                                                 .row_clocks = 1.8,
                                                  .block_overhead_8bit = 0.5398e-6,
+                                                 .fill = 29,
                                                  .fill_8bit = 35.06};
 // TensorRT-LLM on Ada (its measured rows): 8-bit queries run in kernels for heads of 128, heads
 // of 256 at a third of their rate, and its kernel for shared 8-bit caches does not split keys.
-constexpr AttentionConstants kAdaAttention = {.rows = 128,
+constexpr AttentionConstants kAdaAttention = {.rows = 64,
                                               .columns = 64,
                                               .decode_rows = 16,
                                               .most_shared = 32,
                                               .least_head_8bit = 128,
-                                              .wide_8bit = 0.34,
+                                              .wide_8bit = 0.28,
+                                              .whole_tiles_8bit = true,
+                                              .resident = 2,
+                                              .score_clocks = 0.13,
                                               .splits_8bit = false,
-                                              .paged = 0.7559,
-                                              .block_overhead_8bit = 3.662e-6,
+                                              .efficiency_8bit = 0.72,
+                                              .paged = 0.6,
+                                              .row_clocks = 1.8,
+                                              .block_overhead_8bit = 3.2e-6,
+                                              .fill = 18.5,
                                               .fill_8bit = 6.439};
 
 constexpr Library kLibraries[] = {

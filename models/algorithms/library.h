@@ -86,8 +86,15 @@ struct AttentionConstants {
   double wide_8bit = 1;
   // Rate of prefill with 16-bit queries where the cache has 8 bits, over that where it has 16.
   double beside_8bit = 1;
-  // Start and end of a block over contiguous keys with heads up to 64, over that of other blocks.
+  bool whole_tiles_8bit = false;  // 8-bit queries: rows beyond the last query are computed as well
+  // Over contiguous keys: the multiple that heads are padded to, and start and end of a block with
+  // heads up to 64 and keys up to 256, over that of other blocks.
+  int head_granule = 32;
   double narrow_overhead = 1;
+  int side_launches = 0;  // small kernels beside each: clearing the counter of a tile scheduler
+  double resident = 2;    // blocks of queries that a unit takes side by side, heads up to 192
+  // Clocks of one unit per score for scaling, exponential and sum, not hidden by the products.
+  double score_clocks = 0.09;
   bool splits_8bit = true;  // blocks that share an 8-bit cache also split its keys
   // What fits to measured rows of the generation, or of all, found of its kernels.
   double efficiency_8bit = 0.44;         // share of the matrix-unit peak, 8-bit queries
