@@ -111,8 +111,8 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   const AttentionConstants& kernel = d.library->attention;
   // Warps of prefill whose queries lie beyond the last one compute nothing, but in some 8-bit
   // kernels; other kernels compute their whole tile (rows of H100 and L40S).
-  const bool whole = p.phase == AttentionPhase::kEncoder ||
-                     (p.query_bytes <= 1 && kernel.whole_tiles_8bit);
+  const bool whole =
+      p.phase == AttentionPhase::kEncoder || (p.query_bytes <= 1 && kernel.whole_tiles_8bit);
   const double tile = whole ? std::max<double>(p.tile, kernel.rows) : p.tile;
   const double efficiency = Efficiency(d, p);
   const double queries = p.batch * p.heads * p.query_length;

@@ -128,16 +128,15 @@ TEST(Attention, CausalMaskSkipsTilesAboveTheDiagonal) {
                            .causal = true};
   const Execution flash =
       FlashAttention(nest, {.pipe = Pipe::kTensor, .type = DType::kFloat16}, kAmpere);
-  // Rows 0..127 see two tiles of 64 keys, rows 128..255 four: 6 of 8.
-  EXPECT_EQ(flash.On(Pipe::kTensor).fma, Count(6LL * 128 * 64 * 128));
-  EXPECT_EQ(flash.Of(TermKind::kSkipped).fma, Count(-2LL * 128 * 64 * 128));
+  // Of 64 rows each, the first see one tile of 64 keys, the last four: 10 of 16.
+  EXPECT_EQ(flash.On(Pipe::kTensor).fma, Count(10LL * 64 * 64 * 128));
+  EXPECT_EQ(flash.Of(TermKind::kSkipped).fma, Count(-6LL * 64 * 64 * 128));
   EXPECT_EQ(VisibleScores(nest), Count(256LL * 257 / 2));
   EXPECT_EQ(flash.ExtraWritten(), Bytes(0));
 }
 
-// 256 keys before and at each query. The row blocks of 128 begin at key 128 t - 255 and end at 128
-// t
-// + 127: 2, 4, and then 6 blocks of 64 keys each.
+// 256 keys before and at each query. The row blocks of 64 begin at key 64 t - 255 and end at 64 t +
+// 63: 1, 2, 3, 4, and then 5 blocks of 64 keys each, 12 times.
 TEST(Attention, WindowSkipsTilesBeforeIt) {
   const AttentionNest nest{.batch = 1,
                            .q_heads = 1,
@@ -150,7 +149,7 @@ TEST(Attention, WindowSkipsTilesBeforeIt) {
                            .left = 255};
   const Execution flash =
       FlashAttention(nest, {.pipe = Pipe::kTensor, .type = DType::kFloat16}, kAmpere);
-  EXPECT_EQ(flash.On(Pipe::kTensor).fma, Count(42LL * 128 * 64 * 128));
+  EXPECT_EQ(flash.On(Pipe::kTensor).fma, Count(70LL * 64 * 64 * 128));
   EXPECT_EQ(VisibleScores(nest), Count(256LL * 257 / 2 + 768LL * 256));
 }
 
