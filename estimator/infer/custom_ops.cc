@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 
 #include "estimator/core/spelling.h"
@@ -12,6 +13,20 @@
 
 namespace dlcost {
 namespace {
+
+// Of each name once, whatever files define it: they say nothing of what it holds.
+const OpDef* DefinedByUser(const std::string& name, const std::string& domain) {
+  static std::mutex guard;
+  static std::map<std::pair<std::string, std::string>, OpDef> all;
+  const std::lock_guard lock(guard);
+  const auto [known, fresh] = all.try_emplace(std::pair(name, domain));
+  if (fresh) {
+    known->second.name = known->first.first;
+    known->second.domain = known->first.second;
+    known->second.formula = "defined by the user";
+  }
+  return &known->second;
+}
 
 // The index in "in0" or "out12", or nullopt.
 std::optional<int> OperandIndex(const std::string& name, std::string_view prefix) {
@@ -112,9 +127,7 @@ class FileReader {
     }
     ReadWork(node, *op);
     op->work_dtype = Type(node["work_dtype"]);
-    op->def.name = op->name;
-    op->def.domain = op->domain;
-    op->def.formula = "defined by the user";
+    op->def = DefinedByUser(op->name, op->domain);
     return op;
   }
 

@@ -21,7 +21,9 @@ struct CustomOperator {
   std::vector<Output> outputs;
   std::vector<std::pair<OpClass, Expression>> work;
   std::string work_dtype;  // as Output::dtype
-  OpDef def{};             // what planning needs to know; names point into this object
+  // What planning needs to know. Inferred models point to it, and outlive the file's definitions:
+  // it lasts as long as the program, as those of built-in operators do.
+  const OpDef* def = nullptr;
 
   // As OpDef::infer and OpDef::cost do.
   void Infer(OpContext& ctx) const;

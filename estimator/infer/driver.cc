@@ -128,7 +128,7 @@ void InferenceDriver::RunNode(Graph& graph, const Node& node, Count repeat,
   counted.name = prefix + node.name;
   counted.repeat = repeat;
   const CustomOperator* custom = FindCustom(node);
-  counted.def = custom != nullptr ? &custom->def : FindOperator(node.domain, node.op);
+  counted.def = custom != nullptr ? custom->def : FindOperator(node.domain, node.op);
   if (counted.def == nullptr) {
     counted.why = WhyUndefined(node);
     AdoptDeclaredTypes(graph, node, result_.dims);

@@ -66,6 +66,17 @@ TEST(CustomOperators, ShapesAndCountsComeFromTheFile) {
   EXPECT_EQ(node.cost.BytesWritten().value(), 4 * 100 + 8 * 3);
 }
 
+TEST(CustomOperators, InferredModelsOutliveThem) {
+  InferredModel model;
+  {
+    InferOptions options;
+    options.custom = Operators(kFile);
+    model = Infer(Projection().Read(), options);
+  }
+  EXPECT_EQ(NodeOf(model, "n_y").def->name, "FusedProjection");
+  EXPECT_EQ(NodeOf(model, "n_y").def->domain, "my.company");
+}
+
 TEST(CustomOperators, FilesAreChecked) {
   EXPECT_EQ(MessageOf("operators:\n  - nam: X\n"),
             "ops.yaml:2: unknown key 'nam' (did you mean 'name'?)");
