@@ -111,7 +111,6 @@ InferredModel InferOnce(std::unique_ptr<Model>& model, const InferOptions& optio
   result.assumptions = driver.run_values().assumed();
   MarkAssumed(result, driver.run_values().assumed_nodes());
   CountWeights(result);
-  MeasurePeakActivations(result);
   result.notes = result.dims.notes;
   for (std::string& unused : driver.UnusedChoices()) result.notes.push_back(std::move(unused));
   // What a network that was written for its costs leaves out (models/networks/config_file.h).

@@ -56,14 +56,11 @@ struct InferredModel {
   // not at all.
   Count parameters;
   Bytes weight_bytes;
-  // The largest sum of live inputs, intermediate values and outputs over the run, weights not
-  // included; views share.
-  Bytes peak_activation_bytes;
   // Graphs re-inferred for control flow; `nodes` point into them.
   std::deque<Subgraph> subgraphs;
   // Iterations of loops are one row per node in `nodes`, with the shapes of an iteration in the
   // middle. These are the nodes of the last iterations, whose values may be the largest: for
-  // peak_activation_bytes alone.
+  // what lives alone (memory.h).
   std::vector<CountedNode> last_iterations;
   // What only the run knows, and where it comes from: bound with --at, or assumed.
   std::vector<RunFact> bindings_used;

@@ -35,22 +35,16 @@ class Liveness {
       root_[t] = static_cast<TensorId>(t);
       size_[t] = SizeOfTensor(graph_.tensors[t]);
     }
+    Find();
   }
 
-  Bytes Peak() {
+  Bytes Peak() const {
     const std::vector<Bytes> moments = Moments();
     return *std::max_element(moments.begin(), moments.end());
   }
 
-  // What lives at the start, and while each kernel runs.
-  std::vector<Bytes> Moments() {
-    Find();
-    return Sweep();
-  }
-
   // The owners of memory of the main graph, where nothing is captured.
-  std::vector<Buffer> Owners() {
-    Find();
+  std::vector<Buffer> Owners() const {
     const auto last = static_cast<std::int64_t>(kernels_.size()) - 1;
     std::vector<Buffer> owners;
     const auto add = [&](std::size_t t, std::int64_t from, std::int64_t to) {
@@ -68,6 +62,44 @@ class Liveness {
       if (!input[t] && made_[t] != kNever) add(t, made_[t], last_use_[t]);
     }
     return owners;
+  }
+
+  // What lives at the start, and while each kernel runs.
+  std::vector<Bytes> Moments() const {
+    Bytes live;
+    std::vector<Bytes> moments;
+    moments.reserve(kernels_.size() + 1);
+    for (const TensorId id : graph_.inputs) live += SizeAt(static_cast<std::size_t>(id));
+    moments.push_back(live);
+    std::vector<bool> freed(root_.size(), false);
+    // What is captured lives in the graph around, which frees it.
+    for (const Capture& capture : graph_.captures) {
+      freed[static_cast<std::size_t>(capture.inner)] = true;
+    }
+    for (std::size_t k = 0; k < kernels_.size(); ++k) {
+      Bytes inside;
+      for (const CountedNode* counted : kernels_[k]) {
+        for (const TensorId id : counted->node->outputs) {
+          if (id != kNoTensor && Root(id) == static_cast<std::size_t>(id)) {
+            live += SizeAt(static_cast<std::size_t>(id));
+          }
+        }
+        const auto found = inner_.find(counted->node);
+        if (found != inner_.end()) inside = std::max(inside, found->second);
+      }
+      moments.push_back(live + inside);
+      const auto release = [&](TensorId id) {
+        if (id == kNoTensor || freed[Root(id)]) return;
+        if (last_use_[Root(id)] > static_cast<std::int64_t>(k)) return;
+        freed[Root(id)] = true;
+        live -= SizeAt(Root(id));
+      };
+      for (const CountedNode* counted : kernels_[k]) {
+        ForEachRead(*counted->node, release);
+        for (const TensorId id : counted->node->outputs) release(id);  // that nobody reads
+      }
+    }
+    return moments;
   }
 
  private:
@@ -136,43 +168,6 @@ class Liveness {
 
   Bytes SizeAt(std::size_t t) const { return size_[t]; }
 
-  std::vector<Bytes> Sweep() {
-    Bytes live;
-    std::vector<Bytes> moments;
-    moments.reserve(kernels_.size() + 1);
-    for (const TensorId id : graph_.inputs) live += SizeAt(static_cast<std::size_t>(id));
-    moments.push_back(live);
-    std::vector<bool> freed(root_.size(), false);
-    // What is captured lives in the graph around, which frees it.
-    for (const Capture& capture : graph_.captures) {
-      freed[static_cast<std::size_t>(capture.inner)] = true;
-    }
-    for (std::size_t k = 0; k < kernels_.size(); ++k) {
-      Bytes inside;
-      for (const CountedNode* counted : kernels_[k]) {
-        for (const TensorId id : counted->node->outputs) {
-          if (id != kNoTensor && Root(id) == static_cast<std::size_t>(id)) {
-            live += SizeAt(static_cast<std::size_t>(id));
-          }
-        }
-        const auto found = inner_.find(counted->node);
-        if (found != inner_.end()) inside = std::max(inside, found->second);
-      }
-      moments.push_back(live + inside);
-      const auto release = [&](TensorId id) {
-        if (id == kNoTensor || freed[Root(id)]) return;
-        if (last_use_[Root(id)] > static_cast<std::int64_t>(k)) return;
-        freed[Root(id)] = true;
-        live -= SizeAt(Root(id));
-      };
-      for (const CountedNode* counted : kernels_[k]) {
-        ForEachRead(*counted->node, release);
-        for (const TensorId id : counted->node->outputs) release(id);  // that nobody reads
-      }
-    }
-    return moments;
-  }
-
   const Graph& graph_;
   const Kernels& kernels_;
   const InnerPeaks& inner_;
@@ -186,11 +181,23 @@ class Liveness {
 template <typename KernelOf>
 std::unordered_map<const Graph*, Kernels> KernelsOf(const InferredModel& model,
                                                     KernelOf kernel_of) {
+  const Graph* main = &model.model->graph;
+  std::unordered_map<const Graph*, Kernels> kernels;
+  // Of the main graph, in which most nodes are, by number.
+  Kernels& numbered = kernels[main];
   std::map<std::pair<const Graph*, std::size_t>, std::vector<const CountedNode*>> members;
   for (std::size_t n = 0; n < model.nodes.size(); ++n) {
-    members[{model.nodes[n].graph, kernel_of(n)}].push_back(&model.nodes[n]);
+    const CountedNode& counted = model.nodes[n];
+    const std::size_t kernel = kernel_of(n);
+    if (counted.graph != main) {
+      members[{counted.graph, kernel}].push_back(&counted);
+      continue;
+    }
+    if (numbered.size() <= kernel) numbered.resize(kernel + 1);
+    numbered[kernel].push_back(&counted);
   }
-  std::unordered_map<const Graph*, Kernels> kernels;
+  const auto is_empty = [](const auto& nodes) { return nodes.empty(); };
+  numbered.erase(std::remove_if(numbered.begin(), numbered.end(), is_empty), numbered.end());
   for (auto& [key, nodes] : members) kernels[key.first].push_back(std::move(nodes));
   for (const CountedNode& counted : model.last_iterations) {
     kernels[counted.graph].push_back({&counted});
@@ -198,9 +205,9 @@ std::unordered_map<const Graph*, Kernels> KernelsOf(const InferredModel& model,
   return kernels;
 }
 
-std::vector<Bytes> LiveBytesOf(const InferredModel& model,
-                               std::unordered_map<const Graph*, Kernels> kernels) {
-  // A graph is made after the one around it: backwards, every inner graph comes before its owner.
+// A graph is made after the one around it: backwards, every inner graph comes before its owner.
+InnerPeaks InnerPeaksOf(const InferredModel& model,
+                        const std::unordered_map<const Graph*, Kernels>& kernels) {
   InnerPeaks inner;
   for (auto subgraph = model.subgraphs.rbegin(); subgraph != model.subgraphs.rend(); ++subgraph) {
     const auto found = kernels.find(subgraph->graph.get());
@@ -208,8 +215,14 @@ std::vector<Bytes> LiveBytesOf(const InferredModel& model,
     Bytes& peak = inner[subgraph->owner];
     peak = std::max(peak, Liveness(*subgraph->graph, found->second, inner).Peak());
   }
+  return inner;
+}
+
+std::vector<Bytes> LiveBytesOf(const InferredModel& model,
+                               const std::unordered_map<const Graph*, Kernels>& kernels) {
+  const InnerPeaks inner = InnerPeaksOf(model, kernels);
   const Graph& main = model.model->graph;
-  return Liveness(main, kernels[&main], inner).Moments();
+  return Liveness(main, kernels.at(&main), inner).Moments();
 }
 
 }  // namespace
@@ -229,9 +242,17 @@ std::vector<Buffer> Buffers(const InferredModel& model, const std::vector<std::s
   return Liveness(main, kernels[&main], {}).Owners();
 }
 
-void MeasurePeakActivations(InferredModel& model) {
+LiveBuffers LiveAndBuffers(const InferredModel& model, const std::vector<std::size_t>& kernel_of) {
+  const auto kernels = KernelsOf(model, [&](std::size_t n) { return kernel_of[n]; });
+  const InnerPeaks inner = InnerPeaksOf(model, kernels);
+  const Graph& main = model.model->graph;
+  const Liveness liveness(main, kernels.at(&main), inner);
+  return {liveness.Moments(), liveness.Owners()};
+}
+
+Bytes PeakActivations(const InferredModel& model) {
   const std::vector<Bytes> moments = LiveBytes(model);
-  model.peak_activation_bytes = *std::max_element(moments.begin(), moments.end());
+  return *std::max_element(moments.begin(), moments.end());
 }
 
 }  // namespace dlcost

@@ -24,15 +24,15 @@ void CountWeights(InferredModel& model, std::optional<DType> floats_as = {});
 // A note on the weights that only unknown nodes read; "" when there are none.
 std::string WeightsOfUnknown(const InferredModel& model);
 
-// Fills in peak_activation_bytes by liveness: a tensor lives from the node that makes it to its
-// last reader, graph inputs from the start, graph outputs to the end; a view shares its input's
-// memory, and so does an output in place of an input (Access::memory_of): a growing cache. While
-// control flow runs, the peak of one run of its graph comes on top of what lives around it.
-void MeasurePeakActivations(InferredModel& model);
-
-// The bytes that are live at the start and while each node of the main graph runs: the largest is
-// peak_activation_bytes.
+// The bytes that are live at the start and while each node of the main graph runs, weights not
+// included. A tensor lives from the node that makes it to its last reader, graph inputs from the
+// start, graph outputs to the end; a view shares its input's memory, and so does an output in place
+// of an input (Access::memory_of): a growing cache. While control flow runs, the peak of one run of
+// its graph comes on top of what lives around it.
 std::vector<Bytes> LiveBytes(const InferredModel& model);
+
+// The largest of those.
+Bytes PeakActivations(const InferredModel& model);
 
 // The same while each kernel runs: `kernel_of` says for every node of InferredModel::nodes which
 // one it is part of, numbered in the order in which they run. All that a kernel reads and writes is
@@ -50,5 +50,12 @@ struct Buffer {
 // What makes up the bytes of LiveBytes, in the order of the graph's tensors; what lives inside
 // control flow comes on top.
 std::vector<Buffer> Buffers(const InferredModel& model, const std::vector<std::size_t>& kernel_of);
+
+// Both at once.
+struct LiveBuffers {
+  std::vector<Bytes> live;
+  std::vector<Buffer> buffers;
+};
+LiveBuffers LiveAndBuffers(const InferredModel& model, const std::vector<std::size_t>& kernel_of);
 
 }  // namespace dlcost

@@ -61,7 +61,6 @@ void Retype(InferredModel& model, DType dtype) {
   }
   RetypeTensors(model.model->graph, dtype);
   for (const Subgraph& subgraph : model.subgraphs) RetypeTensors(*subgraph.graph, dtype);
-  MeasurePeakActivations(model);
   model.notes.push_back(IsFloat(dtype)
                             ? fmt::format("what if: all floating-point tensors in {}", Name(dtype))
                             : fmt::format("what if: all floating-point tensors and their "

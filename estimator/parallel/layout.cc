@@ -182,10 +182,8 @@ class Chooser {
 
   void Collect() {
     for (std::size_t t = 0; t < axes_.tensors.size(); ++t) {
-      std::set<FactorId> leaves;
-      for (const Axis& axis : axes_.tensors[t]) {
-        for (const FactorId leaf : axes_.factors.Leaves(axis)) leaves.insert(leaf);
-      }
+      std::vector<FactorId> leaves;
+      for (const Axis& axis : axes_.tensors[t]) axes_.factors.AddLeaves(axis, leaves);
       for (const FactorId leaf : leaves) {
         Candidate& candidate = Of(leaf);
         candidate.tensors.push_back(t);
@@ -203,10 +201,8 @@ class Chooser {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (!axes_.nodes[n]) continue;
       const NodeSharding& sharding = *axes_.nodes[n];
-      std::set<FactorId> touched;
-      const auto touch = [&](const Axis& axis) {
-        for (const FactorId leaf : axes_.factors.Leaves(axis)) touched.insert(leaf);
-      };
+      std::vector<FactorId> touched;
+      const auto touch = [&](const Axis& axis) { axes_.factors.AddLeaves(axis, touched); };
       for (const Axes& axes : sharding.inputs) std::for_each(axes.begin(), axes.end(), touch);
       for (const Axes& axes : sharding.outputs) std::for_each(axes.begin(), axes.end(), touch);
       for (const FactorId leaf : touched) Of(leaf).macs += macs_[n].AsDouble();
@@ -243,18 +239,20 @@ class Chooser {
   }
 
   // Whether no tensor would be split along two axes, or a part of a sum stay whole.
-  bool Fits(const Candidate& candidate) const {
-    std::set<FactorId> split = split_.factors;
-    split.insert(candidate.factor);
-    return std::all_of(candidate.tensors.begin(), candidate.tensors.end(), [&](std::size_t t) {
+  bool Fits(const Candidate& candidate) {
+    const bool added = split_.factors.insert(candidate.factor).second;
+    const auto fits = [&](std::size_t t) {
       int splits = 0;
       for (const Axis& axis : axes_.tensors[t]) {
-        const Factors::Part part = axes_.factors.PartOf(axis, split, 1);
+        const Factors::Part part = axes_.factors.PartOf(axis, split_.factors, 1);
         splits += part.splits;
         if (!part.whole) return false;
       }
       return splits <= 1;
-    });
+    };
+    const bool all = std::all_of(candidate.tensors.begin(), candidate.tensors.end(), fits);
+    if (added) split_.factors.erase(candidate.factor);
+    return all;
   }
 
   std::string Name(const Candidate& candidate) const {

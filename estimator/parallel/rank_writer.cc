@@ -52,10 +52,7 @@ class RankWriter : RankTensors {
   }
 
   // The written nodes, where they belong.
-  void Drain() {
-    for (const Node& node : writer_->written()) graph_.nodes.push_back(node);
-    writer_->DropFrom(0);
-  }
+  void Drain() { writer_->Take(); }
 
   // Whether a node needs all of what is split: that is gathered before it.
   bool NeedsAll(const NodeSharding& sharding) const {

@@ -13,14 +13,26 @@
 namespace dlcost {
 namespace {
 
-std::string Key(std::string_view domain, std::string_view name) {
-  if (domain == "ai.onnx") domain = "";
-  return std::string(domain) + ":" + std::string(name);
-}
+struct Key {
+  Key(std::string_view of_domain, std::string_view of_name)
+      : domain(of_domain == "ai.onnx" ? std::string_view() : of_domain), name(of_name) {}
+  bool operator==(const Key&) const = default;
 
-const std::unordered_map<std::string, const OpDef*>& Index() {
+  std::string_view domain, name;
+};
+
+struct HashOfKey {
+  std::size_t operator()(const Key& key) const {
+    const std::hash<std::string_view> hash;
+    return hash(key.name) ^ (hash(key.domain) << 1);
+  }
+};
+
+using OperatorIndex = std::unordered_map<Key, const OpDef*, HashOfKey>;
+
+const OperatorIndex& Index() {
   static const auto* index = [] {
-    auto* map = new std::unordered_map<std::string, const OpDef*>();
+    auto* map = new OperatorIndex();
     for (const std::span<const OpDef> family : OperatorFamilies()) {
       for (const OpDef& def : family) map->emplace(Key(def.domain, def.name), &def);
     }

@@ -35,35 +35,38 @@ FactorId Factors::Find(FactorId id) const {
   return root;
 }
 
-Axis Factors::Terms(const Axis& axis) const {
-  Axis terms;
+// `use` is given the factors that nothing divides further, and sums, from major to minor.
+template <typename Use>
+void Factors::ForEachTerm(const Axis& axis, const Use& use) const {
   for (const FactorId id : axis) {
     CountStep();
-    const Factor& factor = at(id);
+    const FactorId root = Find(id);
+    const Factor& factor = factors_[static_cast<std::size_t>(root)];
     if (factor.product.empty()) {
-      terms.push_back(Find(id));
+      use(root, factor);
     } else {
-      const Axis inner = Terms(factor.product);
-      terms.insert(terms.end(), inner.begin(), inner.end());
+      ForEachTerm(factor.product, use);
     }
   }
+}
+
+Axis Factors::Terms(const Axis& axis) const {
+  Axis terms;
+  ForEachTerm(axis, [&](FactorId id, const Factor&) { terms.push_back(id); });
   return terms;
+}
+
+void Factors::AddLeaves(const Axis& axis, std::vector<FactorId>& leaves) const {
+  ForEachTerm(axis, [&](FactorId id, const Factor& factor) {
+    for (const Axis& part : factor.sum) AddLeaves(part, leaves);
+    const bool leaf = factor.sum.empty();
+    if (leaf && std::find(leaves.begin(), leaves.end(), id) == leaves.end()) leaves.push_back(id);
+  });
 }
 
 std::vector<FactorId> Factors::Leaves(const Axis& axis) const {
   std::vector<FactorId> leaves;
-  const auto add = [&](FactorId id) {
-    if (std::find(leaves.begin(), leaves.end(), id) == leaves.end()) leaves.push_back(id);
-  };
-  for (const FactorId id : Terms(axis)) {
-    if (at(id).sum.empty()) {
-      add(id);
-      continue;
-    }
-    for (const Axis& part : at(id).sum) {
-      for (const FactorId leaf : Leaves(part)) add(leaf);
-    }
-  }
+  AddLeaves(axis, leaves);
   return leaves;
 }
 
@@ -210,14 +213,13 @@ void Factors::Concatenate(const Axis& axis, const std::vector<Axis>& parts) {
 Factors::Part Factors::PartOf(const Axis& axis, const std::set<FactorId>& split,
                               std::int64_t ways) const {
   Part all;
-  for (const FactorId id : Terms(axis)) {
-    const Factor& factor = at(id);
+  ForEachTerm(axis, [&](FactorId id, const Factor& factor) {
     if (factor.sum.empty()) {
       const bool divided = split.count(id) > 0;
       all.splits += divided ? 1 : 0;
       all.even = all.even && (!divided || factor.size % ways == 0);
       all.size *= divided ? factor.size / ways : factor.size;
-      continue;
+      return;
     }
     std::int64_t size = 0;
     int least = 2, most = 0;
@@ -232,7 +234,7 @@ Factors::Part Factors::PartOf(const Axis& axis, const std::set<FactorId>& split,
     all.whole = all.whole && least == most;
     all.splits += most;
     all.size *= size;
-  }
+  });
   return all;
 }
 

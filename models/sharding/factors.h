@@ -31,6 +31,8 @@ class Factors {
   Axis Terms(const Axis& axis) const;
   // The factors that nothing divides further, those in sums too, each once.
   std::vector<FactorId> Leaves(const Axis& axis) const;
+  // The same behind `leaves`, without those that are among them.
+  void AddLeaves(const Axis& axis, std::vector<FactorId>& leaves) const;
   // The axes that a term is the sum of; none where it is no sum.
   std::vector<Axis> PartsOf(FactorId term) const { return at(term).sum; }
   std::int64_t SizeOf(const Axis& axis) const;
@@ -55,6 +57,8 @@ class Factors {
     bool blocked = false;
   };
   FactorId Find(FactorId id) const;
+  template <typename Use>
+  void ForEachTerm(const Axis& axis, const Use& use) const;
   const Factor& at(FactorId id) const { return factors_[static_cast<std::size_t>(Find(id))]; }
   Factor& at(FactorId id) { return factors_[static_cast<std::size_t>(Find(id))]; }
   void Block(const Axis& axis);

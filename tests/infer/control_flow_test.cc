@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "estimator/core/error.h"
+#include "estimator/infer/memory.h"
 #include "tests/infer/small_model.h"
 
 namespace dlcost {
@@ -283,7 +284,7 @@ TEST(Loop, GrowthIsSummedInClosedForm) {
     EXPECT_EQ(NodeOf(inferred, "n_y/n_h2").repeat, Count(n)) << "one row for all iterations";
     EXPECT_EQ(inferred.nodes.size(), 3U);
     // The last iteration holds h, what it appends to it, and the product.
-    EXPECT_EQ(inferred.peak_activation_bytes, Bytes(16 + 32 + 16 * (n + 1) * 2 + 16 * n));
+    EXPECT_EQ(PeakActivations(inferred), Bytes(16 + 32 + 16 * (n + 1) * 2 + 16 * n));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "estimator/infer/memory.h"
 #include "tests/infer/small_model.h"
 
 namespace dlcost {
@@ -42,7 +43,7 @@ TEST(Retype, BytesAndWorkFollowAFloatingPointType) {
   EXPECT_EQ(Find(model, "Softmax").cost.work.Of(OpClass::kExp, DType::kFloat16), Count(4 * 16));
   EXPECT_EQ(model.parameters, before.parameters);
   EXPECT_EQ(model.weight_bytes, Bytes(2 * (8 * 16 + 100 * 16)));
-  EXPECT_LT(model.peak_activation_bytes, before.peak_activation_bytes);
+  EXPECT_LT(PeakActivations(model), PeakActivations(before));
 }
 
 TEST(Retype, OnlyProductsMoveToIntegers) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "estimator/infer/memory.h"
 #include "tests/infer/small_model.h"
 
 namespace dlcost {
@@ -54,7 +55,7 @@ TEST(KernelMemory, WhatAKernelKeepsInsideHasNoBuffer) {
 TEST(KernelMemory, WithoutFusionEveryValueHas) {
   EXPECT_EQ(PeakOf(GeluInOneNode(), Fusion::kNone), Bytes(4 * (2 * 4 * 16)));
   EXPECT_EQ(PeakOf(GeluInFiveNodes(), Fusion::kNone), Bytes(4 * (3 * 4 * 16)));
-  EXPECT_EQ(PeakOf(GeluInFiveNodes(), Fusion::kNone), GeluInFiveNodes().peak_activation_bytes);
+  EXPECT_EQ(PeakOf(GeluInFiveNodes(), Fusion::kNone), PeakActivations(GeluInFiveNodes()));
 }
 
 // What somebody else reads is written all the same.
