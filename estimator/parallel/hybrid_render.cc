@@ -149,6 +149,12 @@ std::string PlanText(const PlanReport& report, std::size_t top, std::size_t max_
                         too_large == 1 ? " does" : "s do", ReadableBytes(*report.memory)) +
             fitted(others);
   }
+  if (report.too_large > 0) {
+    text += fmt::format(
+        "\nwith larger micro-batches {} way{} to divide the model {} left out: nothing fits "
+        "already\n",
+        report.too_large, report.too_large == 1 ? "" : "s", report.too_large == 1 ? "is" : "are");
+  }
   if (!report.left_out.empty()) text += fmt::format("\nleft out: {}\n", report.left_out);
   if (shown == 0) text += "\nno plan fits: more devices, smaller micro-batches or recomputation\n";
   return text + notes;

@@ -15,6 +15,7 @@ struct PlanReport {
   std::optional<Bytes> memory;
   std::string left_out;  // why operators are not split among some numbers of devices; "" they are
   StepProfile profile;   // of the best one, for the names of its stages
+  int too_large = 0;     // see FoundPlans
 };
 
 // The plans that fit, `top` of them, then why the fastest others lose; a single plan with its

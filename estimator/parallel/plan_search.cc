@@ -19,29 +19,38 @@ class Searcher {
   Searcher(const ProfileOfPlan& profile_of, const System& system, const PlanSearch& search)
       : profile_of_(profile_of), system_(system), search_(search) {}
 
-  std::vector<HybridStep> Run() {
+  FoundPlans Run() {
     HybridPlan plan;
     plan.global_batch = search_.global_batch;
     plan.spread = search_.spread;
     plan.overlap = search_.overlap;
-    if (search_.prepare) Prepare(plan);
-    for (plan.micro_batch = 1; plan.micro_batch <= kMostMicroBatch; plan.micro_batch *= 2) {
-      Add(plan);
-      if (plan.micro_batch <= kMostSplitMicroBatch) AddSplit(plan);
+    std::vector<HybridPlan> ways = Ways(plan);
+    while (!ways.empty()) {
+      if (search_.prepare) search_.prepare(ways);
+      std::vector<HybridPlan> larger;
+      for (HybridPlan& way : ways) {
+        const bool may_fit = Add(way);
+        way.micro_batch *= 2;
+        if (!IsLookedAt(way)) continue;
+        if (may_fit) {
+          larger.push_back(way);
+        } else {
+          ++found_.too_large;
+        }
+      }
+      ways = std::move(larger);
     }
     const auto fits = [&](const HybridStep& step) {
       return !search_.memory || step.memory <= *search_.memory;
     };
-    plan.micro_batch = 1;
     for (plan.context = 2; plan.context <= search_.devices; plan.context *= 2) {
-      if (std::any_of(steps_.begin(), steps_.end(), fits)) break;
+      if (std::any_of(found_.steps.begin(), found_.steps.end(), fits)) break;
       if (search_.devices % plan.context != 0) continue;
-      Add(plan);
-      AddSplit(plan);
+      for (const HybridPlan& way : Ways(plan)) Add(way);
     }
-    std::stable_sort(steps_.begin(), steps_.end(),
+    std::stable_sort(found_.steps.begin(), found_.steps.end(),
                      [](const HybridStep& a, const HybridStep& b) { return a.time < b.time; });
-    return std::move(steps_);
+    return std::move(found_);
   }
 
  private:
@@ -65,70 +74,72 @@ class Searcher {
     return false;
   }
 
-  // Among how many devices whole experts are shared out: the neighbours of a node; of one item
-  // among all, too.
+  // Among how many devices whole experts are shared out: the neighbours of a node; without other
+  // splits among all, too.
   std::set<int> ExpertWays(const HybridPlan& plan, const StepProfile& profile) const {
     std::set<int> ways;
-    if (plan.micro_batch > kMostSplitMicroBatch) return ways;
     const int rest = search_.devices / (plan.tensor * plan.context);
-    const bool all = plan.micro_batch == 1 && plan.tensor == 1;  // a profile for each takes time
-    for (const int most :
-         {system_.node_devices / (plan.sequence ? 1 : plan.tensor), all ? rest : 1}) {
+    for (const int most : {MostNeighbours(plan), plan.tensor == 1 ? rest : 1}) {
       const int power = LargestPower(std::min<std::int64_t>(most, profile.routed_experts));
       if (power > 1 && profile.routed_experts % power == 0) ways.insert(power);
     }
     return ways;
   }
 
-  // What Run asks for if something fits: with one item, what does not split is left out of the
-  // larger micro-batches.
-  void Prepare(HybridPlan plan) {
-    std::vector<HybridPlan> ways = {plan}, all;
+  int MostNeighbours(const HybridPlan& plan) const {
+    return system_.node_devices / (plan.sequence ? 1 : plan.tensor);
+  }
+
+  // The ways to divide the model, with micro-batches of one item: whole, and with operators split,
+  // along the sequence too where that divides; each with whole experts shared out where it has
+  // some.
+  std::vector<HybridPlan> Ways(const HybridPlan& plan) {
+    std::vector<HybridPlan> first = {plan}, ways;
     for (const int tensor : Splits(plan)) {
-      ways.push_back(plan);
-      ways.back().tensor = tensor;
-      ways.back().sequence = true;
+      first.push_back(plan);
+      first.back().tensor = tensor;
+      first.back().sequence = true;
     }
-    search_.prepare(ways);
-    for (HybridPlan way : ways) {
+    std::erase_if(first, [&](const HybridPlan& way) { return !Divides(way); });
+    if (search_.prepare) search_.prepare(first);
+    for (HybridPlan way : first) {
       const StepProfile* profile = profile_of_(way);
+      if (profile == nullptr && way.sequence) {
+        way.sequence = false;
+        profile = profile_of_(way);
+      }
       if (profile == nullptr) continue;
-      const std::int64_t most = way.tensor > 1 ? kMostSplitMicroBatch : kMostMicroBatch;
-      for (way.micro_batch = 1; way.micro_batch <= most; way.micro_batch *= 2) {
-        if (!Divides(way)) continue;
-        if (way.micro_batch > 1) all.push_back(way);
-        for (const int experts : ExpertWays(way, *profile)) {
-          all.push_back(way);
-          all.back().experts = experts;
-        }
+      ways.push_back(way);
+      for (const int experts : ExpertWays(way, *profile)) {
+        ways.push_back(way);
+        ways.back().experts = experts;
       }
     }
-    search_.prepare(all);
+    return ways;
   }
 
-  // With these micro-batches, and so many devices that split operators and the sequence.
-  void Add(HybridPlan plan) {
-    if (!Divides(plan)) return;
-    const StepProfile* profile = profile_of_(plan);
-    if (profile == nullptr) return;
-    AddStages(plan, *profile);
-    for (const int ways : ExpertWays(plan, *profile)) {
-      plan.experts = ways;
-      if (const StepProfile* parts = profile_of_(plan)) AddStages(plan, *parts);
-    }
+  // Whether the search goes on to such micro-batches: those of a divided model are small, of one
+  // item where experts are far from each other.
+  bool IsLookedAt(const HybridPlan& way) const {
+    const bool far = way.experts > MostNeighbours(way);
+    const std::int64_t most = far                                 ? 1
+                              : way.tensor > 1 || way.experts > 1 ? kMostSplitMicroBatch
+                                                                  : kMostMicroBatch;
+    return way.micro_batch <= most && Divides(way);
   }
 
-  // The same with operators split, along the sequence too where that divides.
-  void AddSplit(HybridPlan plan) {
-    for (const int tensor : Splits(plan)) {
-      plan.tensor = tensor;
-      for (const bool sequence : {true, false}) {
-        plan.sequence = sequence;
-        const std::size_t before = steps_.size();
-        Add(plan);
-        if (steps_.size() > before) break;
-      }
-    }
+  // With any number of stages. Returns whether something may fit with larger micro-batches, which
+  // keep as much or more: they need less of nothing but sums of gradients.
+  bool Add(const HybridPlan& way) {
+    const StepProfile* profile = profile_of_(way);
+    if (profile == nullptr) return true;
+    const std::size_t before = found_.steps.size();
+    AddStages(way, *profile);
+    if (!search_.memory || found_.steps.size() == before) return true;
+    const Bytes sums = std::max(profile->gradient_sums, profile->gradients) - profile->gradients;
+    return std::any_of(
+        found_.steps.begin() + static_cast<std::ptrdiff_t>(before), found_.steps.end(),
+        [&](const HybridStep& step) { return step.memory <= *search_.memory + sums; });
   }
 
   void AddStages(HybridPlan plan, const StepProfile& profile) {
@@ -144,7 +155,7 @@ class Searcher {
       if (plan.sharers() % plan.experts != 0) continue;
       const int most = plan.replicas() == 1 ? 0 : stages > 1 ? 1 : 3;
       for (plan.zero = 0; plan.zero <= most; ++plan.zero) {
-        steps_.push_back(RunHybrid(profile, system_, plan));
+        found_.steps.push_back(RunHybrid(profile, system_, plan));
       }
       plan.zero = 0;
     }
@@ -153,13 +164,13 @@ class Searcher {
   const ProfileOfPlan& profile_of_;
   const System& system_;
   const PlanSearch& search_;
-  std::vector<HybridStep> steps_;
+  FoundPlans found_;
 };
 
 }  // namespace
 
-std::vector<HybridStep> AllPlans(const ProfileOfPlan& profile_of, const System& system,
-                                 const PlanSearch& search) {
+FoundPlans AllPlans(const ProfileOfPlan& profile_of, const System& system,
+                    const PlanSearch& search) {
   return Searcher(profile_of, system, search).Run();
 }
 

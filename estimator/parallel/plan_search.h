@@ -21,11 +21,19 @@ struct PlanSearch {
   std::function<void(const std::vector<HybridPlan>&)> prepare;
 };
 
+struct FoundPlans {
+  std::vector<HybridStep> steps;  // the fastest first
+  // Ways to divide the model of which larger micro-batches were not looked at: nothing fits
+  // already.
+  int too_large = 0;
+};
+
 // Every plan of so many devices that divides the global batch: replicas and stages, ZeRO 0 to 3,
-// micro-batches of powers of two up to 64; with up to 8 items, operators split among powers of two
-// of a node's devices, along the sequence too where that divides, and whole experts shared out in a
-// node or among all. Where none needs at most `memory`, sequences are split as well.
-std::vector<HybridStep> AllPlans(const ProfileOfPlan& profile_of, const System& system,
-                                 const PlanSearch& search);
+// micro-batches of powers of two up to 64, as long as something of that way to divide the model
+// fits; with up to 8 items, operators split among powers of two of a node's devices, along the
+// sequence too where that divides, and whole experts shared out in a node or among all. Where none
+// needs at most `memory`, sequences are split as well.
+FoundPlans AllPlans(const ProfileOfPlan& profile_of, const System& system,
+                    const PlanSearch& search);
 
 }  // namespace dlcost

@@ -59,7 +59,10 @@ StepProfile Job::Profile(std::int64_t batch, std::optional<DType> send_as,
     };
   }
   std::call_once(read_, [&] { model_ = ModelOf(options); });
-  const InferredModel model = InferModel(Model(*model_), options, BindingsOf(options));
+  const Bindings bindings = BindingsOf(options);
+  const InferredModel model = division.Divides()
+                                  ? InferSplit(WholeOf(batch, options), options, bindings)
+                                  : InferModel(Model(*model_), options, bindings);
   StepProfile profile =
       ProfileOf(model, BuildReport(model, *device_, report_), system_, batch, send_as, experts);
   profile.processors = device_->units.value_or(0);
@@ -69,6 +72,19 @@ StepProfile Job::Profile(std::int64_t batch, std::optional<DType> send_as,
     profile.stages = AnnotatedStages(model, profile, *annotations);
   }
   return profile;
+}
+
+const InferredModel& Job::WholeOf(std::int64_t batch, const ModelOptions& options) const {
+  Whole* whole = nullptr;
+  {
+    const std::lock_guard lock(guard_);
+    whole = &wholes_[batch];
+  }
+  std::call_once(whole->once, [&] {
+    const Bindings bindings = BindingsOf(options);
+    whole->model = Infer(Model(*model_), InferOptionsOf(options, bindings));
+  });
+  return *whole->model;
 }
 
 void Job::CheckSize(const std::string& what, std::int64_t devices) const {

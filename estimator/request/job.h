@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -47,8 +49,17 @@ class Job {
   System system_;
   std::optional<Device> device_;
   ReportOptions report_;
+  // The model of a batch, inferred once for all divisions.
+  struct Whole {
+    std::once_flag once;
+    std::optional<InferredModel> model;
+  };
+  const InferredModel& WholeOf(std::int64_t batch, const ModelOptions& options) const;
+
   mutable std::once_flag read_;  // the model, with the first profile
   mutable std::optional<Model> model_;
+  mutable std::mutex guard_;  // of `wholes_`
+  mutable std::map<std::int64_t, Whole> wholes_;
 };
 
 // A plan that is told, not looked for.

@@ -112,19 +112,38 @@ void RequireNothingSought(const ModelOptions& options) {
   throw Error("{} is for dlcost MODEL and explain alone", options.fit ? "--fit" : "--batch max");
 }
 
-InferredModel InferModel(Model model, const ModelOptions& options, const Bindings& bindings) {
+namespace {
+
+// `inferred_by` makes the model, or its part, that is derived from.
+template <typename Inferred>
+InferredModel Derived(const ModelOptions& options, const Bindings& bindings,
+                      const Inferred& inferred_by) {
   RequireNothingSought(options);
   const InferOptions infer = InferOptionsOf(options, bindings);
   const std::optional<DType> dtype = WhatIfType(options);
   const ModelDerivation derive = DerivationOf(options);
-  InferredModel inferred = Infer(std::move(model), infer);
-  if (options.split) inferred = options.split(std::move(inferred), infer);
+  InferredModel inferred = inferred_by(infer);
   if (derive) inferred = derive(std::move(inferred), infer);
   if (dtype) {
     Retype(inferred, *dtype);
     if (inferred.step != nullptr) CountStepMemory(inferred);
   }
   return inferred;
+}
+
+}  // namespace
+
+InferredModel InferModel(Model model, const ModelOptions& options, const Bindings& bindings) {
+  return Derived(options, bindings, [&](const InferOptions& infer) {
+    InferredModel inferred = Infer(std::move(model), infer);
+    return options.split ? options.split(inferred, infer) : std::move(inferred);
+  });
+}
+
+InferredModel InferSplit(const InferredModel& whole, const ModelOptions& options,
+                         const Bindings& bindings) {
+  return Derived(options, bindings,
+                 [&](const InferOptions& infer) { return options.split(whole, infer); });
 }
 
 TrainingStep BuildTrainingStep(const ModelOptions& options) {

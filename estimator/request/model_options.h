@@ -35,7 +35,8 @@ struct ModelOptions {
   // What is looked for (memory_fit.h): the largest batch that fits, the cheapest recomputation that
   // does.
   bool batch_max = false, fit = false;
-  ModelDerivation split;  // before any other: the part of one of several devices
+  // Before any derivation: the part of one of several devices.
+  std::function<InferredModel(const InferredModel&, const InferOptions&)> split;
   // How kernels are formed, of a report's options: a step is derived for it, since attention that
   // runs as one kernel keeps no scores.
   PlanOptions plan;
@@ -56,6 +57,9 @@ ModelDerivation DerivationOf(const ModelOptions& options);
 InferredModel InferModel(const ModelOptions& options);
 // The same for a model that was read already, with the dimensions bound so.
 InferredModel InferModel(Model model, const ModelOptions& options, const Bindings& bindings);
+// The same for a model that was inferred already with the dimensions bound so: its `split`.
+InferredModel InferSplit(const InferredModel& whole, const ModelOptions& options,
+                         const Bindings& bindings);
 
 // The training step that --train names, as a model, and which of its stored tensors are inputs of
 // a file that has it: what training changes.

@@ -163,7 +163,7 @@ PlanReport Parallelize(const ParallelRequest& options) {
     const int devices = options.devices > 0 ? options.devices : system.node_devices;
     job.CheckSize("--devices", devices);
     if (options.global_batch < 1) throw Error("--parallel auto needs --global-batch");
-    report.steps = AllPlans(
+    FoundPlans found = AllPlans(
         [&](const HybridPlan& plan) { return profiles.IfDivides(plan, report.left_out); }, system,
         {.devices = devices,
          .global_batch = options.global_batch,
@@ -171,6 +171,8 @@ PlanReport Parallelize(const ParallelRequest& options) {
          .memory = job.device().memory.size,
          .overlap = overlap,
          .prepare = [&](const std::vector<HybridPlan>& plans) { profiles.Prepare(plans); }});
+    report.steps = std::move(found.steps);
+    report.too_large = found.too_large;
     if (report.steps.empty()) {
       throw Error("--global-batch {} divides by no plan of {} devices; {} would",
                   options.global_batch, devices, devices);

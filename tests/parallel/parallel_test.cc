@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "estimator/collective/collective.h"
 #include "estimator/core/error.h"
 #include "estimator/parallel/hybrid.h"
@@ -85,7 +88,7 @@ TEST(DataParallel, SharesProcessorsWithCollectives) {
 TEST(DataParallel, SharesOutWhatZeroSays) {
   const StepProfile profile = Layers(4, 0.1, 4000);
   const std::int64_t bytes[] = {1000 + 4000 * 4, 1000 + 4000 * 2 + 2000, 1000 + 4000 + 1000 + 2000,
-                                1000 + 1000 + 1000 + 2000};
+                                1000 + 1000 + 1000 + 2000};  // one bucket has all, gathered
   for (int zero = 0; zero <= 3; ++zero) {
     EXPECT_EQ(MemoryOf(profile, {.devices = 4, .zero = zero}).value(), bytes[zero]) << zero;
   }
@@ -425,10 +428,30 @@ TEST(Hybrid, TriesEveryPlanThatDivides) {
   const StepProfile profile = Layers(16, 0.2, 64 << 20);
   const std::vector<HybridStep> steps =
       AllPlans([&](const HybridPlan& plan) { return plan.tensor == 1 ? &profile : nullptr; },
-               Find("dgx-a100"), {.devices = 64, .global_batch = 1024});
+               Find("dgx-a100"), {.devices = 64, .global_batch = 1024})
+          .steps;
   EXPECT_GT(steps.size(), 40u);
   for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_LE(steps[i - 1].time, steps[i].time);
   for (const HybridStep& step : steps) EXPECT_EQ(step.plan.devices(), 64);
+}
+
+// Of 3 GB micro-batches of one and two items fit, of four nothing does, and eight would need more.
+TEST(Hybrid, LooksAtNoLargerMicroBatchesOfWhatDoesNotFit) {
+  std::map<std::int64_t, StepProfile> profiles;
+  const auto profile_of = [&](const HybridPlan& plan) -> const StepProfile* {
+    if (plan.tensor > 1) return nullptr;
+    StepProfile& profile = profiles[plan.micro_batch];
+    profile = Layers(16, 0.2, 64 << 20);
+    profile.activations = Bytes(plan.micro_batch * 1'000'000'000);
+    return &profile;
+  };
+  const FoundPlans found =
+      AllPlans(profile_of, Find("dgx-a100"),
+               {.devices = 64, .global_batch = 1024, .memory = Bytes(3'000'000'000)});
+  EXPECT_EQ(profiles.size(), 3u);
+  EXPECT_EQ(found.too_large, 1);
+  EXPECT_TRUE(std::any_of(found.steps.begin(), found.steps.end(),
+                          [](const HybridStep& step) { return step.plan.micro_batch == 4; }));
 }
 
 }  // namespace
