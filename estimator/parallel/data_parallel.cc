@@ -7,6 +7,7 @@
 #include "estimator/collective/collective.h"
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
+#include "estimator/parallel/sharded_units.h"
 #include "estimator/parallel/slowest.h"
 
 namespace dlcost {
@@ -26,6 +27,8 @@ class StepWriter {
         all_{plan.devices, plan.stride},
         dense_{all_, Bytes()},
         experts_{ExpertReplicas(plan), Bytes()} {
+    if (Shards()) units_ = UnitsOf(profile);
+    if (units_) sums_.assign(units_->modules.size(), {dense_, experts_});
     compute_ = step_.timeline.AddResource("compute stream");
     network_ = step_.timeline.AddResource("communication stream");
     if (profile.exchanges) split_ = step_.timeline.AddResource("exchange of split operators");
@@ -37,9 +40,13 @@ class StepWriter {
       if (kernel.phase == Phase::kOptimizer) {
         Update(kernel);
       } else {
-        if (Shards() || (GathersAhead() && !IsBackward(kernel.phase))) GatherBefore(k);
+        if (units_) {
+          GatherUnit(k);
+        } else if (Shards() || (GathersAhead() && !IsBackward(kernel.phase))) {
+          GatherBefore(k);
+        }
         Compute(kernel.name, kernel.time, kernel.exchange.has_value());
-        if (IsBackward(kernel.phase) || kernel.phase == Phase::kLoss) Complete(kernel);
+        if (IsBackward(kernel.phase) || kernel.phase == Phase::kLoss) Complete(k);
       }
     }
     SendBuckets();  // of a step without an update
@@ -119,25 +126,46 @@ class StepWriter {
       bucket += Needs(next);
       experts += NeedsOfExperts(next);
     }
+    Gather(profile_.kernels[kernel].name, bucket, experts);
+  }
+
+  // The same for a unit before the first kernel of each of its passes; the rest is there until the
+  // end.
+  void GatherUnit(std::size_t kernel) {
+    if (kernel == 0) {
+      Gather("what does not repeat", units_->rest.weights, units_->rest.expert_weights);
+    }
+    if (units_->of[kernel] == ShardedUnits::kRest) return;
+    const ShardedUnit& unit = units_->UnitOf(kernel);
+    if (unit.forward != kernel && unit.backward != kernel) return;
+    Gather(profile_.kernels[kernel].module, unit.weights, unit.expert_weights);
+  }
+
+  // `experts` is part of `bytes`.
+  void Gather(const std::string& of, Bytes bytes, Bytes experts) {
     std::vector<std::size_t> after;
     if (before_gather_) after.push_back(*before_gather_);
     before_gather_ = last_compute_;
-    const std::string& name = profile_.kernels[kernel].name;
-    const auto gather = [&](const char* what, Bytes bytes, const DeviceGroup& group) {
-      if (const auto task =
-              Communicate(CollectiveOp::kAllGather, what + name, bytes, group, after)) {
+    const auto gather = [&](const char* what, Bytes part, const DeviceGroup& group) {
+      if (const auto task = Communicate(CollectiveOp::kAllGather, what + of, part, group, after)) {
         waits_.push_back(*task);
       }
     };
-    gather("parameters of ", bucket - experts, all_);
+    gather("parameters of ", bytes - experts, all_);
     gather("experts of ", experts, experts_.group);
   }
 
-  void Complete(const StepKernel& kernel) {
-    dense_.bytes += kernel.gradients - kernel.expert_gradients;
-    experts_.bytes += kernel.expert_gradients;
-    for (Bucket* bucket : {&dense_, &experts_}) {
-      if (bucket->bytes >= plan_.bucket && plan_.overlap) Send(*bucket);
+  void Complete(std::size_t k) {
+    const StepKernel& kernel = profile_.kernels[k];
+    const bool module = units_ && plan_.overlap && units_->of[k] != ShardedUnits::kRest;
+    Bucket& dense = module ? sums_[units_->of[k]].first : dense_;
+    Bucket& experts = module ? sums_[units_->of[k]].second : experts_;
+    dense.bytes += kernel.gradients - kernel.expert_gradients;
+    experts.bytes += kernel.expert_gradients;
+    for (Bucket* bucket : {&dense, &experts}) {
+      const bool full =
+          units_ ? module && units_->UnitOf(k).complete == k : bucket->bytes >= plan_.bucket;
+      if (full && plan_.overlap) Send(*bucket);
     }
   }
 
@@ -186,6 +214,8 @@ class StepWriter {
   std::vector<std::size_t> waits_;  // of the next computation, beside the one before
   DeviceGroup all_;
   Bucket dense_, experts_;
+  std::optional<ShardedUnits> units_;            // that are gathered, instead of buckets
+  std::vector<std::pair<Bucket, Bucket>> sums_;  // of each of their modules: dense, experts
   Bytes largest_;
   int buckets_ = 0;
   int channels_ = 0;          // processors that the collectives hold
@@ -226,7 +256,9 @@ Bytes MemoryOf(const StepProfile& profile, const DataParallelPlan& plan,
   // Each updates its part.
   const double share = UpdatedShare(profile, plan);
   const Bytes updating(RoundToInteger(profile.Updating(micro_batches).AsDouble() * share));
-  return LastingOf(profile, plan, micro_batches) + std::max(profile.activations, updating);
+  const bool gathers = plan.zero == 3 && plan.devices > 1;
+  const Bytes passes = gathers ? PassesWithGathered(profile, plan) : profile.activations;
+  return LastingOf(profile, plan, micro_batches) + std::max(passes, updating);
 }
 
 ParallelStep RunDataParallel(const StepProfile& profile, const System& system,

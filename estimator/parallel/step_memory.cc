@@ -1,7 +1,8 @@
 #include "estimator/parallel/step_memory.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <numeric>
+#include <string>
 #include <vector>
 
 #include "estimator/infer/memory.h"
@@ -10,23 +11,28 @@
 
 namespace dlcost {
 
-RunningBytes BesideLasting(const InferredModel& step, const KernelOfNode& kernel_of_node) {
+RunningBytes BesideLasting(const InferredModel& step, const KernelOfNode& kernel_of_node,
+                           const std::vector<Bytes>& workspaces) {
   std::vector<std::size_t> kernel_of;
+  kernel_of.reserve(kernel_of_node.of.size());
   std::size_t last = 0;
-  for (const CountedNode& counted : step.nodes) {
-    const auto kernel = kernel_of_node.find(counted.name);
-    if (kernel != kernel_of_node.end()) last = std::max(last, kernel->second);
-    kernel_of.push_back(kernel == kernel_of_node.end() ? last : kernel->second);
+  for (const std::size_t kernel : kernel_of_node.of) {
+    if (kernel != kNoKernel) last = std::max(last, kernel);
+    kernel_of.push_back(kernel == kNoKernel ? last : kernel);
   }
   const std::unordered_map<TensorId, TensorId> behind = GradientsBehindUpdate(step.model->graph);
-  std::unordered_set<TensorId> lasting;
+  std::vector<bool> lasting(step.model->graph.tensors.size(), false);
+  const auto lasts_always = [&](TensorId id) {
+    if (id != kNoTensor) lasting[static_cast<std::size_t>(id)] = true;
+  };
   for (const Node& node : step.model->graph.nodes) {
     const OptimizerOperands operands = OperandsOf(node);
-    lasting.insert(operands.parameters.begin(), operands.parameters.end());
-    lasting.insert(operands.states.begin(), operands.states.end());
+    std::for_each(operands.parameters.begin(), operands.parameters.end(), lasts_always);
+    std::for_each(operands.states.begin(), operands.states.end(), lasts_always);
     for (const TensorId used : operands.gradients) {
       const auto before = behind.find(used);
-      lasting.insert({used, before == behind.end() ? used : before->second});
+      lasts_always(used);
+      if (before != behind.end()) lasts_always(before->second);
     }
   }
   // Numbers of the kernels without gaps, as moments are counted.
@@ -36,10 +42,11 @@ RunningBytes BesideLasting(const InferredModel& step, const KernelOfNode& kernel
   for (std::size_t& k : kernel_of) {
     k = static_cast<std::size_t>(std::lower_bound(order.begin(), order.end(), k) - order.begin());
   }
-  const std::vector<Bytes> live = LiveBytes(step, kernel_of);
+  const LiveBuffers memory = LiveAndBuffers(step, kernel_of);
+  const std::vector<Bytes>& live = memory.live;
   std::vector<Bytes> begins(live.size() + 1), ends(live.size() + 1);  // of what lasts, by moment
-  for (const Buffer& buffer : Buffers(step, kernel_of)) {
-    if (lasting.count(buffer.tensor) == 0) continue;
+  for (const Buffer& buffer : memory.buffers) {
+    if (!lasting[static_cast<std::size_t>(buffer.tensor)]) continue;
     begins[buffer.from + 1] += buffer.size;
     ends[buffer.to + 2] += buffer.size;
   }
@@ -47,42 +54,47 @@ RunningBytes BesideLasting(const InferredModel& step, const KernelOfNode& kernel
   for (std::size_t n = 0; n < step.nodes.size(); ++n) {
     if (step.nodes[n].node->phase == Phase::kOptimizer) updates[kernel_of[n] + 1] = true;
   }
-  RunningBytes running;
+  RunningBytes running{.of = std::vector<Bytes>(workspaces.size())};
   Bytes lasts;
   // What is there at the start is there while the first kernel runs.
   for (std::size_t moment = 1; moment < live.size(); ++moment) {
     lasts = lasts + begins[moment] - ends[moment];
-    if (live[moment] <= lasts) continue;
+    const std::size_t kernel = order[moment - 1];
+    const Bytes beside = live[moment] > lasts ? live[moment] - lasts : Bytes();
+    running.of[kernel] = beside + workspaces[kernel];
     Bytes& most = updates[moment] ? running.update : running.passes;
-    most = std::max(most, live[moment] - lasts);
+    most = std::max(most, running.of[kernel]);
   }
   return running;
 }
 
-std::unordered_map<TensorId, std::size_t> KeptFor(const InferredModel& step,
-                                                  const KernelOfNode& kernel_of) {
-  std::unordered_map<TensorId, std::size_t> kept_for;
-  std::unordered_map<TensorId, TensorId> viewed;  // what a view is of
-  for (const CountedNode& counted : step.nodes) {
+std::vector<std::size_t> KeptFor(const InferredModel& step, const KernelOfNode& kernel_of) {
+  const std::size_t tensors = step.model->graph.tensors.size();
+  std::vector<std::size_t> kept_for(tensors, kNoKernel);
+  std::vector<TensorId> root(tensors);  // what a view is of
+  std::iota(root.begin(), root.end(), TensorId{0});
+  for (std::size_t n = 0; n < step.nodes.size(); ++n) {
+    const CountedNode& counted = step.nodes[n];
     if (counted.graph != &step.model->graph) continue;
     const Node& node = *counted.node;
     if (counted.status == NodeStatus::kView && !node.inputs.empty() &&
         node.inputs[0] != kNoTensor) {
-      const auto from = viewed.find(node.inputs[0]);
-      const TensorId root = from == viewed.end() ? node.inputs[0] : from->second;
-      for (const TensorId id : node.outputs) viewed.emplace(id, root);
+      const TensorId from = root[static_cast<std::size_t>(node.inputs[0])];
+      for (const TensorId id : node.outputs) {
+        if (id != kNoTensor) root[static_cast<std::size_t>(id)] = from;
+      }
     }
     const bool backward = node.phase == Phase::kRecompute || node.phase == Phase::kBackwardData ||
                           node.phase == Phase::kBackwardWeights;
+    if (!backward) continue;
     // Nodes of the way back are named after the forward node that they are for.
     const std::size_t end = std::min(counted.name.find("/grad/"), counted.name.rfind("/again"));
-    const auto kernel = kernel_of.find(counted.name.substr(0, end));
-    if (!backward || end == std::string::npos || kernel == kernel_of.end()) continue;
+    if (end == std::string::npos) continue;
+    const std::size_t kernel = kernel_of.Named(std::string_view(counted.name).substr(0, end));
+    if (kernel == kNoKernel) continue;
     ForEachRead(node, [&](TensorId id) {
-      const auto from = viewed.find(id);
-      const auto [known, fresh] =
-          kept_for.emplace(from == viewed.end() ? id : from->second, kernel->second);
-      if (!fresh) known->second = std::min(known->second, kernel->second);
+      std::size_t& first = kept_for[static_cast<std::size_t>(root[static_cast<std::size_t>(id)])];
+      first = std::min(first, kernel);  // kNoKernel is above all
     });
   }
   return kept_for;

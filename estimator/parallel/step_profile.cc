@@ -22,37 +22,48 @@ Bytes SizeAs(const Tensor& tensor, std::optional<DType> type) {
   return SizeOf(type.value_or(tensor.type.dtype), tensor.type.shape->Elements());
 }
 
-KernelOfNode KernelsOf(const Report& report) {
+KernelOfNode KernelsOf(const InferredModel& step, const Report& report) {
   KernelOfNode kernel_of;
+  kernel_of.by_name.reserve(step.nodes.size());
   for (std::size_t k = 0; k < report.kernels.size(); ++k) {
-    for (const std::string& node : report.kernels[k].nodes) kernel_of.emplace(node, k);
+    for (const std::string& node : report.kernels[k].nodes) kernel_of.by_name.emplace(node, k);
+  }
+  kernel_of.of.reserve(step.nodes.size());
+  for (const CountedNode& counted : step.nodes) {
+    kernel_of.of.push_back(kernel_of.Named(counted.name));
   }
   return kernel_of;
 }
 
+// Of one run of a kernel.
+Bytes WorkspaceOf(const KernelRow& row) {
+  if (row.execution == nullptr || row.repeat < Count(1)) return Bytes();
+  return Bytes(row.execution->workspace.count() / row.repeat);
+}
+
 // Bytes that cross from one forward kernel to a later one, behind each kernel between.
+// `completed_by`: the kernel that completes each tensor.
 void AddPassed(const InferredModel& step, const KernelOfNode& kernel_of,
-               const std::unordered_map<TensorId, std::size_t>& completed_by,
-               StepProfile& profile) {
-  std::map<TensorId, std::size_t> last_reader;  // ordered: sums are the same every time
-  for (const CountedNode& counted : step.nodes) {
-    const auto kernel = kernel_of.find(counted.name);
-    if (kernel == kernel_of.end() || counted.graph != &step.model->graph ||
+               const std::vector<std::size_t>& completed_by, StepProfile& profile) {
+  std::vector<std::size_t> last_reader(completed_by.size(), kNoKernel);
+  for (std::size_t n = 0; n < step.nodes.size(); ++n) {
+    const CountedNode& counted = step.nodes[n];
+    const std::size_t kernel = kernel_of.of[n];
+    if (kernel == kNoKernel || counted.graph != &step.model->graph ||
         counted.node->phase != Phase::kForward) {
       continue;
     }
     for (const TensorId input : counted.node->inputs) {
       if (input == kNoTensor) continue;
-      std::size_t& last = last_reader[input];
-      last = std::max(last, kernel->second);
+      std::size_t& last = last_reader[static_cast<std::size_t>(input)];
+      last = last == kNoKernel ? kernel : std::max(last, kernel);
     }
   }
-  for (const auto& [tensor, reader] : last_reader) {
-    const auto writer = completed_by.find(tensor);
-    if (writer == completed_by.end()) continue;
-    const Tensor& value = step.model->graph.tensors[static_cast<std::size_t>(tensor)];
+  for (std::size_t t = 0; t < last_reader.size(); ++t) {
+    if (last_reader[t] == kNoKernel || completed_by[t] == kNoKernel) continue;
+    const Tensor& value = step.model->graph.tensors[t];
     if (value.foldable || value.constant) continue;
-    for (std::size_t k = writer->second; k < reader; ++k) {
+    for (std::size_t k = completed_by[t]; k < last_reader[t]; ++k) {
       profile.kernels[k].passed += SizeAs(value, std::nullopt);
     }
   }
@@ -84,11 +95,12 @@ void AddExchanges(const InferredModel& step, const Report& report, const KernelO
   };
   Bytes parameters;
   std::optional<std::size_t> last;  // of the gradients of parameters
-  for (const CountedNode& counted : step.nodes) {
+  for (std::size_t n = 0; n < step.nodes.size(); ++n) {
+    const CountedNode& counted = step.nodes[n];
     const std::optional<CollectiveOp> op = ExchangeOf(*counted.node);
-    const auto kernel = kernel_of.find(counted.name);
-    if (!op || kernel == kernel_of.end() ||
-        report.nodes[report.kernels[kernel->second].main].name != counted.name) {
+    const std::size_t kernel = kernel_of.of[n];
+    if (!op || kernel == kNoKernel ||
+        report.nodes[report.kernels[kernel].main].name != counted.name) {
       continue;
     }
     const auto tensor = [&](TensorId id) -> const Tensor& {
@@ -105,13 +117,13 @@ void AddExchanges(const InferredModel& step, const Report& report, const KernelO
                                .devices = static_cast<int>(devices),
                                .stride = static_cast<int>(stride),
                                .parameter = IntOf(*counted.node, "parameter") != 0};
-    StepKernel& row = profile.kernels[kernel->second];
+    StepKernel& row = profile.kernels[kernel];
     row.exchange = exchange;
     profile.exchanges = true;
     if (exchange.parameter && *op == CollectiveOp::kAllReduce) {
       parameters += exchange.bytes;
       row.time = Seconds();
-      last = kernel->second;
+      last = kernel;
     } else {
       row.time = time_of(*row.exchange, exchange.bytes);
     }
@@ -141,15 +153,15 @@ void AddExpertBytes(const InferredModel& step, const KernelOfNode& kernel_of,
                        !tensor.name.ends_with(".grad_sum");
     if (state) profile.experts.states += SizeAs(tensor, std::nullopt);
   }
-  for (const CountedNode& counted : step.nodes) {
-    const auto kernel = kernel_of.find(counted.name);
-    if (kernel == kernel_of.end() || counted.graph != &graph) continue;
+  for (std::size_t n = 0; n < step.nodes.size(); ++n) {
+    const CountedNode& counted = step.nodes[n];
+    if (kernel_of.of[n] == kNoKernel || counted.graph != &graph) continue;
     for (const TensorId id : counted.node->inputs) {
       if (id == kNoTensor || seen[static_cast<std::size_t>(id)]) continue;
       const Tensor& tensor = graph.tensors[static_cast<std::size_t>(id)];
       if (!tensor.is_initializer || experts.count(tensor.name) == 0) continue;
       seen[static_cast<std::size_t>(id)] = true;
-      profile.kernels[kernel->second].expert_weights += SizeAs(tensor, std::nullopt);
+      profile.kernels[kernel_of.of[n]].expert_weights += SizeAs(tensor, std::nullopt);
     }
   }
 }
@@ -236,10 +248,13 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, const Sys
     profile.gradient_sums =
         std::max(profile.gradients, SizeOf(DType::kFloat32, step.step->trained));
   }
-  const KernelOfNode kernel_of = KernelsOf(report);
+  const KernelOfNode kernel_of = KernelsOf(step, report);
   profile.activations = report.peak_activation_bytes;
+  std::vector<Bytes> workspaces;
+  for (const KernelRow& row : report.kernels) workspaces.push_back(WorkspaceOf(row));
+  RunningBytes running{.of = workspaces};
   if (profile.trains) {
-    const RunningBytes running = BesideLasting(step, kernel_of);
+    running = BesideLasting(step, kernel_of, workspaces);
     profile.activations = running.passes;
     profile.updating = running.update;
   }
@@ -248,35 +263,41 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, const Sys
     profile.kernels.push_back({.name = main.name,
                                .phase = main.phase,
                                .time = row.sums.expected.value_or(Seconds()),
+                               .live = running.of[profile.kernels.size()],
                                .product = row.sums.work.macs() > Macs(0),
                                .module = ModuleOf(main.scope)});
   }
   AddExchanges(step, report, kernel_of, system, profile);
   // Which kernel completes a tensor.
-  std::unordered_map<TensorId, std::size_t> completed_by;
-  for (const CountedNode& counted : step.nodes) {
+  std::vector<std::size_t> completed_by(step.model->graph.tensors.size(), kNoKernel);
+  for (std::size_t n = 0; n < step.nodes.size(); ++n) {
+    const CountedNode& counted = step.nodes[n];
     if (counted.graph != &step.model->graph) continue;
     if (counted.node->op == "DispatchTokens" && counted.node->phase == Phase::kForward) {
       // All layers have to divide.
       profile.routed_experts = std::gcd(profile.routed_experts, IntOf(*counted.node, "experts"));
     }
-    const auto kernel = kernel_of.find(counted.name);
-    if (kernel == kernel_of.end()) continue;
-    profile.kernels[kernel->second].weights += counted.weight_bytes;
+    const std::size_t kernel = kernel_of.of[n];
+    if (kernel == kNoKernel) continue;
+    StepKernel& row = profile.kernels[kernel];
+    row.weights += counted.weight_bytes;
+    if (counted.weight_bytes > Bytes() && !row.module.empty() &&
+        ModuleOf(counted.node->scope).empty()) {
+      row.outer_weights += counted.weight_bytes;
+    }
     for (const TensorId output : counted.node->outputs) {
-      if (output != kNoTensor) completed_by[output] = kernel->second;
+      if (output != kNoTensor) completed_by[static_cast<std::size_t>(output)] = kernel;
     }
   }
   const std::vector<Tensor>& tensors = step.model->graph.tensors;
   if (profile.trains && !profile.kernels.empty()) {
-    const std::unordered_map<TensorId, std::size_t> kept_for = KeptFor(step, kernel_of);
+    const std::vector<std::size_t> kept_for = KeptFor(step, kernel_of);
     for (const TensorId id : SavedValues(step)) {
+      const auto t = static_cast<std::size_t>(id);
       // Inputs of the step are there before its first kernel.
-      const auto made = completed_by.find(id);
-      const auto kept = kept_for.find(id);
-      const std::size_t maker = made == completed_by.end() ? 0 : made->second;
-      StepKernel& kernel = profile.kernels[kept == kept_for.end() ? maker : kept->second];
-      kernel.saved += SizeAs(tensors[static_cast<std::size_t>(id)], std::nullopt);
+      const std::size_t maker = completed_by[t] == kNoKernel ? 0 : completed_by[t];
+      StepKernel& kernel = profile.kernels[kept_for[t] == kNoKernel ? maker : kept_for[t]];
+      kernel.saved += SizeAs(tensors[t], std::nullopt);
     }
   }
   const std::unordered_map<TensorId, TensorId> behind = GradientsBehindUpdate(step.model->graph);
@@ -301,9 +322,9 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, const Sys
         profile.experts.gradient_sums +=
             SizeAs(tensor, narrow ? std::optional(DType::kFloat32) : std::nullopt);
       }
-      const auto kernel = completed_by.find(gradient);
-      if (kernel == completed_by.end()) continue;
-      StepKernel& row = profile.kernels[kernel->second];
+      const std::size_t kernel = completed_by[static_cast<std::size_t>(gradient)];
+      if (kernel == kNoKernel) continue;
+      StepKernel& row = profile.kernels[kernel];
       row.gradients += sent;
       if (expert) row.expert_gradients += sent;
       row.trained += SizeAs(tensor, std::nullopt);

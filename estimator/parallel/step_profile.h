@@ -39,10 +39,12 @@ struct StepKernel {
   Bytes expert_trained;    // part of them
   Bytes weights;           // that no kernel before it reads
   Bytes expert_weights;    // part of them
+  Bytes outer_weights;     // another: of nodes in no module, where the kernel is in one
   // Behind a forward kernel: results of kernels up to it that later forward kernels read.
   Bytes passed;
   std::optional<Exchange> exchange;  // instead of computing
   Bytes saved;                       // of what it makes, for the backward pass
+  Bytes live;                        // beside what lasts while it runs, its workspace included
   bool product = false;              // it multiplies and adds up
   std::string module;                // that repeats, "" for none (ModuleOf)
 };

@@ -11,6 +11,7 @@
 #include "estimator/parallel/pipeline.h"
 #include "estimator/parallel/plan_search.h"
 #include "estimator/parallel/scaling.h"
+#include "estimator/parallel/sharded_units.h"
 #include "estimator/parallel/slowest.h"
 #include "estimator/system/system_database.h"
 
@@ -88,7 +89,7 @@ TEST(DataParallel, SharesProcessorsWithCollectives) {
 TEST(DataParallel, SharesOutWhatZeroSays) {
   const StepProfile profile = Layers(4, 0.1, 4000);
   const std::int64_t bytes[] = {1000 + 4000 * 4, 1000 + 4000 * 2 + 2000, 1000 + 4000 + 1000 + 2000,
-                                1000 + 1000 + 1000 + 2000};  // one bucket has all, gathered
+                                1000 + 1000 + 1000 + 2000 + 4000};  // one bucket has all, gathered
   for (int zero = 0; zero <= 3; ++zero) {
     EXPECT_EQ(MemoryOf(profile, {.devices = 4, .zero = zero}).value(), bytes[zero]) << zero;
   }
@@ -101,6 +102,43 @@ TEST(DataParallel, SharesOutWhatZeroSays) {
   EXPECT_EQ(sent(1), sent(0));
   EXPECT_EQ(sent(2), sent(0));
   EXPECT_EQ(sent(3) * 2, sent(0) * 3);
+}
+
+// Four layers, which repeat, between an embedding and its gradient.
+StepProfile Modules() {
+  StepProfile profile = Layers(4, 0.4, 4000);
+  for (std::size_t k = 0; k < 8; ++k) {
+    profile.kernels[k].module = "h." + std::to_string(k < 4 ? k : 7 - k);
+    profile.kernels[k].live = Bytes(k == 4 ? 900 : 100);
+  }
+  const auto at = [&](std::size_t k) {
+    return profile.kernels.begin() + static_cast<std::ptrdiff_t>(k);
+  };
+  profile.kernels.insert(
+      at(8),
+      {.name = "embed/grad/Gather", .phase = Phase::kBackwardWeights, .gradients = Bytes(500)});
+  profile.kernels.insert(at(0), {.name = "embed", .weights = Bytes(500)});
+  return profile;
+}
+
+// While layer 2 goes back there are the embedding (500), layers 2 and 1 (2000), the gradients of
+// layer 2 and those of layer 3, which are scattered meanwhile (2000), and what lives (100).
+TEST(DataParallel, GathersUnitsAhead) {
+  const StepProfile profile = Modules();
+  const DataParallelPlan plan{.devices = 4, .zero = 3};
+  EXPECT_EQ(PassesWithGathered(profile, plan), Bytes(500 + 2000 + 2000 + 100));
+  EXPECT_EQ(MemoryOf(profile, plan) - LastingOf(profile, plan, 1), Bytes(4600));
+  // What is fused into a layer's kernel is none of its own.
+  StepProfile fused = profile;
+  fused.kernels[1].weights += Bytes(300);
+  fused.kernels[1].outer_weights = Bytes(300);
+  EXPECT_EQ(PassesWithGathered(fused, plan), Bytes(4600 + 300));
+  // Nobody shares with a single device.
+  EXPECT_EQ(MemoryOf(profile, {.zero = 3}) - LastingOf(profile, {.zero = 3}, 1), Bytes(1000));
+  // The embedding is gathered once, layers before both of their passes, and each is scattered.
+  const ParallelStep step = RunDataParallel(profile, Find("dgx-a100"), plan);
+  EXPECT_EQ(step.collectives, (1 + 8) + (4 + 1));
+  EXPECT_EQ(step.sent, Bytes((500 + 8000 + 4500) * 3 / 4));
 }
 
 // FaceNet on P100: 32,000 iterations in 14,720 s on 1, 19,000 in 9,327.878 s on 2, 8,250 in
