@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
 #include "estimator/infer/edit.h"
 #include "models/operators/op_context.h"
+#include "models/operators/swiglu.h"
 
 namespace dlcost {
 namespace {
@@ -118,7 +120,11 @@ class ExpertWriter {
     const TensorId rows_in = Exchange(Dispatched(), 0, 1);
     TensorId x = Linear(rows_in, kFc1, kBias1);
     if (gated) {
-      const auto [gate, value] = GateAndValue(x, fused);
+      auto [gate, value] = GateAndValue(x, fused);
+      if (const std::optional<double> limit = SwigluLimit(context)) {
+        gate = Bounded(gate, std::nullopt, *limit);
+        value = Bounded(value, -*limit, *limit);
+      }
       x = w_.Mul(Activate(gate, "silu"),
                  beta == 0 ? value : w_.Add(value, w_.Scalar(beta, w_.TypeOf(value))));
     } else {
@@ -251,6 +257,12 @@ class ExpertWriter {
         w_.Nodes("Split", "", {from, w_.Ints({size, size})}, {IntAttribute("axis", -1)}, 2);
     for (TensorId& part : parts) part = w_.Reshape(part, {both[0], both[1], half});
     return {parts[0], parts[1]};
+  }
+
+  TensorId Bounded(TensorId x, std::optional<double> least, double most) {
+    const DType type = w_.TypeOf(x);
+    return w_.Node1("Clip",
+                    {x, least ? w_.Scalar(*least, type) : kNoTensor, w_.Scalar(most, type)});
   }
 
   TensorId Activate(TensorId x, const std::string& activation) {

@@ -247,6 +247,26 @@ DescribedNetwork Deepseek(const ConfigReader& config) {
 
 std::string Digits(std::int64_t value) { return std::to_string(value); }
 
+// OpenAI's gpt-oss: biases everywhere, every other layer with a window, and experts whose gate and
+// value are bounded (transformers, models/gpt_oss/modeling_gpt_oss.py: alpha 1.702, limit 7).
+DescribedNetwork GptOss(const ConfigReader& config) {
+  DecoderConfig decoder = Decoder(config);
+  decoder.qkv_bias = decoder.out_bias = config.Flag("attention_bias", true);
+  SetHeads(config, decoder);
+  SetWindows(config, decoder, [](std::size_t i) { return i % 2 == 0; });
+  SetExperts(decoder, {.count = config.Size("num_local_experts"),
+                       .active = config.Size("num_experts_per_tok"),
+                       .inner = decoder.inner,
+                       .normalized = true,
+                       .biases = true,
+                       .alpha = 1.702f,
+                       .beta = 1,
+                       .limit = static_cast<float>(config.Number("swiglu_limit", 7)),
+                       .router = "router"});
+  decoder.note = "without the sinks of attention, a number per head and layer";
+  return decoder;
+}
+
 DescribedNetwork Gpt2(const ConfigReader& config) {
   const std::int64_t width = config.Size("n_embd");
   if (ActivationOf(ConfigReader(config), "gelu_new") != "gelu_tanh" ||
@@ -280,21 +300,13 @@ DescribedNetwork Bert(const ConfigReader& config) {
 }  // namespace
 
 const std::vector<ConfigFamily>& ConfigFamilies() {
-  static const std::vector<ConfigFamily> families = {{"bert", Bert},
-                                                     {"deepseek_v2", Deepseek},
-                                                     {"deepseek_v3", Deepseek},
-                                                     {"gemma", Gemma},
-                                                     {"gemma2", Gemma2},
-                                                     {"gemma3_text", Gemma3},
-                                                     {"gpt2", Gpt2},
-                                                     {"llama", Llama},
-                                                     {"mistral", Mistral},
-                                                     {"mixtral", Mixtral},
-                                                     {"phi3", Phi3},
-                                                     {"qwen2", Qwen2},
-                                                     {"qwen2_moe", Qwen2Moe},
-                                                     {"qwen3", Qwen3},
-                                                     {"qwen3_moe", Qwen3Moe}};
+  static const std::vector<ConfigFamily> families = {
+      {"bert", Bert},         {"deepseek_v2", Deepseek}, {"deepseek_v3", Deepseek},
+      {"gemma", Gemma},       {"gemma2", Gemma2},        {"gemma3_text", Gemma3},
+      {"gpt2", Gpt2},         {"gpt_oss", GptOss},       {"llama", Llama},
+      {"mistral", Mistral},   {"mixtral", Mixtral},      {"phi3", Phi3},
+      {"qwen2", Qwen2},       {"qwen2_moe", Qwen2Moe},   {"qwen3", Qwen3},
+      {"qwen3_moe", Qwen3Moe}};
   return families;
 }
 

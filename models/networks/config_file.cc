@@ -40,9 +40,10 @@ const networks::ConfigFamily& FamilyOf(const ConfigReader& config) {
               DidYouMean(type, types), fmt::join(types, ", "));
 }
 
-// What the file says and the network has not.
-std::string NoteOf(const ConfigReader& config, const std::string& type) {
+// What the file says and the network has not; `family`: what the network of its family has not.
+std::string NoteOf(const ConfigReader& config, const std::string& family, const std::string& type) {
   std::vector<std::string> notes;
+  if (!family.empty()) notes.push_back(family);
   if (config.Has("quantization_config")) {
     notes.push_back(fmt::format(
         "config.json stores weights quantized ({}): counted here as {}",
@@ -73,7 +74,7 @@ std::string Build(const ConfigReader& config, const NetworkOptions& given) {
   const networks::Options options(info, given);
   auto& decoder = std::get<networks::DecoderConfig>(network);
   decoder.decode = options.Choice("phase", {"prefill", "decode"}) == "decode";
-  decoder.note = NoteOf(config, options.Choice("dtype", {"f32", "f16", "bf16"}));
+  decoder.note = NoteOf(config, decoder.note, options.Choice("dtype", {"f32", "f16", "bf16"}));
   return BuildDecoder(family.type, decoder, options.Type());
 }
 

@@ -19,6 +19,10 @@ struct Experts {
   std::int64_t shared_inner = 0;  // 0: no shared one
   bool gated_share = false;       // the shared one is scaled by a sigmoid of the token
   bool normalized = false;        // the active ones' weights sum to one
+  bool biases = false;            // of the router and of the experts
+  // silu(x) * y, or x * sigmoid(alpha * x) * (y + beta) with x and y bounded by `limit` (0: free).
+  float alpha = 1, beta = 0, limit = 0;
+  std::string router = "gate";  // its name
 };
 
 // Multi-head latent attention: keys and values of all heads are made from one vector of `rank`

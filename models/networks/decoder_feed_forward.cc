@@ -35,18 +35,27 @@ Value Gated(Builder& b, const Value& x, std::int64_t inner, const DecoderConfig&
 Value RoutedExperts(Builder& b, const Value& x, const DecoderConfig& config) {
   const Experts& experts = *config.experts;
   const Value tokens = b.Node("Reshape", {x, b.Ints({-1, config.width})});
-  const Value routes = Linear(b, "gate", tokens, config.width, experts.count, false);
+  const Value routes =
+      Linear(b, experts.router, tokens, config.width, experts.count, experts.biases);
   Value sum;
   {
     const Builder::Scope scope = b.In("experts");
     const Value gate_up =
         b.Weight("gate_up_proj", {experts.count, 2 * experts.inner, config.width});
     const Value down = b.Weight("down_proj", {experts.count, config.width, experts.inner});
-    sum = b.ContribNode("MoE", {tokens, routes, gate_up, "", down},
-                        {{"activation_type", "swiglu"},
-                         {"k", experts.active},
-                         {"normalize_routing_weights", experts.normalized ? 1 : 0},
-                         {"swiglu_fusion", 1}});
+    std::vector<Value> inputs = {tokens, routes, gate_up, "", down};
+    if (experts.biases) {
+      inputs[3] = b.Weight("gate_up_proj_bias", {experts.count, 2 * experts.inner});
+      inputs.push_back(b.Weight("down_proj_bias", {experts.count, config.width}));
+    }
+    Attributes attributes = {{"activation_type", "swiglu"},
+                             {"k", experts.active},
+                             {"normalize_routing_weights", experts.normalized ? 1 : 0},
+                             {"swiglu_fusion", 1}};
+    if (experts.alpha != 1) attributes.emplace_back("activation_alpha", experts.alpha);
+    if (experts.beta != 0) attributes.emplace_back("activation_beta", experts.beta);
+    if (experts.limit > 0) attributes.emplace_back("swiglu_limit", experts.limit);
+    sum = b.ContribNode("MoE", inputs, attributes);
   }
   return b.Node("Reshape", {sum, b.Node("Shape", {x})});
 }

@@ -4,6 +4,7 @@
 #include "models/operators/common.h"
 #include "models/operators/counting.h"
 #include "models/operators/families.h"
+#include "models/operators/swiglu.h"
 
 namespace dlcost {
 namespace {
@@ -14,7 +15,9 @@ namespace {
 // - T * k tokens pass an expert: MACs = rows * columns of each of its weights, biases 1 addition
 // per
 //   row, the activation per inner element (SwiGLU: SiLU and 1 multiplication; a third weight: 1
-//   multiplication);
+//   multiplication; activation_alpha scales inside SiLU, 1 multiplication, activation_beta is
+//   added to the value, 1 addition, and swiglu_limit bounds the gate above and the value on both
+//   sides, 3 comparisons);
 // - combining: k multiplications and k - 1 additions per output element.
 // Packed weights are converted once per expert that is read, and scaled once per output (and
 // block). Bytes are of the experts that can be active, at most T * k of them; the note tells what
@@ -140,6 +143,11 @@ OpCost CostExperts(const OpContext& ctx, const ExpertInputs& at) {
   const Count inner = r.passes * r.inner;
   AddActivation(cost.work, type, activation == "swiglu" ? "silu" : activation, inner);
   if (r.gated || ctx.HasInput(at.fc3)) cost.work.Add(OpClass::kMul, type, inner);
+  if (r.gated) {
+    if (ctx.Float("activation_alpha", 1) != 1) cost.work.Add(OpClass::kMul, type, inner);
+    if (ctx.Float("activation_beta", 0) != 0) cost.work.Add(OpClass::kAdd, type, inner);
+    if (SwigluLimit(ctx)) cost.work.Add(OpClass::kCompare, type, inner * 3);
+  }
   const Count outputs = r.tokens * r.hidden;
   cost.work.Add(OpClass::kMul, type, outputs * r.active);
   cost.work.Add(OpClass::kAdd, type, outputs * Count(r.active - 1));
@@ -169,6 +177,15 @@ constexpr OpCase kMoeCases[] = {
      .outputs = "f32[1,8]",
      .macs = 2 * 384,
      .flops = 1536 + 14 + 6 + 3 + 2 * 40 + 2 * 16 * 4 + 24,
+     .bytes_read = 4 * (8 + 4 + 2 * (256 + 32 + 128 + 8)),
+     .bytes_written = 32},
+    {.what = "the same as GPT-OSS has it: x * sigmoid(1.702 x) * (y + 1) of bounded x and y",
+     .attributes = "k=2 activation_type='swiglu' swiglu_fusion=1 normalize_routing_weights=1 "
+                   "activation_alpha=1.702 activation_beta=1.0 swiglu_limit=7.0",
+     .inputs = "f32[1,8] f32[1,4] w:f32[4,32,8] w:f32[4,32] w:f32[4,8,16] w:f32[4,8]",
+     .outputs = "f32[1,8]",
+     .macs = 2 * 384,
+     .flops = 1536 + 14 + 6 + 3 + 2 * 40 + 2 * 16 * (4 + 5) + 24,
      .bytes_read = 4 * (8 + 4 + 2 * (256 + 32 + 128 + 8)),
      .bytes_written = 32},
 };

@@ -77,6 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
         Expected{"deepseek-v3", 671'026'419'200 - 58 * 256, 32},
         Expected{"gemma-2-9b", 9'241'705'984, 128}, Expected{"gemma-2b", 2'506'172'416, 128},
         Expected{"gemma-3-1b", 999'885'952, 2 * 128}, Expected{"gpt2", 124'439'808, 0},
+        // Without 64 sinks in each of 36 layers.
+        Expected{"gpt-oss-120b", 116'829'156'672 - 64 * 36, 32},
         Expected{"llama-3-70b", 70'553'706'496, 64}, Expected{"mistral-7b", 7'241'732'096, 64},
         Expected{"mixtral-8x7b", 46'702'792'704, 64}, Expected{"phi-3-mini-4k", 3'821'079'552, 48},
         Expected{"qwen1.5-moe-a2.7b", 14'315'784'192, 64},
@@ -89,6 +91,16 @@ INSTANTIATE_TEST_SUITE_P(
       }
       return name;
     });
+
+// By hand, a token: each layer q and o of 2880 x 4096, k and v of 2880 x 512, the router, four of
+// 128 experts of 3 x 2880^2, and 64 heads of 64 over one key, twice; then the logits. The model
+// card says 5.13 billion active parameters: these, the table of embeddings, norms and biases.
+TEST(ConfigFile, GptOssMultipliesByHand) {
+  const std::int64_t width = 2880;
+  const std::int64_t layer = 2 * width * 4096 + 2 * width * 512 + width * 128 + 12 * width * width;
+  EXPECT_EQ(MacsOf(Built(Config("gpt-oss-120b"), {}, {{"sequence", 1}})),
+            36 * (layer + 2 * 64 * 64) + width * 201088);
+}
 
 // By hand, 128 tokens: each layer 2 * 8192^2 (q, o), 2 * 8192 * 1024 (k, v), 3 * 8192 * 28672, and
 // 64 heads of 128 over 128 x 128 scores, twice; then the logits.

@@ -402,8 +402,10 @@ def experts():
     offset = torch.zeros(10, 5)
     for token in range(10):
         offset[token, token % 5], offset[token, (token + 1) % 5] = 6, 5
-    for form in ("pairs", "halves", "apart", "relu"):
-        gated = form in ("pairs", "halves")
+    # As OpenAI's gpt-oss has them: bounded, scaled in the sigmoid, one added to the value.
+    bounded = {"activation_alpha": 1.702, "activation_beta": 1.0, "swiglu_limit": 0.25}
+    for form in ("pairs", "bounded", "halves", "apart", "relu"):
+        gated = form in ("pairs", "bounded", "halves")
         weights = {"w": torch.rand(8, 8) - 0.5, "gate": torch.rand(8, 5) - 0.5, "offset": offset,
                    "one": torch.rand(5, 12 if gated else 6, 8) - 0.5, "bias": torch.rand(5, 12 if gated else 6) - 0.5,
                    "two": torch.rand(5, 8, 6) - 0.5}
@@ -425,6 +427,9 @@ def experts():
                         inner = torch.relu(inner)
                     elif form == "apart":
                         inner = nn.functional.silu(inner) * (three[expert] @ tokens[token])
+                    elif form == "bounded":
+                        a, b = inner[0::2].clamp(max=0.25), inner[1::2].clamp(-0.25, 0.25)
+                        inner = a * torch.sigmoid(1.702 * a) * (b + 1)
                     else:
                         a, b = (inner[0::2], inner[1::2]) if form == "pairs" else inner.chunk(2)
                         inner = nn.functional.silu(a) * b
@@ -440,7 +445,8 @@ def experts():
                         helper.make_node("MoE", inputs, ["y"], domain="com.microsoft", k=2,
                                          activation_type="relu" if form == "relu" else "swiglu",
                                          normalize_routing_weights=int(normalized),
-                                         swiglu_fusion={"pairs": 1, "halves": 2}.get(form, 0))], weights)
+                                         swiglu_fusion={"pairs": 1, "bounded": 1, "halves": 2}.get(form, 0),
+                                         **(bounded if form == "bounded" else {}))], weights)
         model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([10, 5]), "flat"))
         yield f"experts_{form}", model, weights, function
 
