@@ -148,16 +148,38 @@ class CallMaker {
     pads.insert(pads.end(), {pads[0], pads[1]});
     const Count groups = Size("groups");
     if (groups == Count(0)) throw Error("groups: 0 is no number of groups");
-    RowGraph graph;
-    const TensorId x = graph.Input(type_, Sizes({"n", "c", "h", "w"}));
-    std::vector<Count> filters = Sizes({"k", "c", "r", "s"});
-    filters[1] = filters[1] / groups;
-    const TensorId w = graph.Weight(type_, filters);
-    graph.Add("Conv", {x, w}, {{"strides", strides}, {"pads", pads}, {"group", groups.value()}});
-    Call(std::move(graph));
     const std::string algorithm = Optional("algorithm"), direction = Optional("direction");
     calls_.type = algorithm.empty() ? "unknown algorithm" : algorithm;
     if (!direction.empty() && direction != "forward") calls_.type = direction;
+    std::vector<Count> filters = Sizes({"k", "c", "r", "s"}), image = Sizes({"n", "c", "h", "w"});
+    filters[1] = filters[1] / groups;
+    // Of the forward convolution; what its stride leaves over at the end of the input belongs to
+    // the output of its gradient.
+    std::vector<Count> result = {image[0], filters[0]};
+    std::vector<std::int64_t> rest;
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      const std::int64_t moves =
+          image[axis + 2].value() + 2 * pads[axis] - filters[axis + 2].value();
+      result.emplace_back(moves / strides[axis] + 1);
+      rest.push_back(moves % strides[axis]);
+    }
+    RowGraph graph;
+    std::vector<Attribute> attributes = {
+        {"strides", strides}, {"pads", pads}, {"group", groups.value()}};
+    if (direction == "backward_data") {
+      attributes.push_back({"output_padding", rest});
+      const TensorId dy = graph.Input(type_, result);
+      graph.Add("ConvTranspose", {dy, graph.Weight(type_, filters)}, std::move(attributes));
+    } else if (direction == "backward_weight") {
+      const TensorId dy = graph.Input(type_, result), x = graph.Input(type_, image);
+      graph.AddContrib("ConvGrad", {dy, x, graph.Weight(type_, filters)}, std::move(attributes), 1);
+    } else if (direction.empty() || direction == "forward") {
+      const TensorId x = graph.Input(type_, image);
+      graph.Add("Conv", {x, graph.Weight(type_, filters)}, std::move(attributes));
+    } else {
+      return Unknown(fmt::format("unknown direction '{}'", Printable(direction, 40)));
+    }
+    Call(std::move(graph));
     return true;
   }
 

@@ -54,12 +54,22 @@ TensorId RowGraph::Add(const std::string& op, std::vector<TensorId> inputs,
   return output;
 }
 
+TensorId RowGraph::AddContrib(const std::string& op, std::vector<TensorId> inputs,
+                              std::vector<Attribute> attributes, std::size_t output) {
+  const TensorId wanted = Add(op, std::move(inputs), std::move(attributes));
+  Node& node = model_.graph.nodes.back();
+  node.domain = "com.microsoft";
+  node.opset = 1;
+  node.outputs.insert(node.outputs.begin(), output, kNoTensor);
+  return wanted;
+}
+
 std::vector<Kernel> RowGraph::Plan() && {
   Graph& graph = model_.graph;
-  graph.outputs = graph.nodes.back().outputs;
+  graph.outputs = {graph.nodes.back().outputs.back()};
   graph.tensors[static_cast<std::size_t>(graph.outputs.front())].role = Role::kOutput;
   model_.path = graph.nodes.front().op;
-  model_.opset = {{"", kOpset}};
+  model_.opset = {{"", kOpset}, {"com.microsoft", 1}};
   std::vector<Kernel> kernels;
   ForEachKernel(Infer(std::move(model_), {}), {.fusion = Fusion::kDefault}, [&](Kernel kernel) {
     if (kernel.repeat > Count(0)) kernels.push_back(std::move(kernel));

@@ -19,6 +19,9 @@ class RowGraph {
   // left out. The last node's output is the model's.
   TensorId Add(const std::string& op, std::vector<TensorId> inputs,
                std::vector<Attribute> attributes = {});
+  // A node of com.microsoft, of whose outputs only that at `output` is wanted.
+  TensorId AddContrib(const std::string& op, std::vector<TensorId> inputs,
+                      std::vector<Attribute> attributes, std::size_t output);
 
   // The kernels that run, in order. Throws Error where the operator cannot take its inputs.
   std::vector<Kernel> Plan() &&;

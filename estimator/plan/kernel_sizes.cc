@@ -91,7 +91,7 @@ struct NestStructure {
            static_cast<std::size_t>(nest.b_input) * 2 + (nest.b_is_weight ? 1u : 0u);
   }
   std::size_t operator()(const ConvNest& nest) const {
-    return nest.axes.size() * 2 + (nest.transposed ? 1u : 0u);
+    return nest.axes.size() * 4 + (nest.transposed ? 1u : 0u) + (nest.of_weights ? 2u : 0u);
   }
   std::size_t operator()(const AttentionNest& nest) const {
     return (nest.causal ? 1u : 0u) + (nest.cached ? 2u : 0u) + (nest.left >= 0 ? 4u : 0u) +

@@ -31,6 +31,11 @@ constexpr double kFarSlower = 2;
 // Nor a product that takes so many times as long as staged Winograd (4,800 recorded choices: errors
 // on T4 fall by 1.7 points, no other device changes).
 constexpr double kSlowProduct = 1.25;
+// Channels of a result that fill so little of a tile of 32.
+constexpr int kFewChannels = 4;
+
+// The one tile of halves on vector units.
+constexpr TileShape kHalvesTile = {.m = 128, .n = 128, .k = 8, .resident = 2};
 
 }  // namespace
 
@@ -44,10 +49,35 @@ Execution ConvChooser::Depthwise() const { return Execute(Algorithm::kDepthwise)
 // cuDNN's tf32 kernels want four channels at a time and leave the rest to vector units; half types
 // are padded instead.
 std::optional<ComputeUnit> ConvChooser::ProductUnit() const {
-  const std::optional<ComputeUnit> unit = FindUnit(target_, type_);
+  const std::optional<ComputeUnit> unit = FindFastestUnit(target_, type_);
+  if (unit && FallsBack(*unit)) {
+    std::optional<ComputeUnit> halves = FindVectorUnit(target_, type_);
+    const std::optional<ComputeUnit> floats = FindVectorUnit(target_, DType::kFloat32);
+    if (halves && floats) halves->peak = std::min(halves->peak, floats->peak);
+    return halves;
+  }
   const bool aligned = nest_.in_channels / nest_.groups % 4 == Count(0);
   if (!unit || !unit->tensor || type_ != DType::kFloat32 || aligned) return unit;
   return FindVectorUnit(target_, type_);
+}
+
+// Kernels that pad few channels to the eight of a matrix instruction are not there for every
+// gradient of weights; what runs in their place has one tile.
+bool ConvChooser::FallsBack(const ComputeUnit& unit) const {
+  return unit.tensor && Bits(type_) == 16 && nest_.of_weights &&
+         nest_.in_channels / nest_.groups < Count(target_.library.conv_weights_channels);
+}
+
+bool ConvChooser::HasOneTile() const {
+  const std::optional<ComputeUnit> unit = FindFastestUnit(target_, type_);
+  return IsPaired() || (unit && FallsBack(*unit));
+}
+
+bool ConvChooser::IsPaired() const {
+  const std::optional<ComputeUnit> unit = ProductUnit();
+  if (!unit || unit->tensor || Bits(type_) != 16) return false;
+  const std::optional<ComputeUnit> floats = FindVectorUnit(target_, DType::kFloat32);
+  return floats && unit->peak > floats->peak;
 }
 
 Pipe ConvChooser::ProductPipe() const { return ProductUnit().value_or(ComputeUnit()).pipe(); }
@@ -64,6 +94,7 @@ ConvChoice ConvChooser::ByRule() const {
 }
 
 ConvChoice ConvChooser::Choose(const TimeOf& seconds) const {
+  if (nest_.of_weights && !IsForced()) return ChooseOfWeights(seconds);
   ConvChoice choice = ByRule();
   if (IsForced()) return choice;
   constexpr double kExactly = std::numeric_limits<double>::infinity();
@@ -77,6 +108,13 @@ ConvChoice ConvChooser::Choose(const TimeOf& seconds) const {
   };
   const bool tensor = ProductPipe() == Pipe::kTensor;
   const Count units = target_.device.units.value_or(1);
+  const bool strided =
+      nest_.transposed && std::any_of(nest_.axes.begin(), nest_.axes.end(),
+                                      [](const ConvAxis& axis) { return axis.stride > 1; });
+  // An image's gradient leaves tiles almost empty that a product of its taps fills.
+  if (nest_.transposed && !tensor && nest_.out_channels / nest_.groups <= Count(kFewChannels)) {
+    take(Execute(Algorithm::kIm2colGemm));
+  }
   const bool product = choice.execution.algorithm == Algorithm::kImplicitGemm;
   const TileGrid* grid = choice.execution.Grid();
   const bool mostly_idle = grid != nullptr && grid->Blocks() * kMostlyIdle <= units;
@@ -84,7 +122,8 @@ ConvChoice ConvChooser::Choose(const TimeOf& seconds) const {
   if (choice.execution.algorithm == Algorithm::kWinograd && Valid(Algorithm::kWinogradNonfused)) {
     take(StagedWinograd());
   }
-  if (tensor ? product : nest_.groups == Count(1) && (product || mostly_idle)) {
+  const bool splits = !(strided && !tensor) && !IsPaired() && nest_.groups == Count(1);
+  if (tensor ? product : splits && (product || mostly_idle)) {
     if (auto fastest = FastestProduct(tensor, seconds)) take(std::move(*fastest));
   }
   if (product && !tensor && nest_.LongestFilter() == 3 && Valid(Algorithm::kWinogradNonfused)) {
@@ -101,6 +140,25 @@ ConvChoice ConvChooser::Choose(const TimeOf& seconds) const {
   return choice;
 }
 
+// No rule was derived for the gradient of weights, since no names were recorded: the faster way.
+ConvChoice ConvChooser::ChooseOfWeights(const TimeOf& seconds) const {
+  ConvChoice choice;
+  const bool tensor = ProductPipe() == Pipe::kTensor;
+  std::optional<Execution> product = FastestProduct(tensor, seconds);
+  choice.execution = product ? std::move(*product) : Execute(Algorithm::kImplicitGemm);
+  if (tensor || !Valid(Algorithm::kWinogradNonfused)) {
+    choice.runner_up = Name(Algorithm::kIm2colGemm);
+    return choice;
+  }
+  Execution staged = StagedWinograd();
+  constexpr double kExactly = std::numeric_limits<double>::infinity();
+  if (seconds(staged, kExactly) < seconds(choice.execution, kExactly)) {
+    std::swap(staged, choice.execution);
+  }
+  choice.runner_up = staged.name;
+  return choice;
+}
+
 // Few output positions leave the large tiles of convolution kernels without work for most units:
 // the product is then shared out along k, as matrix products are.
 std::optional<Execution> ConvChooser::FastestProduct(bool tensor, const TimeOf& seconds) const {
@@ -112,13 +170,16 @@ std::optional<Execution> ConvChooser::FastestProduct(bool tensor, const TimeOf& 
                     .k = static_cast<int>(grid.tile_k.value())};
     options.split_k = grid.split_k;
   };
-  const auto tiles = tensor ? target_.library.conv_tensor : target_.library.gemm_vector;
+  auto vector_tiles = nest_.of_weights ? target_.library.conv_vector : target_.library.gemm_vector;
+  if (HasOneTile()) vector_tiles = {&kHalvesTile, 1};
+  const auto tiles = tensor ? target_.library.conv_tensor : vector_tiles;
   const TimedTile best = FastestTile(
       ImplicitGemmOf(nest_), tiles, tensor ? Bits(type_) / 8.0 : 2, nest_.groups == Count(1),
       [&](const TileGrid& grid, double least) {
         const bool whole = grid.split_k == Count(1);
         const bool idle = grid.Blocks() / grid.split_k < Count(target_.device.units.value_or(1));
-        if (whole ? !tensor : !idle) return std::numeric_limits<double>::infinity();
+        const bool other = whole ? !tensor && !nest_.of_weights : !idle;
+        if (other) return std::numeric_limits<double>::infinity();
         set(grid);
         SetTiles(candidate.stages.back(), nest_, options);
         return seconds(candidate, least);
@@ -197,7 +258,8 @@ ConvOptions ConvChooser::Options(Pipe pipe) const {
   ConvOptions options{.pipe = pipe, .type = type_};
   const bool tensor = pipe == Pipe::kTensor;
   const auto tiles = tensor ? target_.library.conv_tensor : target_.library.conv_vector;
-  options.tile = ChooseTile(ImplicitGemmOf(nest_), tiles, target_.device);
+  options.tile =
+      HasOneTile() ? kHalvesTile : ChooseTile(ImplicitGemmOf(nest_), tiles, target_.device);
   if (tensor) options.tile = ForBytes(options.tile, Bits(type_) / 8.0);
   options.convert_layout = tensor && target_.library.tensor_conv_nhwc && type_ == DType::kFloat32 &&
                            target_.options.converts;

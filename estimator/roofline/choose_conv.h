@@ -26,6 +26,8 @@ class ConvChooser {
   bool IsForced() const { return target_.options.conv && Valid(*target_.options.conv); }
   // The unit that its products run on.
   std::optional<ComputeUnit> ProductUnit() const;
+  // Whether that is a vector unit which computes halves in pairs.
+  bool IsPaired() const;
   // As the library's rules say, or the algorithm that the user forces where that can run.
   ConvChoice ByRule() const;
   // The time of an execution; one that is clearly no less than `best` need not be exact.
@@ -34,6 +36,9 @@ class ConvChooser {
   ConvChoice Choose(const TimeOf& seconds) const;
 
  private:
+  // Whether halves do not run on the matrix units that there are.
+  bool FallsBack(const ComputeUnit& unit) const;
+  bool HasOneTile() const;
   bool Valid(Algorithm algorithm) const { return !WhyNot(algorithm, nest_, type_); }
   Pipe ProductPipe() const;
   Algorithm Automatic(std::string& runner_up) const;
@@ -43,6 +48,7 @@ class ConvChooser {
   double RoughSeconds(const Execution& execution) const;
   ConvOptions Options(Pipe pipe) const;
   Execution StagedWinograd() const;
+  ConvChoice ChooseOfWeights(const TimeOf& seconds) const;
   std::optional<Execution> FastestProduct(bool tensor, const TimeOf& seconds) const;
   int FourierTile() const;
   Execution Execute(Algorithm algorithm) const;

@@ -35,13 +35,14 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Conditions& 
   const double depth = RoundUp(t->k, kDepthStep);
   const double rows = grid.tile_m.AsDouble(), columns = grid.tile_n.AsDouble();
   t->tiles = grid.Blocks().AsDouble();
-  t->waves = std::ceil(t->tiles / d.units);
+  const double units = d.units * (p.paired ? 2 : 1);
+  t->waves = std::ceil(t->tiles / units);
   t->busy = std::min(1.0, t->waves * rows * columns * planes / d[C::kTileBusyArea]);
   t->efficiency =
       std::min(1.0, w.efficiency / (1 + d[C::kConvTilePenalty] * (1 / rows + 1 / columns)));
   // Warps whose filters lie beyond the last one compute nothing.
   const double used = std::min(columns, RoundUp(t->n, kWarpFilters) / std::ceil(t->n / columns));
-  const double arithmetic = 2 * rows * used * depth * planes / (p.peak / d.units * t->efficiency);
+  const double arithmetic = 2 * rows * used * depth * planes / (p.peak / units * t->efficiency);
   t->tile_seconds = arithmetic / t->busy + d[C::kTileOverhead];
   t->executed_flops = 2 * t->tiles * rows * columns * depth * planes;
   t->units_seconds = UnderPower(d, {.tensor = p.tensor,
@@ -55,9 +56,30 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Conditions& 
   t->memory_seconds = w.memory_bytes / Sustained(d);
 }
 
+// Traffic of the tensors themselves, in bytes.
+struct Traffic {
+  double activations, weights;
+  double input, output;
+};
+
+Traffic TensorTraffic(const ConvProblem& p) {
+  const double input = p.batch * p.channels * p.height * p.width;
+  const double output = p.batch * p.filters * p.out_height * p.out_width;
+  const double weights = p.filters * p.channels / p.groups * p.kernel_height * p.kernel_width;
+  return {(input + output) * p.element_bytes + p.extra_bytes, weights * p.element_bytes,
+          input * p.element_bytes, output * p.element_bytes};
+}
+
+// The units run at a share of their rate.
+void Slow(double rate, ConvTime* t) {
+  t->units_seconds /= rate;
+  t->tile_seconds /= rate;
+  t->hot_seconds /= rate;
+}
+
 // The implicit GEMM with the constants of matrix products.
-ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid, double input_bytes,
-                     const Conditions& conditions) {
+ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
+                     const Traffic& traffic, const Conditions& conditions) {
   // Matrix instructions take channels by eight: libraries pad what is no multiple.
   const double group_channels = p.channels / p.groups;
   const double channels = p.tensor ? RoundUp(group_channels, kChannelStep) : group_channels;
@@ -70,10 +92,21 @@ ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
                    .output_bytes = p.element_bytes,
                    .tensor = p.tensor,
                    .peak = p.tensor ? p.peak * d.library->conv_tensor_rate : p.peak,
-                   .activation_bytes = input_bytes,
+                   .activation_bytes = traffic.input,
                    .extra_bytes = p.extra_bytes};
+  if (p.of_weights) {
+    gemm.m = channels * p.kernel_height * p.kernel_width;
+    gemm.k = p.batch * p.out_height * p.out_width;
+    gemm.weight_bytes = traffic.output;
+    if (!p.tensor) {
+      const double sides = 1 / grid.tile_m.AsDouble() + 1 / grid.tile_n.AsDouble();
+      gemm.peak *= std::min(1.0, d[C::kConvEfficiency] / (1 + d[C::kConvTilePenalty] * sides)) /
+                   d[C::kVectorEfficiency];
+    }
+  }
   grid.k = Count(Truncate(gemm.k));
   ConvTime t{GemmTimer(d, gemm, conditions).Tiled(grid, 0)};  // its sum is that of TimeOfConv
+  if (p.of_weights && p.kernel_height * p.kernel_width <= 1) Slow(d.library->conv_weights_1x1, &t);
   t.batch = gemm.batch;
   t.m = gemm.m;
   t.n = gemm.n;
@@ -83,18 +116,11 @@ ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
   return t;
 }
 
-// Traffic of the tensors themselves, in bytes.
-struct Traffic {
-  double activations, weights;
-  double input;
-};
-
-Traffic TensorTraffic(const ConvProblem& p) {
-  const double input = p.batch * p.channels * p.height * p.width;
-  const double output = p.batch * p.filters * p.out_height * p.out_width;
-  const double weights = p.filters * p.channels / p.groups * p.kernel_height * p.kernel_width;
-  return {(input + output) * p.element_bytes + p.extra_bytes, weights * p.element_bytes,
-          input * p.element_bytes};
+// One-kernel Winograd gains nothing from pairs of halves.
+ConvProblem InFloats(ConvProblem p) {
+  p.peak /= 2;
+  p.paired = false;
+  return p;
 }
 
 }  // namespace
@@ -110,7 +136,7 @@ ConvTime TimeOfConv(const TimingDevice& device, const ConvProblem& p, const Exec
   switch (execution.algorithm) {
     case Algorithm::kWinograd:
       // The transformed filters go through memory; all frequencies of a tile are one block's.
-      RunProducts(device, p, conditions, *grid,
+      RunProducts(device, p.paired ? InFloats(p) : p, conditions, *grid,
                   {device[C::kConvWinogradFused], traffic.activations + traffic.weights + extra},
                   &t);
       break;
@@ -122,8 +148,10 @@ ConvTime TimeOfConv(const TimingDevice& device, const ConvProblem& p, const Exec
       t.transform_seconds = t.memory_bytes / Sustained(device);
       break;
     default:
-      if (p.tensor || grid->split_k > Count(1)) {
-        t = ProductConv(device, p, *grid, traffic.input, conditions);
+      if (p.tensor || p.of_weights || grid->split_k > Count(1)) {
+        // Parts of k are summed up in floats.
+        const bool floats = p.paired && grid->split_k > Count(1);
+        t = ProductConv(device, floats ? InFloats(p) : p, *grid, traffic, conditions);
         // Adding up the parts of k has a time of its own.
         for (const Stage& stage : execution.stages) {
           if (stage.grid) extra -= (stage.extra_read + stage.extra_written).AsDouble();
@@ -136,6 +164,7 @@ ConvTime TimeOfConv(const TimingDevice& device, const ConvProblem& p, const Exec
       t.transform_seconds = extra / Sustained(device);
   }
   if (t.overlap == 0) t.overlap = device[C::kKernelOverlap];
+  if (p.reached < 1) Slow(device.library->conv_unreached, &t);
   t.launch_seconds = device[C::kLaunchGraph];
   const auto total = [&](double together) {
     return together + t.split_seconds + t.transform_seconds + t.launch_seconds;

@@ -17,11 +17,15 @@ struct ConvProblem {
   // Of a transposed one: the shares of output positions that the filter reaches, and of the filter
   // that each of them meets.
   double reached = 1, met = 1;
+  bool of_weights = false;  // the weights are the result: products sum over positions
   double element_bytes = 4;
   double energy_width = 4;  // EnergyWidth of the elements
-  bool tensor = false;      // runs on matrix units, else on vector units
-  double peak = 0;          // dense, FLOP/s of the whole device, for this type
-  double extra_bytes = 0;   // other operands: a residual, a bias
+  // Vector units that compute halves in pairs: a block alone takes as long as one of floats, and
+  // two run beside each other.
+  bool paired = false;
+  bool tensor = false;     // runs on matrix units, else on vector units
+  double peak = 0;         // dense, FLOP/s of the whole device, for this type
+  double extra_bytes = 0;  // other operands: a residual, a bias
 };
 
 // Where the time of one way to run it goes: that of its matrix products, and what is around them.

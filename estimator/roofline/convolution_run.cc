@@ -9,7 +9,8 @@
 namespace dlcost {
 namespace {
 
-ConvProblem ProblemOf(const Part& part, const ConvNest& nest, const ComputeUnit& unit) {
+ConvProblem ProblemOf(const Part& part, const ConvNest& nest, const ComputeUnit& unit,
+                      bool paired) {
   // Axes before the last count as rows; one axis alone is a row.
   const auto height = [&](std::int64_t ConvAxis::*extent) {
     double product = 1;
@@ -31,8 +32,10 @@ ConvProblem ProblemOf(const Part& part, const ConvNest& nest, const ComputeUnit&
                 .out_height = height(&ConvAxis::out),
                 .out_width = width(&ConvAxis::out),
                 .groups = nest.groups.AsDouble(),
+                .of_weights = nest.of_weights,
                 .element_bytes = unit.bytes,
                 .energy_width = unit.energy_width,
+                .paired = paired,
                 .tensor = unit.tensor,
                 .peak = unit.peak};
   if (nest.transposed) {
@@ -81,7 +84,7 @@ PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& n
     auto [execution, runner_up] = chooser.ByRule();
     return {std::move(execution), std::move(runner_up), std::nullopt, chooser.IsForced()};
   }
-  ConvProblem p = ProblemOf(part, nest, *unit);
+  ConvProblem p = ProblemOf(part, nest, *unit, chooser.IsPaired());
   const double weights = WeightElements(nest).AsDouble() * p.element_bytes;
   const Conditions conditions = ConditionsOf(target, part, weights);
   const auto time_of = [&](const Execution& execution,

@@ -23,7 +23,7 @@ struct OnArrays {
   Execution operator()(const GemmNest& nest) const { return SystolicGemm(nest, type, machine()); }
   Execution operator()(const ConvNest& nest) const {
     if (!WhyNot(Algorithm::kDepthwise, nest, type)) return SystolicDepthwise(nest, type);
-    return SystolicGemm(AsGemm(nest), type, machine());
+    return SystolicGemm(AsGemm(InAnyOrder(nest)), type, machine());
   }
   Execution operator()(const AttentionNest& nest) const {
     return SystolicAttention(nest, type, machine(), Materializes(target.options.attention, type));

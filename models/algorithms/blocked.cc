@@ -195,7 +195,7 @@ Execution BlockedGemm(const GemmNest& nest, const MicroKernel& kernel, const Cor
 }
 
 Execution BlockedConv(const ConvNest& nest, const MicroKernel& kernel, const Cores& cores) {
-  const GemmNest gemm = AsGemm(nest);
+  const GemmNest gemm = AsGemm(InAnyOrder(nest));
   Execution execution{.algorithm = Algorithm::kDirect, .name = NameOf("direct", kernel)};
   const Count channels = nest.in_channels / nest.groups;
   execution.stages.push_back(

@@ -49,7 +49,12 @@ GemmNest AsGemm(const ConvNest& nest) {
   const Count in = nest.in_channels / nest.groups, out = nest.out_channels / nest.groups;
   const Count taps = nest.Product(&ConvAxis::kernel);
   GemmNest gemm{.batch = nest.groups, .b_is_weight = true};
-  if (nest.transposed) {
+  if (nest.of_weights) {
+    gemm.m = in * taps;
+    gemm.n = out;
+    gemm.k = nest.batch * nest.Product(&ConvAxis::out);
+    gemm.b_is_weight = false;
+  } else if (nest.transposed) {
     gemm.m = nest.batch * nest.Product(&ConvAxis::in);
     gemm.n = out * taps;
     gemm.k = in;
@@ -59,6 +64,11 @@ GemmNest AsGemm(const ConvNest& nest) {
     gemm.k = in * taps;
   }
   return gemm;
+}
+
+ConvNest InAnyOrder(ConvNest nest) {
+  nest.of_weights = false;
+  return nest;
 }
 
 Count PhasesOf(const ConvNest& nest) {
@@ -105,6 +115,7 @@ std::optional<std::string> WhyNot(Algorithm algorithm, const ConvNest& nest, DTy
   if (nest.axes.size() != 2) return fmt::format("{} spatial axes", nest.axes.size());
   if (All(nest, &ConvAxis::kernel, 1)) return "1x1 filter";
   const std::int64_t longest = nest.LongestFilter();
+  if (algorithm == Algorithm::kWinograd && nest.of_weights) return "the gradient of weights";
   if (algorithm == Algorithm::kFft) {
     if (longest > 16) return fmt::format("filter extent {}", longest);
     // Half precision loses the small frequencies.
@@ -145,7 +156,8 @@ Execution DepthwiseConv(const ConvNest& nest, const ConvOptions& options) {
 void SetTiles(Stage& product, const ConvNest& nest, const ConvOptions& options) {
   product.grid = GridOf(ImplicitGemmOf(nest), options.tile, options.split_k);
   product.extra_read = product.extra_written = Bytes();
-  if (options.split_k > Count(1)) AddSplitTraffic(product, OutputElements(nest), options.type);
+  const Count results = nest.of_weights ? WeightElements(nest) : OutputElements(nest);
+  if (options.split_k > Count(1)) AddSplitTraffic(product, results, options.type);
 }
 
 Execution ImplicitGemmConv(const ConvNest& nest, const ConvOptions& options,

@@ -21,8 +21,13 @@ struct ConvOptions {
 
 // The convolution as a product: per group, m = N prod(out) positions, n = Cout/g channels,
 // k = Cin/g prod(kernel). A transposed one is the product before its results are scattered:
-// m = N prod(in), n = Cout/g prod(kernel), k = Cin/g.
+// m = N prod(in), n = Cout/g prod(kernel), k = Cin/g. The gradient of the weights sums over
+// positions: m = Cin/g prod(kernel), n = Cout/g, k = N prod(out).
 GemmNest AsGemm(const ConvNest& nest);
+
+// Machines whose loops take any order compute the gradient of weights as they do the convolution:
+// the same extents, shared out over positions.
+ConvNest InAnyOrder(ConvNest nest);
 
 // What an implicit product computes: AsGemm, but for a transposed convolution the product that
 // gathers (the gradient of a convolution's input, as libraries compute it). Of its output

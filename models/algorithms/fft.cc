@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "models/algorithms/convolution.h"
 
 namespace dlcost {
@@ -53,22 +55,30 @@ Execution FftConv(const ConvNest& nest, int tile, const ConvOptions& options,
   const Count tiles = nest.batch * CeilDiv(nest.axes[0].out, tile - r + 1) *
                       CeilDiv(nest.axes[1].out, tile - s + 1);
   const Count frequencies = Count(tile) * (tile / 2 + 1);
-  const Count inputs = tiles * nest.in_channels, outputs = tiles * nest.out_channels;
-  const Count filters = nest.in_channels * nest.out_channels;
+  const Count inputs = tiles * nest.in_channels;
+  // What is transformed beside the input, and what is transformed back.
+  Count filters = nest.in_channels * nest.out_channels, outputs = tiles * nest.out_channels;
+  if (nest.of_weights) std::swap(filters, outputs);
   const auto complex_bytes = [&](Count spectra) {
     return SizeOf(options.type, spectra * frequencies * 2);
   };
 
-  Stage filter = TransformStage("filter transform", filters, TileFft(tile, r), options.type);
+  const std::int64_t rows = nest.of_weights ? tile - r + 1 : r;  // of it that are not zeros
+  Stage filter = TransformStage(nest.of_weights ? "gradient transform" : "filter transform",
+                                filters, TileFft(tile, rows), options.type);
   filter.extra_written = complex_bytes(filters);
   Stage input = TransformStage("input transform", inputs, TileFft(tile, tile), options.type);
   input.extra_written = complex_bytes(inputs);
 
   // One complex product per frequency.
   const FftConstants& fft = library.fft;
-  const TileGrid grid =
-      GridOf({.batch = frequencies, .m = tiles, .n = nest.out_channels, .k = nest.in_channels},
-             fft.product);
+  GemmNest products{
+      .batch = frequencies, .m = tiles, .n = nest.out_channels, .k = nest.in_channels};
+  if (nest.of_weights) {  // sums over the tiles
+    products.m = nest.in_channels;
+    products.k = tiles;
+  }
+  const TileGrid grid = GridOf(products, fft.product);
   Stage product{.name = "complex product", .grid = grid};
   const int real_products = fft.gauss ? 3 : 4;
   product.grid->planes = real_products;

@@ -129,6 +129,14 @@ struct Library {
   bool tensor_conv_nhwc;         // tensor kernels want channels last: NCHW data is converted first
   // Rate of convolutions on matrix units over that of products of the same size.
   double conv_tensor_rate = 0.7;
+  // Gradients. Rate of those of weights of 1x1 filters, and of those of inputs where the stride
+  // leaves positions that no tap reaches, over that of other products.
+  double conv_weights_1x1 = 0.75, conv_unreached = 0.6;
+  // The fewest input channels that kernels of matrix units take for the gradient of 16-bit weights.
+  int conv_weights_channels = 2;
+  // Clocks that a block of a recurrent step's product takes at least for each element of k: too few
+  // blocks run to hide the way to memory.
+  double recurrent_clocks = 50;
   MatrixVectorConstants matrix_vector;
   WinogradConstants winograd;
   FftConstants fft;

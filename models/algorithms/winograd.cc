@@ -14,10 +14,15 @@ struct TileTransforms {
   Instructions input, filter, output;
 };
 
+// Of weights' gradients, a tile of the output's gradient is the filter and the filter the output.
 TileTransforms TransformsOf(const ConvNest& nest, int outputs) {
+  const auto along = [&](const ConvAxis& axis) {
+    const int kernel = static_cast<int>(axis.kernel);
+    return nest.of_weights ? ToomCookOf(kernel, outputs) : ToomCookOf(outputs, kernel);
+  };
   TileTransforms t;
-  t.row = ToomCookOf(outputs, static_cast<int>(nest.axes[0].kernel));
-  t.column = ToomCookOf(outputs, static_cast<int>(nest.axes[1].kernel));
+  t.row = along(nest.axes[0]);
+  t.column = along(nest.axes[1]);
   t.products = Count(t.row.products) * t.column.products;
   t.input = t.row.input * Count(t.column.products);
   t.input += t.column.input * Count(t.row.products);
@@ -44,6 +49,10 @@ Tiles TilesOf(const ConvNest& nest, int outputs) {
 }
 
 std::string TileName(const char* algorithm, const ConvNest& nest, int outputs) {
+  if (nest.of_weights) {
+    return fmt::format("{} F({}x{},{}x{})", algorithm, nest.axes[0].kernel, nest.axes[1].kernel,
+                       outputs, outputs);
+  }
   return fmt::format("{} F({}x{},{}x{})", algorithm, outputs, outputs, nest.axes[0].kernel,
                      nest.axes[1].kernel);
 }
@@ -55,13 +64,13 @@ void RequireValid(Algorithm algorithm, const ConvNest& nest, DType type) {
 }
 
 // The filter transform is a kernel of its own in both variants: it runs once per filter and channel
-// and writes `products` values for each.
-Stage FilterTransform(const ConvNest& nest, const TileTransforms& t, DType type) {
-  const Count pairs = nest.in_channels * nest.out_channels;
-  Stage stage{.name = "filter transform"};
-  stage.terms.push_back(Transform(fmt::format("filter transform of {} channel pairs", pairs), type,
-                                  t.filter * pairs));
-  stage.extra_written = SizeOf(type, pairs * t.products);
+// (of weights' gradients: per filter and tile) and writes `products` values for each.
+Stage FilterTransform(const ConvNest& nest, const TileTransforms& t, Count times, DType type) {
+  Stage stage{.name = nest.of_weights ? "gradient transform" : "filter transform"};
+  const char* unit = nest.of_weights ? "tiles" : "channel pairs";
+  stage.terms.push_back(
+      Transform(fmt::format("{} of {} {}", stage.name, times, unit), type, t.filter * times));
+  stage.extra_written = SizeOf(type, times * t.products);
   return stage;
 }
 
@@ -112,7 +121,7 @@ Execution FusedWinogradConv(const ConvNest& nest, int outputs, const ConvOptions
   stage.terms.push_back(Transform(fmt::format("input transform, once per {} filters", block),
                                   options.type, t.input * (padded * nest.in_channels * blocks)));
   stage.terms.push_back(Transform("output transform", options.type, t.output * (padded * filters)));
-  const Stage filter = FilterTransform(nest, t, options.type);
+  const Stage filter = FilterTransform(nest, t, nest.in_channels * nest.out_channels, options.type);
   stage.extra_read = filter.extra_written;
   // A thread block covers 32 tiles by `block` filters, all products of them.
   const WinogradConstants::Group& group = library.winograd.groups.front();
@@ -133,6 +142,13 @@ Execution FusedWinogradConv(const ConvNest& nest, int outputs, const ConvOptions
 GemmNest NonfusedWinogradProducts(const ConvNest& nest, int outputs, const Library& library) {
   const TileTransforms t = TransformsOf(nest, outputs);
   const Tiles tiles = TilesOf(nest, outputs);
+  // Sums over tiles need no full batch.
+  if (nest.of_weights) {
+    return {.batch = t.products,
+            .m = nest.in_channels,
+            .n = nest.out_channels,
+            .k = nest.batch * tiles.rows * tiles.columns};
+  }
   const Count images = RoundUp(nest.batch, library.winograd.nonfused_images);
   return {.batch = t.products,
           .m = images * tiles.rows * tiles.columns,
@@ -145,15 +161,19 @@ Execution NonfusedWinogradConv(const ConvNest& nest, int outputs, const ConvOpti
   RequireValid(Algorithm::kWinogradNonfused, nest, options.type);
   const TileTransforms t = TransformsOf(nest, outputs);
   const GemmNest gemm = NonfusedWinogradProducts(nest, outputs, library);
-  const Count used = gemm.m;
+  const Count used = nest.of_weights ? gemm.k : gemm.m;
+  const Count pairs = nest.in_channels * nest.out_channels;
+  // What the transforms before the products take beside the input, and what the one behind makes.
+  const Count taken = nest.of_weights ? used * nest.out_channels : pairs;
+  const Count made = nest.of_weights ? pairs : used * nest.out_channels;
   const Bytes input_bytes = SizeOf(options.type, used * nest.in_channels * t.products);
-  const Bytes output_bytes = SizeOf(options.type, used * nest.out_channels * t.products);
+  const Bytes output_bytes = SizeOf(options.type, made * t.products);
 
   Stage input{.name = "input transform"};
   input.terms.push_back(Transform(fmt::format("input transform of {} tiles", used), options.type,
                                   t.input * (used * nest.in_channels)));
   input.extra_written = input_bytes;
-  Stage filter = FilterTransform(nest, t, options.type);
+  Stage filter = FilterTransform(nest, t, taken, options.type);
 
   Execution execution =
       TiledGemm(gemm, {.pipe = options.pipe, .type = options.type, .tile = options.tile}, library);
@@ -178,8 +198,11 @@ Execution NonfusedWinogradConv(const ConvNest& nest, int outputs, const ConvOpti
   product.extra_written += output_bytes;
 
   Stage output{.name = "output transform"};
-  output.terms.push_back(Transform(fmt::format("output transform of {} tiles", used), options.type,
-                                   t.output * (used * nest.out_channels)));
+  output.terms.push_back(
+      nest.of_weights ? Transform(fmt::format("inverse transform of {} channel pairs", pairs),
+                                  options.type, t.output * made)
+                      : Transform(fmt::format("output transform of {} tiles", used), options.type,
+                                  t.output * made));
   output.extra_read = output_bytes;
 
   execution.algorithm = Algorithm::kWinogradNonfused;

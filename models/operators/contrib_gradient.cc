@@ -130,7 +130,9 @@ void InferConvTransposeGrad(OpContext& ctx) {
   ctx.SetOutput(2, ctx.InputType(0), {ctx.InputDim(0, 1)});
 }
 
-OpCost CostGradients(const OpContext& ctx, const ConvShape& conv) {
+// `conv` is the convolution that both gradients are of; where a ConvTranspose was its gradient, dX
+// is the convolution itself.
+OpCost CostGradients(const OpContext& ctx, const ConvShape& conv, bool of_transposed) {
   // dX takes dY and W, dW takes dY and X; a gradient that is left out reads nothing.
   OpCost cost;
   AddRead(cost, ctx, 0);
@@ -139,21 +141,26 @@ OpCost CostGradients(const OpContext& ctx, const ConvShape& conv) {
   for (int i = 0; i < ctx.NumOutputs(); ++i) AddWrite(cost, ctx, i);
   OpCost forward;
   AddConv(forward, conv, ctx.InputType(0));
+  const auto& nest = std::get<ConvNest>(forward.nest);
+  cost.nest = nest;
   for (const int gradient : {0, 1}) {
     if (!ctx.HasOutput(gradient)) continue;
-    cost.AddPart(gradient == 0 ? "dX" : "dW", forward.nest, ctx.InputType(0));
+    if (gradient == 1) cost.nest = WeightGradient(nest);
+    if (gradient == 0) cost.nest = of_transposed ? nest : InputGradient(nest);
+    cost.AddPart(gradient == 0 ? "dX" : "dW", cost.nest, ctx.InputType(0));
     cost.valid_macs += forward.valid_macs;
   }
   if (ctx.HasOutput(2)) {
     cost.work.Add(kAdd, ctx.InputType(0), Folds(ctx.InputShape(0).Elements(), ctx.InputDim(0, 1)));
   }
-  cost.nest = forward.nest;
   return cost;
 }
 
-OpCost CostConvGrad(const OpContext& ctx) { return CostGradients(ctx, ForwardOf(ctx, 1, 0)); }
+OpCost CostConvGrad(const OpContext& ctx) {
+  return CostGradients(ctx, ForwardOf(ctx, 1, 0), false);
+}
 OpCost CostConvTransposeGrad(const OpContext& ctx) {
-  return CostGradients(ctx, ForwardOf(ctx, 0, 1));
+  return CostGradients(ctx, ForwardOf(ctx, 0, 1), true);
 }
 
 // x times a number, or over it (scale_down).

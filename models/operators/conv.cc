@@ -80,4 +80,18 @@ void AddConv(OpCost& cost, const ConvShape& conv, DType type) {
                        .axes = AxesOf(window)};
 }
 
+ConvNest InputGradient(const ConvNest& forward) {
+  ConvNest nest = forward;
+  nest.transposed = true;
+  std::swap(nest.in_channels, nest.out_channels);
+  for (ConvAxis& axis : nest.axes) std::swap(axis.in, axis.out);
+  return nest;
+}
+
+ConvNest WeightGradient(const ConvNest& forward) {
+  ConvNest nest = forward;
+  nest.of_weights = true;
+  return nest;
+}
+
 }  // namespace dlcost

@@ -31,6 +31,10 @@ ConvShape ForwardConv(const OpContext& ctx, const ConvLayout& layout);
 // are the caller's.
 void AddConv(OpCost& cost, const ConvShape& conv, DType type);
 
+// The loop nests of its gradients.
+ConvNest InputGradient(const ConvNest& forward);
+ConvNest WeightGradient(const ConvNest& forward);
+
 // The axes of a window, for a loop nest.
 std::vector<ConvAxis> AxesOf(const Window& window);
 

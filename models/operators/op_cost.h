@@ -51,12 +51,15 @@ struct ConvAxis {
   std::int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0;
 };
 
-// Convolution over its spatial axes (1 to 3 and more). A transposed one has its own input and
-// output here, and pads as its attributes mean them: padding of the output.
+// Convolution over its spatial axes (1 to 3 and more). A transposed one, which the gradient of an
+// input is too, has its own input and output here, and pads as its attributes mean them: padding of
+// the output. The gradient of the weights has the input and output of the convolution that it is
+// of.
 struct ConvNest {
   Count batch = 1, groups = 1, in_channels, out_channels;  // channels over all groups
   std::vector<ConvAxis> axes;
   bool transposed = false;
+  bool of_weights = false;  // the weights are the result: sums over all positions of all images
 
   // The product of one extent over all axes: Product(&ConvAxis::out) is the output positions.
   Count Product(std::int64_t ConvAxis::*extent) const;

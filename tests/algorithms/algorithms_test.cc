@@ -97,6 +97,39 @@ TEST(Convolution, NonfusedWinogradNeedsAFourthOfTheProducts) {
   EXPECT_EQ(winograd.ExtraRead(), winograd.ExtraWritten());
 }
 
+// 576 taps by 32 filters, sums over 3136 positions.
+TEST(Convolution, GradientOfWeightsSumsOverPositions) {
+  ConvNest nest = ThreeByThree(64, 32, 56);
+  nest.of_weights = true;
+  const Execution gemm =
+      ImplicitGemmConv(nest, {.tile = {.m = 128, .n = 32, .k = 8}, .split_k = 7}, kAmpere);
+  EXPECT_EQ(gemm.Of(TermKind::kProducts).fma, Count(576LL * 32 * 3136));
+  ASSERT_NE(gemm.Grid(), nullptr);
+  EXPECT_EQ(gemm.Grid()->m, Count(576));
+  EXPECT_EQ(gemm.Grid()->k, Count(3136));
+  EXPECT_EQ(gemm.Grid()->Blocks(), Count(5 * 7));
+  // Parts beyond the first add their sums to the weights.
+  EXPECT_EQ(gemm.ExtraWritten(), Bytes(4LL * 6 * 576 * 32));
+  EXPECT_EQ(WhyNot(Algorithm::kWinograd, nest, DType::kFloat32), "the gradient of weights");
+}
+
+// Tiles of 4 x 4 outputs and 3 x 3 results: as many products as forward, but the batch is not
+// padded to 16 images.
+TEST(Convolution, NonfusedWinogradOfWeightsSumsOverTiles) {
+  ConvNest nest = ThreeByThree(64, 32, 56);
+  nest.of_weights = true;
+  const Execution winograd =
+      NonfusedWinogradConv(nest, 4, {.tile = {.m = 64, .n = 32, .k = 8}}, kAmpere);
+  EXPECT_EQ(winograd.name, "winograd_nonfused F(3x3,4x4)");
+  EXPECT_EQ(winograd.Of(TermKind::kProducts).fma, Count(36LL * 64 * 32 * 196));
+  EXPECT_EQ(winograd.workspace, Bytes(4LL * 36 * (196 * 64 + 196 * 32 + 64 * 32)));
+  // One product per frequency of a Fourier tile of 16: 14 x 14 positions each, 4 x 4 tiles.
+  const Execution fourier = FftConv(nest, 16, {}, kAmpere);
+  ASSERT_NE(fourier.Grid(), nullptr);
+  EXPECT_EQ(fourier.Grid()->m, Count(64));
+  EXPECT_EQ(fourier.Grid()->k, Count(16));
+}
+
 TEST(Convolution, Im2colWritesKColumnsPerPosition) {
   const ConvNest nest = ThreeByThree(64, 64, 56);
   const Execution execution = Im2colConv(nest, {.tile = {.m = 128, .n = 64, .k = 8}}, kAmpere);

@@ -70,6 +70,46 @@ TEST(LatencyCase, BoundsOfAProductByHand) {
   EXPECT_EQ(c->size, "0.1-1ms");
 }
 
+// 3x3 with stride 2 over 8 x 8, padded by 1: 4 x 4 positions, one row left over at the end.
+TEST(LatencyCase, ConvolutionsAreTimedInTheirDirection) {
+  std::string why;
+  const auto nest = [&](const char* direction) -> std::optional<ConvNest> {
+    const auto c = MakeCase(LatencyKind::kConv,
+                            Row({{"device", "a100"},
+                                 {"dtype", "fp32"},
+                                 {"direction", direction},
+                                 {"n", "2"},
+                                 {"c", "16"},
+                                 {"h", "8"},
+                                 {"w", "8"},
+                                 {"k", "32"},
+                                 {"r", "3"},
+                                 {"s", "3"},
+                                 {"stride_h", "2"},
+                                 {"stride_w", "2"},
+                                 {"pad_h", "1"},
+                                 {"pad_w", "1"},
+                                 {"latency_us", "600"}}),
+                            A100(), &why);
+    if (!c) return std::nullopt;
+    return std::get<ConvNest>(c->kernels.back().nest);
+  };
+  const auto forward = nest("forward"), data = nest("backward_data"),
+             weights = nest("backward_weight");
+  ASSERT_TRUE(forward && data && weights) << why;
+  EXPECT_FALSE(forward->transposed || forward->of_weights);
+  EXPECT_TRUE(data->transposed);
+  EXPECT_EQ(data->in_channels, Count(32));
+  EXPECT_EQ(data->Product(&ConvAxis::out), Count(64));
+  EXPECT_TRUE(weights->of_weights);
+  EXPECT_EQ(weights->in_channels, Count(16));
+  for (const auto& each : {forward, data, weights}) {
+    EXPECT_EQ(MacsOf(*each), Count(2LL * 16 * 32 * 16 * 9));
+  }
+  EXPECT_FALSE(nest("sideways"));
+  EXPECT_THAT(why, HasSubstr("unknown direction 'sideways'"));
+}
+
 TEST(LatencyCase, TheWarmBoundSubtractsTheCache) {
   std::string why;
   const auto c = MakeCase(LatencyKind::kStream,

@@ -152,6 +152,7 @@ TEST(Step, ConvolutionsHaveAProductForDataAndOneForWeights) {
                                              Pair("loss", 0), Pair("optimizer", 0)));
   const CountedNode* weights = Find(step, "ConvGrad");
   ASSERT_NE(weights, nullptr);
+  EXPECT_TRUE(std::get<ConvNest>(weights->cost.nest).of_weights);
   // dy and x, not the weight.
   EXPECT_EQ(weights->cost.BytesRead(), Bytes(4 * (3 * 9 + 4 * 9)));
 }
