@@ -35,12 +35,7 @@ class Layer {
                 .hidden = nest.hidden.AsDouble(),
                 .batch = nest.batch.AsDouble(),
                 .steps = nest.steps.AsDouble(),
-                .element_bytes = unit_->bytes,
-                .tensor = unit_->tensor,
-                .peak = unit_->peak};
-    if (target.device.per_unit.registers) {
-      problem_.register_bytes = target.device.per_unit.registers->AsDouble() * target.timing->units;
-    }
+                .element_bytes = unit_->bytes};
   }
 
   PartRun Run() const {
@@ -49,17 +44,8 @@ class Layer {
     run.execution = RecurrentInputGemm(nest_, options, target_.library);
     run.runner_up = Name(Algorithm::kRecurrentPersistent);
     if (!Timed()) return run;
-    LayerTime time = TimeOf(run.execution);
-    if (FitsRegisters(problem_)) {
-      Execution persistent = RecurrentPersistent(nest_, options, target_.library);
-      const LayerTime kept = TimeOf(persistent);
-      if (kept.seconds < time.seconds) {
-        time = kept;
-        run.execution = std::move(persistent);
-        run.runner_up = Name(Algorithm::kRecurrentInputGemm);
-      }
-    }
-    run.time = Told(time, run.execution);
+    const LayerTime time = TimeOf(run.execution);
+    run.time = Told(time);
     return run;
   }
 
@@ -80,10 +66,10 @@ class Layer {
       options.tile =
           choose({.m = nest_.batch * nest_.steps, .n = columns, .k = nest_.input}, conditions).tile;
     }
+    // Blocks do not share k: each walks all of it (Library::recurrent_clocks).
     const GemmOptions step =
         choose({.m = nest_.batch, .n = columns, .k = nest_.hidden}, WithinLayer(conditions));
     options.step_tile = step.tile;
-    options.step_split = step.split_k;
     if (nest_.input == Count(0)) options.tile = step.tile;
     return options;
   }
@@ -118,20 +104,17 @@ class Layer {
       t.inputs = ProductTime(problem_.batch * problem_.steps, nest_.input.AsDouble(),
                              execution.stages[0], conditions);
     }
-    if (execution.algorithm == Algorithm::kRecurrentPersistent) {
-      t.step = PersistentStep(d, problem_);
-    } else {
-      t.step.product =
-          ProductTime(problem_.batch, problem_.hidden, execution.stages[1], WithinLayer(conditions))
-              .seconds;
-      t.step.wait = GatesSeconds(d, problem_);
-    }
+    const Stage& step = execution.stages[1];
+    t.step.product =
+        ProductTime(problem_.batch, problem_.hidden, step, WithinLayer(conditions)).seconds;
+    if (step.grid) t.step.product = std::max(t.step.product, WalkSeconds(d, problem_));
+    t.step.wait = GatesSeconds(d, problem_);
     t.launch = d[Constant::kLaunchGraph];
     t.seconds = t.inputs.seconds + t.launch + problem_.steps * t.step.seconds();
     return t;
   }
 
-  PartTime Told(const LayerTime& t, const Execution& execution) const {
+  PartTime Told(const LayerTime& t) const {
     const double directions = nest_.directions.AsDouble();
     PartTime time;
     time.launch = directions * (t.inputs.launch_seconds + t.launch);
@@ -143,7 +126,6 @@ class Layer {
     time.seconds = directions * t.seconds;
     time.range = (*target_.timing)[Constant::kRangeBatched];
     if (!target_.options.explain) return time;
-    const bool persistent = execution.algorithm == Algorithm::kRecurrentPersistent;
     TermWriter terms(time.terms);
     TermWriter layer = directions > 1
                            ? terms
@@ -158,12 +140,9 @@ class Layer {
             .Times("steps", problem_.steps * t.step.seconds(), problem_.steps,
                    fmt::format("{:.0f}, each waits for the one before", problem_.steps))
             .Sum("one step", t.step.seconds());
-    step.Time("product", t.step.product,
-              persistent ? "weights stay in registers" : "weights come from the cache every step");
-    step.Time(persistent ? "synchronization" : "gates", t.step.wait);
-    if (!persistent) {
-      time.advice.push_back("Steps run one after the other: larger batches make each one fuller.");
-    }
+    step.Time("product", t.step.product, "weights come from the cache every step");
+    step.Time("gates", t.step.wait);
+    time.advice.push_back("Steps run one after the other: larger batches make each one fuller.");
     return time;
   }
 

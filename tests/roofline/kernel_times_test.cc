@@ -184,18 +184,12 @@ TEST(ConvTime, UnfoldingCostsTraffic) {
   EXPECT_GT(unfolded.transform_seconds, 2.0 * 32 * 28 * 28 * 576 * 4 / 1e12);
 }
 
-TEST(RecurrentTime, WeightsOfAPersistentKernelFitHalfTheRegisters) {
-  RecurrentProblem p{.gates = 4,
-                     .hidden = 1024,
-                     .batch = 64,
-                     .steps = 10,
-                     .peak = 10e12,
-                     .register_bytes = 100 * 262144};
-  // 16 MiB of weights do not fit in half of 26 MB of registers; a quarter does.
-  EXPECT_FALSE(FitsRegisters(p));
-  p.hidden = 512;
-  EXPECT_TRUE(FitsRegisters(p));
-  EXPECT_GT(PersistentStep(PlainDevice(), p).seconds(), 0);
+// However few its blocks are, a step takes no less than one of them walks along k.
+TEST(RecurrentTime, AStepWalksAllOfItsState) {
+  const TimingDevice d = PlainDevice();
+  const RecurrentProblem p{.gates = 4, .hidden = 1000, .batch = 16, .steps = 10};
+  const double clocks = d.library->recurrent_clocks;
+  EXPECT_DOUBLE_EQ(WalkSeconds(d, p), d[Constant::kLaunchGraph] + 1000 * clocks / d.clock);
 }
 
 }  // namespace
