@@ -31,7 +31,7 @@ constexpr double kFarSlower = 2;
 // Nor a product that takes so many times as long as staged Winograd (4,800 recorded choices: errors
 // on T4 fall by 1.7 points, no other device changes).
 constexpr double kSlowProduct = 1.25;
-// Channels of a result that fill so little of a tile of 32.
+// So few channels of a result leave seven eighths of the smallest tile, 32 columns, empty.
 constexpr int kFewChannels = 4;
 
 // The one tile of halves on vector units.

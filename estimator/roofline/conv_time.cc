@@ -14,6 +14,7 @@ using C = Constant;
 
 constexpr double kChannelStep = 8;
 constexpr double kWarpFilters = 32;  // of a vector kernel's tile that one warp computes
+constexpr double kPairedRate = 0.9;  // of pairs of halves, over twice that of floats
 constexpr double kDepthStep = 8;     // the main loop advances by eight elements of k
 
 // The products of a method, and what they read and write.
@@ -36,13 +37,14 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Conditions& 
   const double rows = grid.tile_m.AsDouble(), columns = grid.tile_n.AsDouble();
   t->tiles = grid.Blocks().AsDouble();
   const double units = d.units * (p.paired ? 2 : 1);
+  const double rate = p.peak * (p.paired ? kPairedRate : 1);
   t->waves = std::ceil(t->tiles / units);
   t->busy = std::min(1.0, t->waves * rows * columns * planes / d[C::kTileBusyArea]);
   t->efficiency =
       std::min(1.0, w.efficiency / (1 + d[C::kConvTilePenalty] * (1 / rows + 1 / columns)));
   // Warps whose filters lie beyond the last one compute nothing.
   const double used = std::min(columns, RoundUp(t->n, kWarpFilters) / std::ceil(t->n / columns));
-  const double arithmetic = 2 * rows * used * depth * planes / (p.peak / units * t->efficiency);
+  const double arithmetic = 2 * rows * used * depth * planes / (rate / units * t->efficiency);
   t->tile_seconds = arithmetic / t->busy + d[C::kTileOverhead];
   t->executed_flops = 2 * t->tiles * rows * columns * depth * planes;
   t->units_seconds = UnderPower(d, {.tensor = p.tensor,

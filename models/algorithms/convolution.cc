@@ -171,9 +171,11 @@ Execution ImplicitGemmConv(const ConvNest& nest, const ConvOptions& options,
                       .name = fmt::format("implicit_gemm {}x{}", options.tile.m, options.tile.n)};
   if (options.split_k > Count(1)) execution.name += fmt::format(" split-k {}", options.split_k);
   if (options.convert_layout) {
+    const Count second = nest.of_weights ? OutputElements(nest) : WeightElements(nest);
+    const char* name = nest.of_weights ? "gradient" : "weight";
     execution.stages.push_back(Conversion("input", InputElements(nest), options));
-    execution.stages.push_back(Conversion("weight", WeightElements(nest), options));
-    execution.workspace = Size(options, InputElements(nest) + WeightElements(nest));
+    execution.stages.push_back(Conversion(name, second, options));
+    execution.workspace = Size(options, InputElements(nest) + second);
   }
   execution.stages.push_back(std::move(stage));
   return execution;

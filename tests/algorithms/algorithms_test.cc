@@ -111,6 +111,9 @@ TEST(Convolution, GradientOfWeightsSumsOverPositions) {
   // Parts beyond the first add their sums to the weights.
   EXPECT_EQ(gemm.ExtraWritten(), Bytes(4LL * 6 * 576 * 32));
   EXPECT_EQ(WhyNot(Algorithm::kWinograd, nest, DType::kFloat32), "the gradient of weights");
+  // Both operands are channels first: the image and what comes back.
+  const Execution converted = ImplicitGemmConv(nest, {.convert_layout = true}, kAmpere);
+  EXPECT_EQ(converted.workspace, Bytes(4LL * 3136 * (64 + 32)));
 }
 
 // Tiles of 4 x 4 outputs and 3 x 3 results: as many products as forward, but the batch is not
