@@ -36,6 +36,10 @@ constexpr int kFewChannels = 4;
 
 // The one tile of halves on vector units.
 constexpr TileShape kHalvesTile = {.m = 128, .n = 128, .k = 8, .resident = 2};
+// That of gradients of 16-bit weights on matrix units, where no kernel takes fewer channels than an
+// instruction: DeepBench's rates on a T4 follow the padding of both sides to 128.
+constexpr TileShape kMatrixTile = {.m = 128, .n = 128, .k = 32, .resident = 2};
+constexpr int kWholeChannels = 8;
 
 }  // namespace
 
@@ -68,9 +72,12 @@ bool ConvChooser::FallsBack(const ComputeUnit& unit) const {
          nest_.in_channels / nest_.groups < Count(target_.library.conv_weights_channels);
 }
 
-bool ConvChooser::HasOneTile() const {
+std::optional<TileShape> ConvChooser::OnlyTile() const {
   const std::optional<ComputeUnit> unit = FindFastestUnit(target_, type_);
-  return IsPaired() || (unit && FallsBack(*unit));
+  if (IsPaired() || (unit && FallsBack(*unit))) return kHalvesTile;
+  const bool whole = target_.library.conv_weights_channels >= kWholeChannels;
+  if (unit && unit->tensor && Bits(type_) == 16 && nest_.of_weights && whole) return kMatrixTile;
+  return std::nullopt;
 }
 
 bool ConvChooser::IsPaired() const {
@@ -170,9 +177,11 @@ std::optional<Execution> ConvChooser::FastestProduct(bool tensor, const TimeOf& 
                     .k = static_cast<int>(grid.tile_k.value())};
     options.split_k = grid.split_k;
   };
-  auto vector_tiles = nest_.of_weights ? target_.library.conv_vector : target_.library.gemm_vector;
-  if (HasOneTile()) vector_tiles = {&kHalvesTile, 1};
-  const auto tiles = tensor ? target_.library.conv_tensor : vector_tiles;
+  const auto vector_tiles =
+      nest_.of_weights ? target_.library.conv_vector : target_.library.gemm_vector;
+  auto tiles = tensor ? target_.library.conv_tensor : vector_tiles;
+  const std::optional<TileShape> only = OnlyTile();
+  if (only) tiles = {&*only, 1};
   const TimedTile best = FastestTile(
       ImplicitGemmOf(nest_), tiles, tensor ? Bits(type_) / 8.0 : 2, nest_.groups == Count(1),
       [&](const TileGrid& grid, double least) {
@@ -258,8 +267,8 @@ ConvOptions ConvChooser::Options(Pipe pipe) const {
   ConvOptions options{.pipe = pipe, .type = type_};
   const bool tensor = pipe == Pipe::kTensor;
   const auto tiles = tensor ? target_.library.conv_tensor : target_.library.conv_vector;
-  options.tile =
-      HasOneTile() ? kHalvesTile : ChooseTile(ImplicitGemmOf(nest_), tiles, target_.device);
+  const std::optional<TileShape> only = OnlyTile();
+  options.tile = only ? *only : ChooseTile(ImplicitGemmOf(nest_), tiles, target_.device);
   if (tensor) options.tile = ForBytes(options.tile, Bits(type_) / 8.0);
   options.convert_layout = tensor && target_.library.tensor_conv_nhwc && type_ == DType::kFloat32 &&
                            target_.options.converts;

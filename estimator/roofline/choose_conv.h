@@ -38,7 +38,8 @@ class ConvChooser {
  private:
   // Whether halves do not run on the matrix units that there are.
   bool FallsBack(const ComputeUnit& unit) const;
-  bool HasOneTile() const;
+  // The tile of its products, where the library has but one.
+  std::optional<TileShape> OnlyTile() const;
   bool Valid(Algorithm algorithm) const { return !WhyNot(algorithm, nest_, type_); }
   Pipe ProductPipe() const;
   Algorithm Automatic(std::string& runner_up) const;
