@@ -137,12 +137,16 @@ constexpr Instructions kScale = {.mul = 1};
 constexpr Instructions kAccumulate = {.fma = 1};
 // FlashAttention-2's block sizes for a head of 128; least rows of a matrix instruction (m16n8k16).
 constexpr AttentionConstants kAttention = {
-    .rows = 64, .columns = 64, .decode_rows = 16, .most_shared = 32};
+    .rows = 64, .columns = 64, .decode_rows = 16, .most_shared = 32, .score_clocks = 0.04};
 
 // TensorRT-LLM on Ampere and Hopper: shares and times from its measured rows there. On Hopper
 // prefill does not read its keys from the pages of an 8-bit cache.
-constexpr AttentionConstants kAmpereAttention = {
-    .rows = 64, .columns = 64, .decode_rows = 16, .most_shared = 32, .paged = 0.8774};
+constexpr AttentionConstants kAmpereAttention = {.rows = 64,
+                                                 .columns = 64,
+                                                 .decode_rows = 16,
+                                                 .most_shared = 32,
+                                                 .score_clocks = 0.04,
+                                                 .paged = 0.8774};
 constexpr AttentionConstants kHopperAttention = {.rows = 128,
                                                  .columns = 64,
                                                  .decode_rows = 16,

@@ -101,10 +101,25 @@ TEST(AttentionTime, DecodeReadsTheCacheOnceWhenQueriesShareIt) {
 TEST(AttentionTime, DecodeSplitsTheKeysWhileUnitsAreIdle) {
   const TimingDevice d = PlainDevice();
   AttentionProblem p = Decode(1, 65536, 8, 1);
-  EXPECT_EQ(KeyParts(d, p, true, 1), 16);  // no more
-  EXPECT_EQ(KeyParts(d, p, true, 20), 5);  // of 100 units each has one
+  // sqrt(8 * 512) of the 512 pieces of 128 keys; 8 waves of 100 units over 20 blocks.
+  EXPECT_EQ(KeyParts(d, p, true, 1), 64);
+  EXPECT_EQ(KeyParts(d, p, true, 20), 40);
+  // Blocks of one query head: as many as leave no unit idle, and 16 at most.
+  EXPECT_EQ(KeyParts(d, p, false, 20), 5);
+  EXPECT_EQ(KeyParts(d, p, false, 1), 16);
   p.key_length = 256;
-  EXPECT_EQ(KeyParts(d, p, true, 20), 2);  // of 128 keys each
+  EXPECT_EQ(KeyParts(d, p, true, 20), 2);
+  EXPECT_EQ(KeyParts(d, p, false, 20), 2);
+}
+
+// Four times one key-value head times 20 pieces of 128 keys do not cover 100 units, 25 pieces do.
+TEST(AttentionTime, HeadsShareABlockWhereThatLeavesNoUnitsIdle) {
+  const TimingDevice d = PlainDevice();
+  EXPECT_FALSE(PacksHeads(d, Decode(1, 20 * 128, 8, 1)));
+  EXPECT_TRUE(PacksHeads(d, Decode(1, 25 * 128, 8, 1)));
+  AttentionProblem narrow = Decode(1, 128, 8, 1);
+  narrow.key_value_bytes = 1;
+  EXPECT_TRUE(PacksHeads(d, narrow));
 }
 
 TEST(AttentionTime, LibrariesThatDoNotSplitNarrowCachesLeaveUnitsIdle) {
