@@ -6,8 +6,9 @@
 #include <deque>
 #include <functional>
 #include <limits>
-#include <map>
 #include <optional>
+#include <string_view>
+#include <unordered_map>
 
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
@@ -298,7 +299,8 @@ std::vector<PipelineStage> BalancedStages(const StepProfile& profile, int stages
   constexpr std::string_view kGradient = "/grad/";
   // Forward kernels by name; a backward kernel is named after the forward node that it is for.
   std::vector<std::size_t> forward;
-  std::map<std::string, std::size_t, std::less<>> position;
+  std::unordered_map<std::string_view, std::size_t> position;
+  position.reserve(profile.kernels.size());
   for (std::size_t k = 0; k < profile.kernels.size(); ++k) {
     const StepKernel& kernel = profile.kernels[k];
     if (kernel.phase != Phase::kForward) continue;

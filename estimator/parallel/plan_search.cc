@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "estimator/parallel/slowest.h"
+
 namespace dlcost {
 namespace {
 
@@ -134,7 +136,10 @@ class Searcher {
     const StepProfile* profile = profile_of_(way);
     if (profile == nullptr) return true;
     const std::size_t before = found_.steps.size();
-    AddStages(way, *profile);
+    // All plans are of as many devices, and wait for one that is as slow.
+    const double slowest = SlowestOf(search_.devices, search_.spread);
+    const StepProfile slowed = slowest == 1 ? StepProfile() : profile->Slowed(slowest);
+    AddStages(way, slowest == 1 ? *profile : slowed);
     if (!search_.memory || found_.steps.size() == before) return true;
     const Bytes sums = std::max(profile->gradient_sums, profile->gradients) - profile->gradients;
     return std::any_of(
@@ -142,6 +147,7 @@ class Searcher {
         [&](const HybridStep& step) { return step.memory <= *search_.memory + sums; });
   }
 
+  // `profile`: of the slowest of the devices.
   void AddStages(HybridPlan plan, const StepProfile& profile) {
     const int rest = search_.devices / (plan.tensor * plan.context);
     const auto kernels =
@@ -155,7 +161,10 @@ class Searcher {
       if (plan.sharers() % plan.experts != 0) continue;
       const int most = plan.replicas() == 1 ? 0 : stages > 1 ? 1 : 3;
       for (plan.zero = 0; plan.zero <= most; ++plan.zero) {
-        found_.steps.push_back(RunHybrid(profile, system_, plan));
+        HybridPlan slow = plan;
+        slow.spread = 0;  // the profile's times hold it
+        found_.steps.push_back(RunHybrid(profile, system_, slow));
+        found_.steps.back().plan.spread = plan.spread;
       }
       plan.zero = 0;
     }
