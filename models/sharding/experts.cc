@@ -49,8 +49,8 @@ void Experts(ShardingContext& c) {
     c.Tie(c.In(kFc3, 2), hidden);
   }
   if (has(kBias3) && c.Rank(kBias3) == 2) c.Tie(c.In(kBias3, 1), inner);
-  // Added to every device's part, the last bias would count as often as there are devices.
-  if (has(kBias2)) c.Whole(inner);
+  if (has(kBias2) && c.Rank(kBias2) == 2) c.Tie(c.In(kBias2, 1), hidden);
+  // A part of the last bias goes into every device's part of the sum.
   c.Sum(inner);
   for (std::size_t a = 0; a < c.Rank(0); ++a) c.Out(0, a, c.In(0, a));
 }

@@ -139,6 +139,30 @@ TEST(ExpertParallel, GoesWithSplitOperators) {
       (Exchanges{{"AllReduce", 2 * kLayers + 1}, {"AllGather", 1}, {"AllToAll", 2 * kLayers}}));
 }
 
+// Biases are split as what they are added to; the last one's axis is the tokens' width, and whole.
+TEST(ExpertParallel, SplitsBiasedExperts) {
+  const std::string config =
+      R"({"model_type": "gpt_oss", "hidden_size": 256, "intermediate_size": 512, "head_dim": 32,
+          "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 4,
+          "vocab_size": 1024, "num_local_experts": 4, "num_experts_per_tok": 2})";
+  const InferredModel whole =
+      Infer(ReadModelFromBytes(BuildNetworkOfConfig(config), "gpt_oss"), Options());
+  const InferredModel split = Divide(whole, {.tensor = {.devices = 2}}, Options()).model;
+  EXPECT_EQ(MacsOf(split, "/MoE") * 2, MacsOf(whole, "/MoE"));
+  for (const Tensor& tensor : split.model->graph.tensors) {
+    if (tensor.name.ends_with("gate_up_proj_bias")) {
+      EXPECT_EQ(*tensor.type.shape, Shape({4, 512}));
+    }
+    if (tensor.name.ends_with("down_proj_bias")) {
+      EXPECT_EQ(*tensor.type.shape, Shape({4, 256}));
+    }
+  }
+  const Division both = {.tensor = {.devices = 2}, .experts = {.devices = 4, .stride = 2}};
+  EXPECT_EQ(
+      ExchangesOf(Divide(whole, both, Options()).model),
+      (Exchanges{{"AllReduce", 2 * kLayers + 1}, {"AllGather", 1}, {"AllToAll", 2 * kLayers}}));
+}
+
 // With sp, what splits operators shares out experts too: each device sends the rows of its part of
 // the sequence, and has whole experts.
 TEST(ExpertParallel, FoldsDevicesThatSplitOperators) {
