@@ -141,6 +141,9 @@ TEST(GemmTime, ABoardWithoutPowerForItsPeakSlowsDown) {
   d.constants[Constant::kPowerTensor] = 2;  // pJ per FLOP: 50 TFLOP/s
   d.constants[Constant::kBurstTime] = 1e-3;
   EXPECT_NEAR(UnderPower(d, work), 2, 1e-9);
+  d.process = 5;  // moving operands, which is most of it, costs the same in any process
+  EXPECT_NEAR(UnderPower(d, work), 2, 1e-9);
+  d.process = 10;
   work.seconds = 3;  // matrix units that wait draw little
   EXPECT_EQ(UnderPower(d, work), 3);
   work = {.tensor = true, .energy_width = 1, .flops = 100e12, .rate = 100e12, .seconds = 1};
