@@ -8,9 +8,22 @@ namespace {
 
 constexpr double kWarpColumns = 8;  // columns of a vector kernel's tile that one warp computes
 
-// Elements along k that kernels on vector units load of each row at a time: with 4 bytes each, a
-// sector of the cache.
-constexpr double kStepElements = 8;
+// Sums that the blocks of one unit hold together on vector units: half of 256 KiB of registers.
+constexpr double kSumsPerUnit = 32768;
+
+// Sums that a thread of a vector kernel holds: 64, half of that where its tile has an extent below
+// 64. A unit computes at tanh(threads / 150) of its rate: recorded times of products with few
+// blocks (64 x 64 tiles on a V100: one block takes 0.38 of it, two 0.5, three 0.7, four 0.95;
+// 64 x 128 on a P100: one 0.7, two 0.93; 128 x 128 on an A100: one all of it).
+constexpr double kSumsPerThread = 64;
+constexpr double kBusyThreads = 150;
+
+double VectorBusy(double blocks, const TileGrid& grid) {
+  const double rows = grid.tile_m.AsDouble(), columns = grid.tile_n.AsDouble();
+  const double sums =
+      std::min(rows, columns) < kSumsPerThread ? kSumsPerThread / 2 : kSumsPerThread;
+  return std::tanh(blocks * rows * columns * grid.slices.AsDouble() / sums / kBusyThreads);
+}
 
 // Blocks of one unit that walk the matrices together on matrix units.
 constexpr double kTogether = 4;
@@ -100,6 +113,12 @@ Passes InSquares(const TimingDevice& d, const GemmProblem& p, const TileGrid& gr
   return {std::max(tiles_m / down, 1.0), std::max(tiles_n / across, 1.0)};
 }
 
+// What blocks that drift apart no longer share: half after so many steps.
+double Lost(double steps, double half) {
+  const double drift = steps / half, steep = drift * std::sqrt(drift);
+  return steep / (1 + steep);
+}
+
 // Blocks start in the order of their numbers, one row of tiles after the other (recorded grids have
 // the columns of the result in x), and share what they read while they walk side by side.
 Passes RowByRow(const TimingDevice& d, const GemmProblem& p, const TileGrid& grid,
@@ -107,22 +126,19 @@ Passes RowByRow(const TimingDevice& d, const GemmProblem& p, const TileGrid& gri
   const double rows = grid.tile_m.AsDouble(), columns = grid.tile_n.AsDouble();
   const double split = grid.split_k.AsDouble();
   const double tiles_m = std::ceil(p.m / rows), tiles_n = std::ceil(p.n / columns);
-  const double places = std::max(1.0, d.units * grid.resident / split);
+  const double resident = std::max(1.0, kSumsPerUnit / (rows * columns));
+  const double places = std::max(1.0, d.units * resident / split);
   const double across = std::min(tiles_n, places);
   const double down = std::clamp(places / tiles_n, 1.0, tiles_m);
   Passes passes{tiles_m / down, tiles_n / across};
   if (strided == nullptr) return passes;
-  const double depth = p.k / split;
-  // A step's elements of a row lie in one sector where rows start with one, else in two.
-  const double sectors = std::fmod(p.k, kStepElements) == 0 ? 1 : 2 - 1 / kStepElements;
-  const double panels = (across * columns + down * rows) * depth * p.input_bytes * sectors;
-  const auto lost = [](double drift) {
-    const double steep = drift * std::sqrt(drift);  // as rates fall beyond k 8,000
-    return steep / (1 + steep);
-  };
-  const double cache = std::max(d.cache, 1.0);
-  passes.columns += lost(panels / (cache * strided->columns_drift)) * (tiles_m - passes.columns);
-  passes.rows += lost(depth / strided->rows_drift) * (tiles_n - passes.rows);
+  const double steps = p.k / split;
+  const double reach = std::min(rows, columns) < kSumsPerThread ? strided->narrow : 1;
+  const double rounds = std::pow(tiles_m * tiles_n / places, strided->rounds_power);
+  passes.columns +=
+      Lost(steps * rounds, strided->columns_drift * reach) * (tiles_m - passes.columns);
+  passes.rows += Lost(steps * std::sqrt(std::sqrt(rounds)), strided->rows_drift * reach) *
+                 (tiles_n - passes.rows);
   return passes;
 }
 
@@ -147,7 +163,8 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
   t.tiles = grid.Blocks().AsDouble();
   t.waves = std::ceil(t.tiles / d.units);
   const double threads = rows * columns * grid.slices.AsDouble();
-  t.busy = std::min(1.0, t.waves * threads / d[Constant::kTileBusyArea]);
+  t.busy = p.tensor ? std::min(1.0, t.waves * threads / d[Constant::kTileBusyArea])
+                    : VectorBusy(t.waves, grid);
   t.padding = grid.PaddingShare();
   // What ragged extents cost was seen on whole products, not on parts of k.
   t.efficiency = std::min(1.0, s.c.efficiency * (split > 1 ? std::max(1.0, s.c.shape) : s.c.shape));
@@ -182,14 +199,15 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
                                    .steady = !conditions_.rested && !p.tensor});
   t.hot_seconds = t.units_seconds - cool;
 
-  const StridedLoads* strided = p.linear && !p.tensor && !grid.wide ? &d.library->strided : nullptr;
+  const StridedLoads* strided = p.linear && !p.tensor ? &d.library->strided : nullptr;
   if (strided != nullptr && strided->sustained <= 0) strided = nullptr;
   const bool rows_first = !p.tensor && d.library->row_by_row;
   const Passes passes = rows_first ? RowByRow(d, p, grid, strided) : InSquares(d, p, grid);
   t.reread_bytes = s.w * s.keep_w * (passes.columns - 1) + s.a * s.keep_a * (passes.rows - 1);
   t.memory_bytes = s.first_bytes + t.reread_bytes + s.other_bytes;
   const double operands = s.first_bytes + t.reread_bytes;
-  const double slower = strided != nullptr ? d[Constant::kMemorySustained] / strided->sustained : 1;
+  const double slower =
+      strided != nullptr && !grid.wide ? d[Constant::kMemorySustained] / strided->sustained : 1;
   t.memory_seconds = StreamSeconds(d, s.sustained, operands * slower + s.other_bytes);
   const double shared =
       p.tensor ? std::max(rows, columns) * (1 - 1.0 / d.library->shared_loads) : 0;

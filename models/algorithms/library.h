@@ -16,7 +16,7 @@ struct TileShape {
   int k = 8;            // steps along the reduced extent; it is padded to a multiple
   int slices = 1;       // thread groups of a block that share k and add up at the end
   int resident = 1;     // blocks that run on one unit (SM, core) at a time
-  bool wide = false;    // threads load runs of a row: StridedLoads are none of its troubles
+  bool wide = false;    // threads load runs of a row: at the full rate of memory
 };
 
 // How cuBLAS ranks tiles for products on vector units where it has no model of their time: by how
@@ -45,9 +45,11 @@ struct OccupancyRule {
 struct StridedLoads {
   double sustained = 0;  // share of the rated bandwidth that such loads reach; 0: as all others
   // Blocks of one column of tiles share its weights, those of one row its activations, while they
-  // walk side by side. They drift apart: half of the former is lost where the panels in flight are
-  // this many times the last-level cache, half of the latter at this k.
-  double columns_drift = 0, rows_drift = 0;
+  // walk side by side. They drift apart: half of what is shared is lost after so many steps along
+  // k, times the rounds of blocks that a unit has run before to a power; blocks of one row start
+  // together, so that rounds count with a quarter of it.
+  double columns_drift = 0, rows_drift = 0, rounds_power = 1;
+  double narrow = 1;  // steps of blocks with an extent below 64, over those of others
 };
 
 struct MatrixVectorConstants {

@@ -119,6 +119,10 @@ TEST_F(ExpectedTest, CallsOfSomeKindsAreSetUpLonger) {
   const GemmNest linear{.m = 64, .n = 64, .k = 64}, batched{.batch = 2, .m = 64, .n = 64, .k = 64};
   EXPECT_DOUBLE_EQ(prepared(linear, Selection::kFirst), timing_[Constant::kLaunchProduct]);
   EXPECT_EQ(prepared(batched, Selection::kFirst), 0);
+  Kernel alone = Gemm(64, 64, 64);
+  alone.nest = batched;
+  EXPECT_DOUBLE_EQ(Run(alone, {.eager = true})->host,
+                   timing_[Constant::kLaunchHost] + 0.27 * timing_[Constant::kLaunchProduct]);
   for (const LoopNest& nest : {LoopNest(conv), LoopNest(linear)}) {
     EXPECT_EQ(prepared(nest, Selection::kBuild), 0);
   }
