@@ -201,8 +201,8 @@ TEST(GemmTime, AWarmCacheSavesMemoryTimeAndAColdOneDoesNot) {
 }
 
 // maxwell_sgemm_128x64 on a board with 24 units: 72 us, and 99 us for four products in one. The
-// roofline says 5.6 us and 22 us. Nobody measured the architecture: its lanes fill as those of later
-// ones do, which makes the first one a third too slow.
+// roofline says 5.6 us and 22 us. Nobody measured the architecture: its lanes fill as those of
+// later ones do, which makes the first one a third too slow.
 TEST(GemmTime, ASmallProductThatCannotFillTheDevice) {
   const Device device = DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"}).Find("m40-24gb");
   const TimingDevice timing = MakeTimingDevice(device);
