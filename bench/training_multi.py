@@ -68,13 +68,8 @@ sources:
 """
 
 
-# As openai/gpt-oss-120b states them; its windows of attention and biases are left out, heads are normalized besides.
-GPT_OSS = {
-    "model_type": "qwen3_moe", "hidden_size": 2880, "intermediate_size": 2880, "moe_intermediate_size": 2880,
-    "num_hidden_layers": 36, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 201088,
-    "num_experts": 128, "num_experts_per_tok": 4, "norm_topk_prob": True, "decoder_sparse_step": 1,
-    "mlp_only_layers": [], "tie_word_embeddings": False, "max_position_embeddings": 131072, "hidden_act": "silu",
-}  # fmt: skip
+with open(os.path.join(os.path.dirname(__file__), "../tests/networks/configs/gpt-oss-120b.json"), encoding="utf-8") as config:
+    GPT_OSS = json.load(config)
 CONFIGS = {"gpt-oss-120b": GPT_OSS}
 
 
@@ -166,7 +161,7 @@ def experts(row):
     # all-to-alls run beside another micro-batch on GB200 (moe_a2a_overlap), where a node's memory needs no pipeline.
     overlap = ["--overlap", "ep"] if system.startswith("gb200") else []
     options = ["--runtime", "pytorch-eager", "--attention", "flash", "--precision", "bf16", "--loss", "cross_entropy",
-               "--recompute", "selective:*layernorm*,*experts/QuickGelu*,*experts/Mul*", *overlap, "--dim",
+               "--recompute", "selective:*layernorm*,*experts/QuickGelu*,*experts/MoE/Mul*", *overlap, "--dim",
                f"sequence={length}", "--micro-batch", row["micro_batch"], "--global-batch", str(batch), "--train",
                "adamw", "--parallel", plan]  # fmt: skip
     return "gpt-oss-120b", (), "Megatron Bridge", system, options, batch * length / devices / float(row["value"])

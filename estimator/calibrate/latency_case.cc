@@ -53,7 +53,6 @@ class CaseMaker {
     if (!calls) return std::nullopt;
     case_.kernels = std::move(calls->kernels);
     case_.type = std::move(calls->type);
-    if (protocol_.slows && kind == LatencyKind::kConv) case_.asked = 2 * row_.place;
     if (calls->quantizes) case_.extra_launch += protocol_.quantize_calls;
     if (calls->weights > Bytes(0)) {
       const double copies = device_.WarmCapacity().AsDouble() / calls->weights.AsDouble();
@@ -99,8 +98,7 @@ std::optional<LatencyCase> MakeCase(LatencyKind kind, const LatencyRow& row, con
 
 TimeRange ExpectedRange(const TimingDevice& timing, const LatencyCase& row) {
   const Runner runner(*row.hardware, row.options, timing);
-  const double beside = row.extra_launch + (row.asked - 1) * timing[Constant::kLaunchConv];
-  TimeRange sum{beside, beside, beside};
+  TimeRange sum{row.extra_launch, row.extra_launch, row.extra_launch};
   for (const Kernel& kernel : row.kernels) {
     const KernelRun run = runner.Run(kernel);
     if (!run.expected) throw Error("a measured kernel has no expected time");

@@ -21,7 +21,6 @@ struct LatencyCase {
   double bound = 0;         // the product's, with warm caches
   double naive = 0;         // max(FLOP/peak, bytes/bandwidth): the roofline without anything else
   double extra_launch = 0;  // what this source's timer sees beyond the model's launch costs
-  double asked = 1;         // the host's time to ask for a convolution, in launch.convolution
   RunOptions options;
   std::vector<Kernel> kernels;
   const Device* hardware = nullptr;  // outlives the case

@@ -41,25 +41,7 @@ std::optional<LatencyKind> KindOf(const std::set<std::string>& columns) {
   return std::nullopt;
 }
 
-// Tables keep the order in which a source measured.
-void Place(std::vector<LatencyRow>& rows) {
-  std::map<std::pair<std::string, std::string>, std::vector<LatencyRow*>> sessions;
-  for (LatencyRow& row : rows) {
-    sessions[{row.fields["device"], OptionalText(row, "source")}].push_back(&row);
-  }
-  for (const auto& [session, all] : sessions) {
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      all[i]->place = (static_cast<double>(i) + 0.5) / static_cast<double>(all.size());
-    }
-  }
-}
-
 }  // namespace
-
-std::string OptionalText(const LatencyRow& row, const std::string& column) {
-  const auto it = row.fields.find(column);
-  return it == row.fields.end() ? std::string() : it->second;
-}
 
 const std::string& LatencyRow::Text(const std::string& column) const {
   const auto it = fields.find(column);
@@ -125,7 +107,6 @@ LatencyTable ReadLatencyTable(const std::string& path) {
     }
     table.rows.push_back(std::move(out));
   }
-  Place(table.rows);
   return table;
 }
 

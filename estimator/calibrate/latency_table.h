@@ -13,7 +13,6 @@ enum class LatencyKind { kGemm, kAttention, kConv, kStream, kRecurrent };
 // One measured operator, by column name. Numbers stay text until somebody asks for them.
 struct LatencyRow {
   std::int64_t line = 0;  // of the file, from 1
-  double place = 0.5;     // among the rows of its device and source, 0 to 1 in the file's order
   std::map<std::string, std::string> fields;
 
   // Errors name the column; LatencyTable::Where gives file and line.
@@ -22,9 +21,6 @@ struct LatencyRow {
   double Size(const std::string& column) const;        // a whole number from 1
   double SizeOrZero(const std::string& column) const;  // a whole number from 0
 };
-
-// A column that not every table has; "" where it is missing.
-std::string OptionalText(const LatencyRow& row, const std::string& column);
 
 struct LatencyTable {
   std::string path;

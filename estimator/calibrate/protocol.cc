@@ -12,7 +12,7 @@ constexpr Protocol kProtocols[] = {
     // cuBLAS, cuDNN called in a loop without synchronizing.
     {.source = "deepbench", .back_to_back = true},
     // PyTorch, one call between two events, then a synchronization.
-    {.source = "neusight", .slows = true},
+    {.source = "neusight"},
     {.source = "neusight-bmm"},
     {.source = "neusight-linear", .bias = true},
 };

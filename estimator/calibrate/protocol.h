@@ -13,9 +13,6 @@ struct Protocol {
                               // many as it needs to fill the last-level cache
   bool quantizes = false;     // 8-bit products include quantizing their 16-bit activations
   bool bias = false;          // matrix products add a bias
-  // Convolutions: the host takes longer with every one that was measured before; launch.convolution
-  // is what it takes halfway.
-  bool slows = false;
   double quantize_calls = 0;  // seconds of the calls around quantizing, beside its two kernels
   double extra_launch = 0;    // seconds beyond a launch
 };

@@ -275,4 +275,9 @@ std::optional<DType> FindLatencyType(std::string_view name) {
   return std::nullopt;
 }
 
+std::string OptionalText(const LatencyRow& row, const std::string& column) {
+  const auto it = row.fields.find(column);
+  return it == row.fields.end() ? std::string() : it->second;
+}
+
 }  // namespace dlcost

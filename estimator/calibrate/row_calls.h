@@ -25,5 +25,7 @@ std::optional<RowCalls> CallsOf(LatencyKind kind, const LatencyRow& row, DType t
 
 // "fp32", "half", "fp8_block", ...
 std::optional<DType> FindLatencyType(std::string_view name);
+// A column that not every table has; "" where it is missing.
+std::string OptionalText(const LatencyRow& row, const std::string& column);
 
 }  // namespace dlcost

@@ -23,7 +23,7 @@ constexpr ConstantDef kDefs[] = {
      "the host's time for one framework call, beside the device's"},
     {C::kLaunchProduct, "launch.product", 23.7 * kUs, 0, 200 * kUs, "s",
      "what an unbatched matrix product's call takes beyond launch.call, before it starts"},
-    {C::kLaunchConv, "launch.convolution", 200 * kUs, 0, 500 * kUs, "s",
+    {C::kLaunchConv, "launch.convolution", 280 * kUs, 0, 500 * kUs, "s",
      "before a convolution starts whose library is asked for a kernel"},
     {C::kLaunchLayer, "launch.layer", 4.5, 0, 20, "x",
      "what a convolution's or batch normalization's call takes beyond launch.call, in that time",
@@ -72,7 +72,7 @@ constexpr ConstantDef kDefs[] = {
     {C::kTensorOverlap, "tensor.overlap", 4.8, 1, 10, "exponent", "as vector.overlap", kTrait},
     {C::kKernelOverlap, "kernel.overlap", 1.6, 1, 10, "exponent",
      "as vector.overlap, for prefill attention and for convolutions on vector units", kUniversal},
-    {C::kAttentionEfficiency, "attention.efficiency", 0.7, 0.05, 1.1, "",
+    {C::kAttentionEfficiency, "attention.efficiency", 0.8, 0.05, 1.1, "",
      "share of the matrix-unit peak in fused attention's two products", kTrait},
     {C::kAttentionFlash2, "attention.flash2", 1, 0.05, 1, "",
      "share of the matrix-unit peak that FlashAttention-2 does not pass; 1: its kernels are those "

@@ -70,29 +70,6 @@ TEST(LatencyCase, BoundsOfAProductByHand) {
   EXPECT_EQ(c->size, "0.1-1ms");
 }
 
-// The host of one source takes longer with every convolution before: 0 to 2 of launch.convolution.
-TEST(LatencyCase, ALaterConvolutionWaitsLonger) {
-  std::string text =
-      "device,dtype,n,c,h,w,k,r,s,stride_h,stride_w,pad_h,pad_w,latency_us,timing,source\n";
-  for (const char* source : {"neusight", "deepbench"}) {
-    for (int i = 0; i < 2; ++i) {
-      text += fmt::format("a100,fp32,2,16,8,8,32,3,3,1,1,1,1,600,eager,{}\n", source);
-    }
-  }
-  const LatencyTable table = ReadLatencyTable(WriteTable("conv_order.csv", text));
-  const Device device = A100();
-  const TimingDevice timing = MakeTimingDevice(device);
-  std::vector<double> seconds;
-  for (const LatencyRow& row : table.rows) {
-    std::string why;
-    const auto c = MakeCase(table.kind, row, device, &why);
-    ASSERT_TRUE(c.has_value()) << why;
-    seconds.push_back(ExpectedSeconds(timing, *c));
-  }
-  EXPECT_NEAR(seconds[1] - seconds[0], timing[Constant::kLaunchConv], 1e-12);
-  EXPECT_DOUBLE_EQ(seconds[3], seconds[2]);
-}
-
 // 3x3 with stride 2 over 8 x 8, padded by 1: 4 x 4 positions, one row left over at the end.
 TEST(LatencyCase, ConvolutionsAreTimedInTheirDirection) {
   std::string why;
