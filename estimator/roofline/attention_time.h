@@ -33,7 +33,7 @@ struct AttentionProblem {
 struct AttentionTime {
   double blocks = 0, waves = 0;
   double block_seconds = 0;
-  double most = 1;  // share of the peak that kernels of this form do not pass
+  double most = 1;         // share of the peak that kernels of this form do not pass
   double overlap = 0;      // exponent of the norm of units, memory and cache
   double hot_seconds = 0;  // part of the next one: what a clock within the board's power adds
   double units_seconds = 0;

@@ -183,7 +183,7 @@ class Terminal(unittest.TestCase):
         for name in ("bound", "expected", "share", "limited by"):
             self.assertIn(name, head)
         text = screen(80, *ON_BERT, "--by", "kernel", "--top", "4")[0]
-        self.assertRegex(text, r"\n/encoder/0/feed_forward/outer/MatMul .*\n    mat_mul \+ add x2 \(gemm 32x32x32")
+        self.assertRegex(text, r"\n/encoder/0/feed_forward/inner/MatMul .*\n    mat_mul \+ add \+ gelu \(gemm 32x128x8")
 
     def test_columns_are_chosen(self):
         text, code = screen(60, *ON_BERT, "--columns", "expected,limited-by")

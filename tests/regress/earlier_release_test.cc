@@ -100,8 +100,10 @@ TEST(EarlierRelease, IsABaseline) {
   CheckRequest request;
   request.budgets = NoGrowth(now);
   const CheckRun run = RunCheck(now, &then, request);
+  // What is expected to run may be another kernel by now: steps of their own, no persistent one.
   for (const CheckItem& item : run.items) {
-    EXPECT_TRUE(item.passed || item.name == "expected time") << item.name << ": " << item.detail;
+    EXPECT_TRUE(item.passed || item.name == "expected time" || item.name == "kernel launches")
+        << item.name << ": " << item.detail;
   }
   EXPECT_THAT(run.notes,
               Contains(HasSubstr("the baseline was written by an earlier dlcost, which did not "

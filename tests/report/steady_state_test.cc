@@ -39,10 +39,10 @@ TEST(SteadyState, AReportSaysWhichClockItsTimesAreFor) {
     const Device device = DeviceOf(name);
     return BuildReport(model, device, {}).notes;
   };
-  // 75 W at 1.14 pJ per FLOP and nm, 16 nm: 4.112 of 5.5 TFLOP/s.
+  // 75 W at 1 pJ per FLOP and nm, 16 nm: 4.688 of 5.5 TFLOP/s.
   EXPECT_THAT(
       notes("p4"),
-      testing::Contains(testing::HasSubstr("its 75 W sustain 4.112 TFLOP/s of the 5.500 TFLOP/s")));
+      testing::Contains(testing::HasSubstr("its 75 W sustain 4.688 TFLOP/s of the 5.500 TFLOP/s")));
   EXPECT_THAT(notes("p100-pcie-16gb"),
               testing::Not(testing::Contains(testing::HasSubstr("at work for long"))));
 }
