@@ -41,6 +41,9 @@ constexpr double kFirstForward = 0.4, kFirstBackward = 0.3, kSecondOnAmpere = 0.
 constexpr double kPrepareQueries = 1.4, kPrepareKeys = 0.4;
 constexpr double kSingleResident = 3;    // blocks of one query head that a unit runs side by side
 constexpr double kSingleTogether = 2.2;  // and what these read at a time, over one alone
+// What one alone reads, over a block that serves all queries of a key-value head: a row of one
+// query leaves most of what converts 8-bit elements idle.
+constexpr double kSingleFill = 0.65, kSingleFill8 = 0.25;
 // Start and end of a block that serves all queries of a key-value head, over one of one query.
 constexpr double kSharedStart = 2.4;
 
@@ -62,6 +65,14 @@ void StreamMemory(const TimingDevice& d, const Conditions& conditions, double to
   const double miss = MissShare(d, conditions, touched);
   t->memory_seconds = t->memory_bytes *
                       (miss / (d.memory_rate * d[C::kMemorySustained]) + (1 - miss) / CacheRate(d));
+}
+
+// A kernel beside attention that takes as long as `bytes` do, of what it touches.
+double BesideSeconds(const TimingDevice& d, const Conditions& conditions, double touched,
+                     double bytes) {
+  const double miss = MissShare(d, conditions, touched);
+  return bytes * (miss / (d.memory_rate * d[C::kMemorySustained]) +
+                  (1 - miss) / (CacheRate(d) * d[C::kMemorySustained]));
 }
 
 double Efficiency(const TimingDevice& d, const AttentionProblem& p) {
@@ -168,10 +179,8 @@ AttentionTime PrefillTime(const TimingDevice& d, const AttentionProblem& p,
     const double queries = elements.queries * (2 + p.query_bytes);
     const double keys_values = elements.keys_values * (2 + p.key_value_bytes);
     t.prepare_bytes = queries + keys_values;
-    const double miss = MissShare(d, conditions, t.prepare_bytes);
-    t.prepare_seconds = (kPrepareQueries * queries + kPrepareKeys * keys_values) *
-                        (miss / (d.memory_rate * d[C::kMemorySustained]) +
-                         (1 - miss) / (CacheRate(d) * d[C::kMemorySustained]));
+    t.prepare_seconds = BesideSeconds(d, conditions, t.prepare_bytes,
+                                      kPrepareQueries * queries + kPrepareKeys * keys_values);
     // A kernel of its own, and one more that waits for the one before.
     t.launch_seconds += 2 * d[C::kLaunchGraph];
   }
@@ -194,9 +203,7 @@ AttentionTime BackwardTime(const TimingDevice& d, const AttentionProblem& p,
                    2 * elements.keys_values * p.key_value_bytes;
   t.prepare_bytes =
       2 * elements.output * p.query_bytes + elements.queries * (2 * kSum + p.query_bytes);
-  const double miss = MissShare(d, conditions, t.prepare_bytes);
-  t.prepare_seconds = t.prepare_bytes * (miss / (d.memory_rate * d[C::kMemorySustained]) +
-                                         (1 - miss) / (CacheRate(d) * d[C::kMemorySustained]));
+  t.prepare_seconds = BesideSeconds(d, conditions, t.prepare_bytes, t.prepare_bytes);
   StreamMemory(d, conditions, t.memory_bytes + t.prepare_bytes, &t);
   t.launch_seconds = d[C::kLaunchAttention] + 2 * d[C::kLaunchGraph];
   t.overlap = d[C::kKernelOverlap];
@@ -231,8 +238,8 @@ DecodeBlock SingleBlock(const TimingDevice& d, const AttentionProblem& p) {
   const bool converts = narrow && p.query_bytes > 1;
   const double rate =
       std::max(d[C::kDecodeBlockOverhead], converts ? kernel.block_overhead_8bit : 0.0);
-  // A row of one query leaves most of what converts 8-bit elements idle.
-  const double fill = (narrow ? kernel.fill_8bit / 4 : 0.65 * kernel.fill) * d.clock;
+  const double fill =
+      (narrow ? kSingleFill8 * kernel.fill_8bit : kSingleFill * kernel.fill) * d.clock;
   return {kSingleResident * rate, rate, fill, kSingleTogether * fill};
 }
 

@@ -4,6 +4,7 @@
 
 #include "estimator/core/integer.h"
 #include "estimator/roofline/choose.h"
+#include "estimator/roofline/gemm_time.h"
 
 namespace dlcost {
 namespace {
@@ -30,9 +31,9 @@ double CostOf(const TileGrid& grid, const TileShape& tile, const Device& device)
 }
 
 // The split of a tile whose `resident` is a term of the library's ranking: parts while there are
-// fewer blocks than a unit's registers hold, 32768 sums (half of 256 KiB) and eight blocks at most.
+// fewer blocks than a unit's registers hold, and eight blocks at most.
 Count SplitOfRegisters(const GemmNest& nest, const TileShape& tile, const Device& device) {
-  const Count places = Units(device) * std::clamp(32768 / (tile.m * tile.n), 1, 8);
+  const Count places = Units(device) * std::clamp(kSumsPerUnit / (tile.m * tile.n), 1, 8);
   const Count blocks = std::max(Count(1), GridOf(nest, tile).Blocks());
   return std::max(Count(1), std::min(places / blocks, nest.k / kLeastPart));
 }

@@ -8,9 +8,6 @@ namespace {
 
 constexpr double kWarpColumns = 8;  // columns of a vector kernel's tile that one warp computes
 
-// Sums that the blocks of one unit hold together on vector units: half of 256 KiB of registers.
-constexpr double kSumsPerUnit = 32768;
-
 // Sums that a thread of a vector kernel holds: 64, half of that where its tile has an extent below
 // 64. A unit computes at tanh(threads / 150) of its rate: recorded times of products with few
 // blocks (64 x 64 tiles on a V100: one block takes 0.38 of it, two 0.5, three 0.7, four 0.95;
@@ -126,7 +123,7 @@ Passes RowByRow(const TimingDevice& d, const GemmProblem& p, const TileGrid& gri
   const double rows = grid.tile_m.AsDouble(), columns = grid.tile_n.AsDouble();
   const double split = grid.split_k.AsDouble();
   const double tiles_m = std::ceil(p.m / rows), tiles_n = std::ceil(p.n / columns);
-  const double resident = std::max(1.0, kSumsPerUnit / (rows * columns));
+  const double resident = std::max(1.0, static_cast<double>(kSumsPerUnit) / (rows * columns));
   const double places = std::max(1.0, d.units * resident / split);
   const double across = std::min(tiles_n, places);
   const double down = std::clamp(places / tiles_n, 1.0, tiles_m);

@@ -9,6 +9,9 @@
 
 namespace dlcost {
 
+// Sums that the blocks of one unit hold together on vector units: half of 256 KiB of registers.
+inline constexpr int kSumsPerUnit = 32768;
+
 // batch products of an m x k by a k x n matrix; m and k belong to the activations, n and k to the
 // weights (or to the second activation).
 struct GemmProblem {
