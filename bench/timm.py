@@ -30,8 +30,8 @@ FAMILIES = (
 # Networks of one size, the others have open heights and widths.
 ONE_SIZE = ("vgg", "vit", "swin", "inception", "maxvit")
 RUNTIMES = {"eager": "pytorch-eager", "dynamo": "pytorch-compile"}
-# Both layouts are the same question: dlcost tells no layouts of halves apart.
-LAYOUTS = {"nchw": [], "nhwc": []}
+# Under Inductor convolutions lie channels last, whatever the model asks for.
+LAYOUTS = {"nchw": [], "nhwc": ["--layout", "kernels"]}
 # timm calls scaled_dot_product_attention where PyTorch has it (2.0), but in Swin v2, whose scores are cosines.
 CALLS_ATTENTION = re.compile(r"^(vit|swin_[tsb]$|maxvit)")
 

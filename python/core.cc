@@ -87,6 +87,7 @@ NB_MODULE(_core, m) {
       .def_rw("math", &api::Options::math)
       .def_rw("cache", &api::Options::cache)
       .def_rw("launch", &api::Options::launch)
+      .def_rw("layout", &api::Options::layout)
       .def_rw("update_form", &api::Options::update_form)
       .def_rw("dtype", &api::Options::dtype)
       .def_rw("scope_depth", &api::Options::scope_depth)

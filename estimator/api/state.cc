@@ -69,6 +69,7 @@ DeviceOptions DeviceOptionsOf(const Options& options, const dlcost::Device* devi
   asked.math = options.math;
   asked.cache = options.cache;
   asked.launch = options.launch;
+  asked.layout = options.layout;
   asked.update = options.update_form;
   asked.found = device;
   return asked;

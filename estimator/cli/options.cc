@@ -127,6 +127,11 @@ void AddDeviceOptions(CLI::App& app, DeviceOptions& options, Devices devices) {
                  "how kernels start, for expected times: graph (one after the other) or eager (a "
                  "framework call each); without it as --runtime does")
       ->type_name("MODE");
+  app.add_option("--layout", options.layout,
+                 "how tensors lie between convolutions on matrix units: file (channels first, as "
+                 "ONNX has them; each converts) or kernels (channels last throughout); without it "
+                 "as --runtime does")
+      ->type_name("FORM");
   app.add_option(
          "--update-form", options.update,
          "how a training step changes parameters: fused (one kernel), foreach (operation by "

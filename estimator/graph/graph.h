@@ -85,6 +85,9 @@ struct Node {
   std::string scope;   // module path, "" when the exporter left none
   int opset = 1;       // version of `domain` that the model (or the local function) imports
   Phase phase = Phase::kForward;
+  // A Cast that its reader makes while it reads: frameworks promote the operands of an elementwise
+  // operator in its kernel (PyTorch, aten/src/ATen/native/cuda/Loops.cuh, dynamic casting).
+  bool promotes = false;
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs;
   std::vector<Attribute> attributes;

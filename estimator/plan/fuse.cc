@@ -151,13 +151,21 @@ class Fuser {
     return std::holds_alternative<ConvNest>(values_.node(growing.group.main).cost.nest);
   }
 
+  // Stored, or the copy of what is stored in the type that products run in.
+  bool IsStored(ValueId value) const {
+    if (values_.IsConstant(value)) return true;
+    const auto maker = values_.Producer(value);
+    return maker != ValueGraph::kNoNode &&
+           values_.node(static_cast<std::size_t>(maker)).node->phase == Phase::kCast;
+  }
+
   // Adds a stored vector as long as the product's rows to what nothing has joined yet.
   bool IsBias(const Growing& growing, const FusedUnit& unit) const {
     const std::size_t n = unit.last();
     if (growing.group.nodes.size() != 1 || values_.node(n).node->op != "Add") return false;
     for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
       const ValueId value = values_.Input(n, i);
-      if (value == ValueGraph::kNoValue || !values_.IsConstant(value)) continue;
+      if (value == ValueGraph::kNoValue || !IsStored(value)) continue;
       const auto& shape = values_.tensor(value).type.shape;
       if (shape && shape->rank() > 0 && shape->Elements() == Count(shape->dims().back()))
         return true;
@@ -213,7 +221,9 @@ class Fuser {
     for (const std::size_t n : unit.nodes) group_of_[n] = best;
     for (const std::size_t maker : makers) {
       if (maker == best) continue;
-      if (!MergePointwise(maker, best)) growing_[maker].open = false;
+      if (!MergePromotion(maker, best) && !MergePointwise(maker, best)) {
+        growing_[maker].open = false;
+      }
     }
   }
 
@@ -233,6 +243,28 @@ class Fuser {
     group.kind = rule.result;
   }
 
+  // A kernel promotes its operands while it reads them.
+  bool MergePromotion(std::size_t from, std::size_t into) {
+    Growing& source = growing_[from];
+    const Group& group = source.group;
+    if (!source.open || group.nodes.size() != 1 || !values_.node(group.main).node->promotes ||
+        !SamePlace(group.main, growing_[into].group.main)) {
+      return false;
+    }
+    Merge(from, into);
+    return true;
+  }
+
+  void Merge(std::size_t from, std::size_t into) {
+    Growing& source = growing_[from];
+    Group& group = growing_[into].group;
+    for (const std::size_t n : source.group.nodes) group_of_[n] = into;
+    group.nodes.insert(group.nodes.end(), source.group.nodes.begin(), source.group.nodes.end());
+    group.parts.insert(group.parts.begin(), source.group.parts.begin(), source.group.parts.end());
+    source.moved = true;
+    source.open = false;
+  }
+
   // An elementwise chain beside the main one, read by nobody else, is computed on the way.
   bool MergePointwise(std::size_t from, std::size_t into) {
     Growing& source = growing_[from];
@@ -244,13 +276,7 @@ class Fuser {
         source.group.nodes.size() > target.group.nodes.size() + kMostMerged) {
       return false;
     }
-    for (const std::size_t n : source.group.nodes) group_of_[n] = into;
-    target.group.nodes.insert(target.group.nodes.end(), source.group.nodes.begin(),
-                              source.group.nodes.end());
-    target.group.parts.insert(target.group.parts.begin(), source.group.parts.begin(),
-                              source.group.parts.end());
-    source.moved = true;
-    source.open = false;
+    Merge(from, into);
     return true;
   }
 

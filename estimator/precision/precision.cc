@@ -51,7 +51,11 @@ class Caster {
     for (Node& node : nodes) {
       SpreadTraining(node);
       const bool stays = IsControlFlow(node) || IsKnown(node);
-      if (!stays) CastOperands(node);
+      if (!stays) {
+        const bool linear = !precision_.whole && !precision_.products && HasStoredMatrix(node);
+        CastOperands(node);
+        if (linear) linear_.insert(node.outputs[0]);
+      }
       w_.Take();
       w_.graph().nodes.push_back(std::move(node));
       if (stays) continue;
@@ -146,9 +150,35 @@ class Caster {
     return !(constant && (number || (precision_.whole && !IsTrained(id))));
   }
 
+  bool IsStored(TensorId id) {
+    return id != kNoTensor && (IsTrained(id) || At(id).constant || At(id).foldable);
+  }
+
+  // The product of a linear layer. Exporters write its bias as an Add where there are more axes
+  // than two.
+  bool HasStoredMatrix(const Node& node) {
+    if (node.op != "MatMul" || !node.domain.empty() || node.inputs.size() != 2) return false;
+    const auto& shape = At(node.inputs[1]).type.shape;
+    return IsStored(node.inputs[1]) && shape && shape->rank() == 2;
+  }
+
+  // The bias of a linear layer, which autocast runs in half with its product.
+  bool IsBias(const Node& node) {
+    if (node.op != "Add" || !node.domain.empty() || node.inputs.size() != 2) return false;
+    for (const std::size_t product : {0, 1}) {
+      const TensorId bias = node.inputs[1 - product];
+      if (linear_.count(node.inputs[product]) == 0 || !IsStored(bias)) continue;
+      const auto& shape = At(bias).type.shape;
+      if (shape && shape->rank() > 0 && shape->Elements() == Count(shape->dims().back())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   // kUndefined: as the operands are.
   DType TargetOf(const Node& node) {
-    CastRule rule = AutocastRuleOf(node.domain, node.op);
+    CastRule rule = IsBias(node) ? CastRule::kHalf : AutocastRuleOf(node.domain, node.op);
     if (rule == CastRule::kFloat32) return DType::kFloat32;
     if (rule == CastRule::kOwn) return DType::kUndefined;
     if (precision_.whole || (precision_.products && rule != CastRule::kHalf)) {
@@ -174,6 +204,13 @@ class Caster {
     }
   }
 
+  // Of operators that autocast does not know; others ask for a copy in another type.
+  bool Promotes(const Node& reader) {
+    const OpDef* def = FindOperator(reader.domain, reader.op);
+    return def != nullptr && def->role == FusionRole::kElementwise && !IsBias(reader) &&
+           AutocastRuleOf(reader.domain, reader.op) == CastRule::kWidest;
+  }
+
   TensorId Cast(TensorId id, DType type, const Node& reader) {
     if (At(id).type.dtype == type) return id;
     const bool kept = IsTrained(id) || At(id).constant;
@@ -184,6 +221,7 @@ class Caster {
     const std::string name = kept ? At(id).name : reader.name + "/" + At(id).name;
     w_.Place(name, reader.scope, IsTrained(id) ? Phase::kCast : Phase::kForward);
     const TensorId cast = w_.Node1("Cast", {id}, {IntAttribute("to", static_cast<int>(type))});
+    w_.LastWritten().promotes = !kept && Promotes(reader);
     // A copy of weights is none that anybody stores.
     if (IsTrained(id)) trained_.insert(cast);
     At(cast).value = At(id).value;
@@ -288,7 +326,8 @@ class Caster {
   NodeWriter& w_;
   const Precision& precision_;
   std::set<TensorId> trained_, captured_;
-  std::vector<DType> given_;  // per tensor of the file
+  std::set<TensorId> linear_;  // what linear layers make before they add their bias
+  std::vector<DType> given_;   // per tensor of the file
   std::map<std::pair<TensorId, DType>, TensorId> copies_;
 };
 

@@ -24,6 +24,10 @@ void SetRun(const DeviceOptions& options, RunOptions& run) {
     RequireOneOf("--launch", options.launch, {"graph", "eager"});
     run.eager = options.launch == "eager";
   }
+  if (!options.layout.empty()) {
+    RequireOneOf("--layout", options.layout, {"file", "kernels"});
+    run.converts = options.layout == "file";
+  }
   if (!options.update.empty()) {
     RequireOneOf("--update-form", options.update, NamesOf(UpdateForms()));
     run.update = *ParseUpdateForm(options.update);

@@ -30,6 +30,9 @@ void RequireDeviceFor(const DeviceOptions& options) {
   if (!options.launch.empty()) {
     throw Error("--launch says how kernels start on a device: add --gpu a100");
   }
+  if (!options.layout.empty()) {
+    throw Error("--layout says how tensors lie on a device: add --gpu a100");
+  }
   if (!options.update.empty()) {
     throw Error("--update-form says how kernels on a device update parameters: add --gpu a100");
   }

@@ -15,6 +15,7 @@ struct DeviceOptions {
   std::string math;  // "" as the runtime does
   std::string cache = "cold";
   std::string launch;  // "" as the runtime does
+  std::string layout;  // of tensors between kernels: "" as the runtime does
   std::string update;  // of parameters: "" as the runtime does
   std::vector<std::string> overrides;
   const Device* found = nullptr;  // instead of `gpu`, where it was found already

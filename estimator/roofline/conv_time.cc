@@ -85,6 +85,8 @@ ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
   // Matrix instructions take channels by eight: libraries pad what is no multiple.
   const double group_channels = p.channels / p.groups;
   const double channels = p.tensor ? RoundUp(group_channels, kChannelStep) : group_channels;
+  // What an image's operands take is time that slower arithmetic hides.
+  const double share = std::min(1.0, d.library->conv_tensor_rate * p.spare);
   GemmProblem gemm{.batch = p.groups,
                    .m = p.batch * p.out_height * p.out_width * p.reached,
                    .n = p.filters / p.groups,
@@ -93,7 +95,7 @@ ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
                    .energy_width = p.energy_width,
                    .output_bytes = p.element_bytes,
                    .tensor = p.tensor,
-                   .peak = p.tensor ? p.peak * d.library->conv_tensor_rate : p.peak,
+                   .peak = p.tensor ? p.peak * share : p.peak,
                    .activation_bytes = traffic.input,
                    .extra_bytes = p.extra_bytes};
   if (p.of_weights) {

@@ -25,6 +25,7 @@ struct ConvProblem {
   bool paired = false;
   bool tensor = false;     // runs on matrix units, else on vector units
   double peak = 0;         // dense, FLOP/s of the whole device, for this type
+  double spare = 1;        // ComputeUnit::spare
   double extra_bytes = 0;  // other operands: a residual, a bias
 };
 

@@ -37,7 +37,8 @@ ConvProblem ProblemOf(const Part& part, const ConvNest& nest, const ComputeUnit&
                 .energy_width = unit.energy_width,
                 .paired = paired,
                 .tensor = unit.tensor,
-                .peak = unit.peak};
+                .peak = unit.peak,
+                .spare = unit.spare};
   if (nest.transposed) {
     const double positions = p.batch * p.out_height * p.out_width;
     p.met = 1 / PhasesOf(nest).AsDouble();
@@ -48,6 +49,21 @@ ConvProblem ProblemOf(const Part& part, const ConvNest& nest, const ComputeUnit&
                      WeightElements(nest).AsDouble() * p.element_bytes;
   p.extra_bytes = std::max(0.0, part.bytes() - own);
   return p;
+}
+
+// A tile of a matrix unit covers several small groups at once: what it multiplies between them is
+// zero. So one of 32 groups of 4 channels runs as one of 2 groups of 64.
+constexpr int kPackedChannels = 64;  // of the smallest tile
+
+ConvNest PackGroups(const Target& target, ConvNest nest, DType type) {
+  const std::optional<ComputeUnit> unit = FindUnit(target, type);
+  const bool depthwise = nest.in_channels == nest.groups;
+  if (!unit || !unit->tensor || Bits(type) != 16 || nest.of_weights || depthwise) return nest;
+  const Count widest = std::max(nest.in_channels, nest.out_channels);
+  while (nest.groups % 2 == Count(0) && widest / nest.groups * 2 <= Count(kPackedChannels)) {
+    nest.groups = nest.groups / 2;
+  }
+  return nest;
 }
 
 void Explain(const Target& target, const Execution& execution, const ConvTime& t, PartTime& time) {
@@ -69,8 +85,9 @@ void Explain(const Target& target, const Execution& execution, const ConvTime& t
 
 }  // namespace
 
-PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& nest) {
-  if (MacsOf(nest) == Count(0) || nest.axes.empty()) return {};
+PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& asked) {
+  if (MacsOf(asked) == Count(0) || asked.axes.empty()) return {};
+  const ConvNest nest = PackGroups(target, asked, part.type);
   const ConvChooser chooser(target, nest, part.type);
   // A stencil per channel is no matrix product: it streams its input.
   if (chooser.IsDepthwise()) {

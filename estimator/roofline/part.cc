@@ -6,13 +6,23 @@ namespace dlcost {
 
 namespace {
 
+double SpareOf(const Device& device) {
+  using N = NumberFormat;
+  const Rate* wide = device.FindRate(UnitKind::kTensor, N::kFp16, N::kFp32);
+  const Rate* narrow = device.FindRate(UnitKind::kTensor, N::kFp16, N::kFp16);
+  if (wide == nullptr || narrow == nullptr) return 1;
+  return std::max(1.0, narrow->peak.value() / wide->peak.value());
+}
+
 std::optional<ComputeUnit> FindUnitFor(const Target& target, WorkKind kind, DType type) {
   const Roof roof = FindRoof(target.device, kind, type, target.options.math);
   if (!roof.known) return std::nullopt;
-  return ComputeUnit{.peak = roof.reached.value(),
-                     .bytes = std::max(Bits(type), 4) / 8.0,
-                     .energy_width = EnergyWidth(type),
-                     .tensor = roof.unit == UnitKind::kTensor};
+  ComputeUnit unit{.peak = roof.reached.value(),
+                   .bytes = std::max(Bits(type), 4) / 8.0,
+                   .energy_width = EnergyWidth(type),
+                   .tensor = roof.unit == UnitKind::kTensor};
+  if (unit.tensor && Bits(type) == 16) unit.spare = SpareOf(target.device);
+  return unit;
 }
 
 }  // namespace

@@ -37,6 +37,9 @@ struct ComputeUnit {
   double bytes = 4;         // of one element
   double energy_width = 4;  // EnergyWidth of its type
   bool tensor = false;
+  // How much faster matrix units multiply what they add up in 16 bits: twice on a GeForce, whose
+  // operands come as fast as on professional boards of the chip.
+  double spare = 1;
 
   Pipe pipe() const { return tensor ? Pipe::kTensor : Pipe::kVector; }
 };

@@ -19,8 +19,9 @@ struct Options {
   std::string math;                   // tf32, fp16-accumulate, ...; "": as the runtime does
   std::string cache = "cold";         // where inputs are at the start: cold or warm
   std::string launch;                 // how kernels start: graph or eager; "": as the runtime does
-  std::string update_form;      // of parameters: fused, foreach or loop; "": as the runtime does
-  std::string dtype;            // what if all floating-point tensors had this type; "": as is
+  std::string layout;       // of tensors: file or kernels (channels last); "": as the runtime does
+  std::string update_form;  // of parameters: fused, foreach or loop; "": as the runtime does
+  std::string dtype;        // what if all floating-point tensors had this type; "": as is
   std::size_t scope_depth = 2;  // components of module paths that rows keep, 0: all
 
   // A training step instead of inference (docs/training.md): the optimizer ("" for inference), what

@@ -178,6 +178,11 @@ Execution ImplicitGemmConv(const ConvNest& nest, const ConvOptions& options,
     execution.workspace = Size(options, InputElements(nest) + second);
   }
   execution.stages.push_back(std::move(stage));
+  if (options.convert_result && !nest.of_weights) {
+    execution.stages.push_back(Conversion("result", OutputElements(nest), options));
+    execution.stages.back().name = "result to channels first";
+    execution.workspace += Size(options, OutputElements(nest));
+  }
   return execution;
 }
 

@@ -15,8 +15,10 @@ struct ConvOptions {
   DType type = DType::kFloat32;
   TileShape tile;     // of the product, where the algorithm has one: m positions, n channels
   Count split_k = 1;  // thread blocks that share one tile of an implicit product
-  // Tensors are NCHW in memory; a kernel that wants NHWC converts input, weight and output.
+  // Tensors are NCHW in memory; a kernel that wants NHWC converts its operands, and what it has
+  // written where it writes NHWC too.
   bool convert_layout = false;
+  bool convert_result = false;
 };
 
 // The convolution as a product: per group, m = N prod(out) positions, n = Cout/g channels,

@@ -129,6 +129,9 @@ struct Library {
   Instructions gemm_accumulate;  // per output when the product adds to what is there: beta
   Instructions conv_epilogue;    // per output of a tile
   bool tensor_conv_nhwc;         // tensor kernels want channels last: NCHW data is converted first
+  // The same of those of halves with more than one tap: cuDNN's since version 8. Earlier ones have
+  // kernels for NCHW (DeepBench's rows on V100 and T4 leave no time for conversions).
+  bool conv_halves_nhwc = false;
   // Rate of convolutions on matrix units over that of products of the same size.
   double conv_tensor_rate = 0.7;
   // Gradients. Rate of those of weights of 1x1 filters, and of those of inputs where the stride

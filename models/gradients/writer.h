@@ -99,6 +99,7 @@ class NodeWriter {
   void Become(TensorId made, TensorId wanted);
 
   const std::vector<Node>& written() const { return nodes_; }
+  Node& LastWritten() { return nodes_.back(); }
   // Takes the nodes from the `first` written one on back.
   void DropFrom(std::size_t first) {
     nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(first), nodes_.end());

@@ -49,10 +49,10 @@ def _some(value):
 
 
 def _options(convention="dlcost", runtime="", fusion="", attention="", conv="auto", math="", cache="cold", launch="",
-             update_form="", dtype="", depth=2, train="", loss="auto", freeze=(), recompute="none", precision="",
+             layout="", update_form="", dtype="", depth=2, train="", loss="auto", freeze=(), recompute="none", precision="",
              accumulate=1, clip_norm=None, sparse_embeddings=False, fit=False):
     names = {"convention": convention, "runtime": runtime, "fusion": fusion, "attention": attention, "convolution": conv,
-             "math": math, "cache": cache, "launch": launch, "update_form": update_form, "dtype": dtype, "optimizer": train, "loss": loss,
+             "math": math, "cache": cache, "launch": launch, "layout": layout, "update_form": update_form, "dtype": dtype, "optimizer": train, "loss": loss,
              "recompute": recompute, "precision": precision}
     options = _core.Options()
     for name, value in names.items():
@@ -66,7 +66,7 @@ def _options(convention="dlcost", runtime="", fusion="", attention="", conv="aut
 
 
 _BINDINGS = {"batch", "dims", "shapes", "values", "at", "trips", "branches", "ops", "assume"}
-_OPTIONS = {"convention", "runtime", "fusion", "attention", "conv", "math", "cache", "launch", "update_form", "dtype", "depth", "train",
+_OPTIONS = {"convention", "runtime", "fusion", "attention", "conv", "math", "cache", "launch", "layout", "update_form", "dtype", "depth", "train",
             "loss", "freeze", "recompute", "precision", "accumulate", "clip_norm", "sparse_embeddings", "fit"}
 
 
@@ -116,7 +116,7 @@ def report(model, gpu=None, *, changes=(), **keywords):
 
     gpu: id, alias, YAML file or Device; changes: what-if values of it, as "memory.bandwidth=8TB/s".
     batch, dims={"sequence": 128}, shapes={"x": (1, 3, 224, 224)}, values, at, trips, branches, ops, assume="typical": what
-    the file leaves open (docs/dimensions.md). runtime="tensorrt", dtype, precision, math, cache, launch, update_form, convention, fusion,
+    the file leaves open (docs/dimensions.md). runtime="tensorrt", dtype, precision, math, cache, launch, layout, update_form, convention, fusion,
     attention, conv, depth: how it is run and counted. train="adamw", loss, freeze, recompute, accumulate, clip_norm,
     sparse_embeddings: a training step instead. batch="max" and fit=True look for what the device's memory suffices for.
     """

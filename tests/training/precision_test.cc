@@ -7,6 +7,7 @@
 #include <set>
 
 #include "estimator/core/error.h"
+#include "estimator/plan/kernel.h"
 #include "estimator/training/step.h"
 #include "models/networks/networks.h"
 #include "tests/training/small_step.h"
@@ -58,6 +59,44 @@ TEST(Precision, AutocastCopiesWeightsInEachPass) {
   EXPECT_EQ(read, Bytes(4 * 160));
   EXPECT_EQ(written, Bytes(2 * 160));
   EXPECT_EQ(model.weight_bytes, Bytes(4 * 160));
+}
+
+// A bias that an exporter writes as an Add runs in half with the product of its layer, and what is
+// added to the result in float32 afterwards is promoted by the kernel that adds.
+TEST(Precision, BiasOfALinearLayerRunsInHalf) {
+  const InferredModel model = InPrecision(SmallModel()
+                                              .Input("x", {2, 4, 8})
+                                              .Weight("a", {8, 16})
+                                              .Weight("b", {16})
+                                              .Input("r", {2, 4, 16})
+                                              .Node("MatMul", {"x", "a"}, {"p"})
+                                              .Node("Add", {"p", "b"}, {"l"})
+                                              .Node("Add", {"l", "r"}, {"y"})
+                                              .Output("y")
+                                              .Infer(),
+                                          FindPrecision("amp-fp16"), {});
+  std::vector<const CountedNode*> adds;
+  Bytes promoted;
+  for (const CountedNode& counted : model.nodes) {
+    if (counted.node->op == "Add") adds.push_back(&counted);
+    if (counted.node->promotes) promoted += counted.cost.BytesRead();
+  }
+  ASSERT_EQ(adds.size(), 2u);
+  EXPECT_EQ(adds[0]->cost.BytesRead(), Bytes(2 * (2 * 4 * 16 + 16)));
+  EXPECT_EQ(adds[0]->cost.BytesWritten(), Bytes(2 * (2 * 4 * 16)));
+  EXPECT_EQ(adds[1]->cost.BytesWritten(), Bytes(4 * (2 * 4 * 16)));
+  EXPECT_EQ(promoted, Bytes(2 * (2 * 4 * 16)));
+  // Products with their bias, the sum in float32 that reads halves, and three copies: of x, a and
+  // b.
+  PlanOptions options{.fusion = Fusion::kDefault, .fuses = {}};
+  options.fuses.Add(FusionStep::kBias);
+  const Plan plan = MakePlan(model, options);
+  Bytes moved;
+  for (const Kernel& kernel : plan.kernels) moved += kernel.bytes();
+  EXPECT_EQ(plan.kernels.size(), 5u);
+  // x, a and b are copied; the product reads the copies and writes halves; the sum reads them and
+  // r.
+  EXPECT_EQ(moved, Bytes(6 * (64 + 128 + 16) + 2 * (64 + 128 + 16 + 128) + (2 + 4 + 4) * 128));
 }
 
 // Weights are stored in half; each product's operand is cast there, its result back.
