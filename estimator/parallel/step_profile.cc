@@ -10,6 +10,9 @@
 
 #include "estimator/core/error.h"
 #include "estimator/parallel/step_memory.h"
+#include "estimator/plan/kernel_memory.h"
+#include "estimator/report/run_options.h"
+#include "estimator/roofline/run_sequence.h"
 #include "estimator/training/optimizer.h"
 #include "estimator/training/recompute.h"
 #include "estimator/training/saved.h"
@@ -22,23 +25,54 @@ Bytes SizeAs(const Tensor& tensor, std::optional<DType> type) {
   return SizeOf(type.value_or(tensor.type.dtype), tensor.type.shape->Elements());
 }
 
-KernelOfNode KernelsOf(const InferredModel& step, const Report& report) {
-  KernelOfNode kernel_of;
-  kernel_of.by_name.reserve(step.nodes.size());
-  for (std::size_t k = 0; k < report.kernels.size(); ++k) {
-    for (const std::string& node : report.kernels[k].nodes) kernel_of.by_name.emplace(node, k);
-  }
-  kernel_of.of.reserve(step.nodes.size());
-  for (const CountedNode& counted : step.nodes) {
-    kernel_of.of.push_back(kernel_of.Named(counted.name));
-  }
-  return kernel_of;
-}
+// What a report of the step says of its kernels, without its rows.
+struct Kernels {
+  KernelOfNode of_node;
+  std::vector<std::size_t> mains;  // the nodes that name them
+  std::vector<Bytes> workspaces;   // of one run
+  Bytes activations;               // of a forward pass: the most that is live
+};
 
-// Of one run of a kernel.
-Bytes WorkspaceOf(const KernelRow& row) {
-  if (row.execution == nullptr || row.repeat < Count(1)) return Bytes();
-  return Bytes(row.execution->workspace.count() / row.repeat);
+Kernels KernelsOf(const InferredModel& step, const Device& device, const ReportOptions& options,
+                  StepProfile& profile) {
+  Kernels kernels;
+  kernels.of_node.of.assign(step.nodes.size(), kNoKernel);
+  RunSequence runs(&device, RunOptionsOf(options), options.plan);
+  KernelMemory memory(step);
+  bool timed = false;
+  ForEachKernel(step, options.plan, [&](const Kernel& kernel) {
+    const RunSequence::Step next = runs.Add(kernel);
+    memory.Add(kernel);
+    timed |= next.time.has_value();
+    for (const std::size_t n : kernel.nodes) kernels.of_node.of[n] = kernels.mains.size();
+    kernels.mains.push_back(kernel.main);
+    const Execution* execution = next.run.execution.get();
+    kernels.workspaces.push_back(execution == nullptr || kernel.repeat < Count(1)
+                                     ? Bytes()
+                                     : Bytes(execution->workspace.count() / kernel.repeat));
+    const CountedNode& main = step.nodes[kernel.main];
+    profile.kernels.push_back({.name = main.name,
+                               .phase = main.node->phase,
+                               .time = Seconds(next.time ? next.time->expected : 0),
+                               .product = kernel.work.macs() > Macs(0),
+                               .module = ModuleOf(main.node->scope)});
+  });
+  runs.Require(step);
+  if (!timed || runs.partial()) {
+    throw Error("{}: no expected times for this model on this device", step.model->path);
+  }
+  if (step.step == nullptr) {
+    const std::vector<Bytes> live = memory.Live();
+    kernels.activations = *std::max_element(live.begin(), live.end());
+  }
+  for (std::size_t n = 0; n < step.nodes.size(); ++n) {
+    const CountedNode& counted = step.nodes[n];
+    profile.macs += counted.cost.work.macs();
+    profile.unknown += !counted.why.empty() && (counted.status == NodeStatus::kUnknown ||
+                                                counted.status == NodeStatus::kBounded);
+    kernels.of_node.by_name.emplace(counted.name, kernels.of_node.of[n]);
+  }
+  return kernels;
 }
 
 // Bytes that cross from one forward kernel to a later one, behind each kernel between.
@@ -85,8 +119,8 @@ std::int64_t IntOf(const Node& node, std::string_view name) {
 }
 
 // The exchanges among the nodes, in the place of the kernels that they are.
-void AddExchanges(const InferredModel& step, const Report& report, const KernelOfNode& kernel_of,
-                  const System& system, StepProfile& profile) {
+void AddExchanges(const InferredModel& step, const Kernels& kernels, const System& system,
+                  StepProfile& profile) {
   const auto time_of = [&](Exchange& exchange, Bytes bytes) {
     const CollectiveRun run =
         BestCollective(system, {exchange.op, bytes, {exchange.devices, exchange.stride}});
@@ -98,11 +132,8 @@ void AddExchanges(const InferredModel& step, const Report& report, const KernelO
   for (std::size_t n = 0; n < step.nodes.size(); ++n) {
     const CountedNode& counted = step.nodes[n];
     const std::optional<CollectiveOp> op = ExchangeOf(*counted.node);
-    const std::size_t kernel = kernel_of.of[n];
-    if (!op || kernel == kNoKernel ||
-        report.nodes[report.kernels[kernel].main].name != counted.name) {
-      continue;
-    }
+    const std::size_t kernel = kernels.of_node.of[n];
+    if (!op || kernel == kNoKernel || kernels.mains[kernel] != n) continue;
     const auto tensor = [&](TensorId id) -> const Tensor& {
       return counted.graph->tensors[static_cast<std::size_t>(id)];
     };
@@ -228,19 +259,14 @@ Bytes StepProfile::Exchanged() const {
   return sum;
 }
 
-StepProfile ProfileOf(const InferredModel& step, const Report& report, const System& system,
-                      std::int64_t items, std::optional<DType> send_as,
+StepProfile ProfileOf(const InferredModel& step, const Device& device, const ReportOptions& options,
+                      const System& system, std::int64_t items, std::optional<DType> send_as,
                       const std::set<std::string>& experts) {
   if (items < 1) throw Error("a batch of {}: 1 or more", items);
-  if (!report.totals.expected) {
-    throw Error("{}: no expected times for this model on this device", report.model.path);
-  }
   StepProfile profile;
   profile.items = items;
-  profile.unknown = static_cast<std::int64_t>(report.unknown.size());
-  profile.weights = report.model.weight_bytes;
+  profile.weights = step.weight_bytes;
   profile.trains = step.step != nullptr;
-  profile.macs = report.totals.work.macs();
   if (profile.trains) {
     profile.gradients = step.step->gradient_bytes;
     profile.states = step.step->state_bytes + step.step->master_bytes;
@@ -248,26 +274,17 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, const Sys
     profile.gradient_sums =
         std::max(profile.gradients, SizeOf(DType::kFloat32, step.step->trained));
   }
-  const KernelOfNode kernel_of = KernelsOf(step, report);
-  profile.activations = report.peak_activation_bytes;
-  std::vector<Bytes> workspaces;
-  for (const KernelRow& row : report.kernels) workspaces.push_back(WorkspaceOf(row));
-  RunningBytes running{.of = workspaces};
+  const Kernels kernels = KernelsOf(step, device, options, profile);
+  const KernelOfNode& kernel_of = kernels.of_node;
+  profile.activations = kernels.activations;
+  RunningBytes running{.of = kernels.workspaces};
   if (profile.trains) {
-    running = BesideLasting(step, kernel_of, workspaces);
+    running = BesideLasting(step, kernel_of, kernels.workspaces);
     profile.activations = running.passes;
     profile.updating = running.update;
   }
-  for (const KernelRow& row : report.kernels) {
-    const NodeRow& main = report.nodes[row.main];
-    profile.kernels.push_back({.name = main.name,
-                               .phase = main.phase,
-                               .time = row.sums.expected.value_or(Seconds()),
-                               .live = running.of[profile.kernels.size()],
-                               .product = row.sums.work.macs() > Macs(0),
-                               .module = ModuleOf(main.scope)});
-  }
-  AddExchanges(step, report, kernel_of, system, profile);
+  for (std::size_t k = 0; k < profile.kernels.size(); ++k) profile.kernels[k].live = running.of[k];
+  AddExchanges(step, kernels, system, profile);
   // Which kernel completes a tensor.
   std::vector<std::size_t> completed_by(step.model->graph.tensors.size(), kNoKernel);
   for (std::size_t n = 0; n < step.nodes.size(); ++n) {
@@ -335,7 +352,7 @@ StepProfile ProfileOf(const InferredModel& step, const Report& report, const Sys
   AddPassed(step, kernel_of, completed_by, profile);
   if (profile.trains && profile.sent_gradients == Bytes()) {
     throw Error("{}: the step has no gradients to send; --train needs an optimizer",
-                report.model.path);
+                step.model->path);
   }
   return profile;
 }

@@ -95,13 +95,14 @@ inline double HeldShare(int channels, int processors) {
   return channels < processors ? static_cast<double>(channels) / processors : 0;
 }
 
-// Profile of a step (--train), or of a forward pass alone, from its report, which has rows of
-// kernels and a device. `send_as`: the type that gradients are sent in; none: as they are stored.
+// Profile of a step (--train), or of a forward pass alone, with the kernels and times of a report
+// with these options. `send_as`: the type that gradients are sent in; none: as they are stored.
 // Exchanges take the time that the system's links need, gradients of parameters that are parts all
 // at once. `experts`: names of the parameters that only some of the replicas have (ExpertPlaces).
 // Throws Error for a step without gradients, and for a model whose kernels have no expected time.
-StepProfile ProfileOf(const InferredModel& step, const Report& report, const System& system,
-                      std::int64_t items, std::optional<DType> send_as = std::nullopt,
+StepProfile ProfileOf(const InferredModel& step, const Device& device, const ReportOptions& options,
+                      const System& system, std::int64_t items,
+                      std::optional<DType> send_as = std::nullopt,
                       const std::set<std::string>& experts = {});
 
 // The stages of a pipeline that a file is annotated with, of every kernel: what has no annotation

@@ -15,10 +15,7 @@
 #include "estimator/report/report.h"
 #include "estimator/report/run_options.h"
 #include "estimator/report/scope.h"
-#include "estimator/roofline/call_queue.h"
-#include "estimator/roofline/forced.h"
-#include "estimator/roofline/run.h"
-#include "estimator/roofline/run_memo.h"
+#include "estimator/roofline/run_sequence.h"
 #include "estimator/roofline/timing_device.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -46,8 +43,7 @@ class Builder {
         device_(device),
         options_(options),
         convention_(FindConvention(options.convention)),
-        runner_(device ? &*device : nullptr, RunOptionsFor(options)),
-        forced_(device ? &*device : nullptr, options.run, options.plan) {}
+        runs_(device ? &*device : nullptr, RunOptionsFor(options), options.plan) {}
 
   // `each_kernel` calls what it is given with every kernel, in execution order.
   Report Run(const std::function<void(const std::function<void(Kernel)>&)>& each_kernel) {
@@ -69,7 +65,7 @@ class Builder {
     for (std::size_t n = 0; n < model_.nodes.size(); ++n) AddToGroups(n);
     report_.attention = attention.Share();
     AddMemory(memory);
-    forced_.Require(model_);
+    runs_.Require(model_);
     SumUp();
     AddDevice();
     report_.notes.insert(report_.notes.begin(), model_.notes.begin(), model_.notes.end());
@@ -229,20 +225,14 @@ class Builder {
     sums.bytes_read = kernel.bytes_read;
     sums.bytes_written = kernel.bytes_written;
     Doubt doubt;
-    const KernelRun& known = runs_.Run(kernel);
-    std::shared_ptr<const TimeSteps> steps = StepsOf(known);
-    KernelRun run = known;
+    const RunSequence::Step next = runs_.Add(kernel);
+    std::shared_ptr<const TimeSteps> steps = StepsOf(next.run);
+    KernelRun run = next.run;
     const Bound& bound = run.bound;
-    if (run.expected && options_.run.eager) {
-      run.expected->time = calls_.Add(*run.expected, kernel.repeat.AsDouble(), bound.time.value());
-    }
-    forced_.Add(kernel, run);
+    if (next.time) run.expected->time = *next.time;
     if (kernel.repeat > Count(0) && kernel.work.macs() > Macs(0)) {
       modes_.insert(ModeOf(options_.run.math, std::holds_alternative<ConvNest>(kernel.nest)));
     }
-    // Products that no rate is public for: what is left is no total.
-    partial_ |= !run.expected && runner_.timing() != nullptr && kernel.repeat > Count(0) &&
-                !kernel.unknown && kernel.work.macs() > Macs(0);
     if (run.expected) {
       sums.expected = Seconds(run.expected->time.expected);
       report_.expected_low += Seconds(run.expected->time.low);
@@ -327,7 +317,7 @@ class Builder {
       Accumulate(report_.totals, row.sums);
       Accumulate(report_.certainty.doubt, row.doubt);
     }
-    if (partial_) report_.totals.expected.reset();
+    if (runs_.partial()) report_.totals.expected.reset();
     SortGroups(report_.by_op, device_.has_value());
     SortGroups(report_.by_scope, device_.has_value());
   }
@@ -377,16 +367,16 @@ class Builder {
   // Which state of its clock the expected times are for, where its power makes a difference.
   void NoteClock(const Roof& roof, DType type, const std::string& name) {
     if (!report_.totals.expected || device_->systolic || device_->cores ||
-        runner_.timing() == nullptr) {
+        runs_.timing() == nullptr) {
       return;
     }
     const double sustained =
-        PowerLimit(*runner_.timing(), roof.unit == UnitKind::kTensor, EnergyWidth(type));
+        PowerLimit(*runs_.timing(), roof.unit == UnitKind::kTensor, EnergyWidth(type));
     if (options_.run.rested || sustained >= roof.peak.value()) return;
     AddNote(fmt::format(
         "expected times are those of a board that has been at work for long: its {:.4g} W sustain "
         "{} of the {} that {} units have at full clock",
-        runner_.timing()->power, ReadableRate(sustained, OperationUnit(name)),
+        runs_.timing()->power, ReadableRate(sustained, OperationUnit(name)),
         ReadableRate(roof.peak.value(), OperationUnit(name)), name));
   }
 
@@ -394,18 +384,14 @@ class Builder {
   const std::optional<Device>& device_;
   const ReportOptions& options_;
   const Convention& convention_;
-  const Runner runner_;
-  RunMemo runs_{runner_};
+  RunSequence runs_;
   std::unordered_map<const KernelRun*, std::shared_ptr<const TimeSteps>> steps_;
-  ForcedChoices forced_;
-  CallQueue calls_;
   // Per tensor of a graph, once some node has it.
   std::unordered_map<const Graph*, std::vector<std::shared_ptr<const Operand>>> operands_;
   const std::shared_ptr<const Operand> omitted_ = std::make_shared<const Operand>();
   Groups by_op_, by_scope_;
   std::vector<bool> in_attention_;  // nodes of attention that is spelled out
   std::array<GroupRow, kPhaseCount> by_phase_;
-  bool partial_ = false;      // a kernel that multiplies has no expected time
   std::set<MathMode> modes_;  // of the products that run
   Report report_;
 };

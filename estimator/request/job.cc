@@ -29,7 +29,7 @@ double SpreadOf(double percent) {
   return percent / 100;
 }
 
-Job::Job(const JobOptions& options) : options_(options) {
+Job::Job(const JobOptions& options, bool once) : options_(options), once_(once) {
   if (options.found != nullptr) {
     system_ = *options.found;
   } else if (options.system.empty()) {
@@ -42,7 +42,6 @@ Job::Job(const JobOptions& options) : options_(options) {
   device_ = FindDevice(device);
   report_ = ReportOptionsOf(options.count, device, options.model);
   report_.dtype = options.model.dtype;
-  report_.detail = ReportDetail::kRows;
 }
 
 StepProfile Job::Profile(std::int64_t batch, std::optional<DType> send_as,
@@ -60,11 +59,11 @@ StepProfile Job::Profile(std::int64_t batch, std::optional<DType> send_as,
   }
   std::call_once(read_, [&] { model_ = ModelOf(options); });
   const Bindings bindings = BindingsOf(options);
-  const InferredModel model = division.Divides()
-                                  ? InferSplit(WholeOf(batch, options), options, bindings)
-                                  : InferModel(Model(*model_), options, bindings);
-  StepProfile profile =
-      ProfileOf(model, BuildReport(model, *device_, report_), system_, batch, send_as, experts);
+  const bool shared = division.Divides() && !once_;
+  const InferredModel model =
+      shared ? InferSplit(WholeOf(batch, options), options, bindings)
+             : InferModel(once_ ? std::move(*model_) : Model(*model_), options, bindings);
+  StepProfile profile = ProfileOf(model, *device_, report_, system_, batch, send_as, experts);
   profile.processors = device_->units.value_or(0);
   if (division.Divides()) profile.notes = model.notes;
   const DeviceConfiguration* annotations = division.tensor.annotations;

@@ -33,8 +33,9 @@ double SpreadOf(double percent);
 // as this.
 class Job {
  public:
-  // Throws Error where the options name no system.
-  explicit Job(const JobOptions& options);
+  // `once`: one profile will be asked for, so that nothing is kept for others. Throws Error where
+  // the options name no system.
+  explicit Job(const JobOptions& options, bool once = false);
 
   const System& system() const { return system_; }
   const Device& device() const { return *device_; }
@@ -46,6 +47,7 @@ class Job {
 
  private:
   const JobOptions& options_;
+  const bool once_;
   System system_;
   std::optional<Device> device_;
   ReportOptions report_;
