@@ -60,7 +60,9 @@ void Places::AddFollowed(InferredModel& model) {
   for (Subgraph& subgraph : model.subgraphs) graphs[subgraph.graph.get()] = subgraph.graph.get();
   readers_.reserve(model.nodes.size());
   for (CountedNode& counted : model.nodes) {
-    readers_.push_back({counted.node, graphs.at(counted.graph), counted.def, &counted});
+    Graph* const graph =
+        counted.graph == &model.model->graph ? &model.model->graph : graphs.at(counted.graph);
+    readers_.push_back({counted.node, graph, counted.def, &counted});
   }
 }
 
@@ -104,14 +106,16 @@ void Places::AddResults(const Subgraph& subgraph) {
 }
 
 Place Places::Resolve(Place place) const {
-  for (;;) {
+  while (!captured_.empty()) {
     const auto found = captured_.find(&TensorAt(place));
     if (found == captured_.end()) return place;
     place = found->second;
   }
+  return place;
 }
 
 const Tensor* Places::Identity(Place place) const {
+  if (originals_.empty()) return &TensorAt(place);
   const auto found = originals_.find(place.graph);
   return &TensorAt({found == originals_.end() ? place.graph : found->second, place.id});
 }
@@ -122,6 +126,7 @@ const ReadingNode* Places::Producer(const Tensor& tensor) const {
 }
 
 const Place* Places::Inside(const Tensor& tensor) const {
+  if (results_.empty()) return nullptr;
   const auto found = results_.find(&tensor);
   return found == results_.end() ? nullptr : &found->second;
 }

@@ -131,6 +131,9 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   }
   Step step{.model = EditableCopy(forward)};
   Graph& graph = step.model.graph;
+  // A derivative is about twice what it is of.
+  graph.tensors.reserve(3 * graph.tensors.size());
+  graph.nodes.reserve(3 * graph.nodes.size());
   step.replaced = PrepareBodies(graph, forward);
   JoinActivations(graph);
   const std::vector<TensorId> parameters = TakeParameters(graph, options.frozen);

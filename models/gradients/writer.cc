@@ -13,10 +13,10 @@ namespace dlcost {
 
 NodeWriter::NodeWriter(Graph& graph, int opset) : graph_(graph), opset_(opset) {
   // A derivative is about twice what it is of.
-  tensor_names_.reserve(3 * graph.tensors.size());
-  node_names_.reserve(3 * graph.nodes.size());
-  for (const Tensor& tensor : graph.tensors) tensor_names_.emplace(tensor.name, 1);
-  for (const Node& node : graph.nodes) node_names_.emplace(node.name, 1);
+  tensor_names_.Reserve(3 * graph.tensors.size());
+  node_names_.Reserve(3 * graph.nodes.size());
+  for (const Tensor& tensor : graph.tensors) tensor_names_.Take(tensor.name);
+  for (const Node& node : graph.nodes) node_names_.Take(node.name);
 }
 
 void NodeWriter::Place(std::string prefix, std::string scope, Phase phase) {
@@ -39,20 +39,9 @@ DType NodeWriter::TypeOf(TensorId id) const {
   return graph_.tensors[static_cast<std::size_t>(id)].type.dtype;
 }
 
-std::string NodeWriter::UniqueName(std::unordered_map<std::string, int>& names, std::string name) {
-  const auto [known, fresh] = names.try_emplace(name, 1);
-  if (fresh) return name;
-  int& count = known->second;
-  std::string unique;
-  do {
-    unique = fmt::format("{}#{}", name, ++count);
-  } while (!names.emplace(unique, 1).second);
-  return unique;
-}
-
 TensorId NodeWriter::AddTensor(const std::string& name) {
   const auto id = static_cast<TensorId>(graph_.tensors.size());
-  graph_.tensors.emplace_back().name = UniqueName(tensor_names_, name);
+  graph_.tensors.emplace_back().name = tensor_names_.Unique(name);
   return id;
 }
 
@@ -82,7 +71,7 @@ TensorId NodeWriter::Copy(TensorId id) {
 }
 
 void NodeWriter::Rename(TensorId id, const std::string& name) {
-  graph_.tensors[static_cast<std::size_t>(id)].name = UniqueName(tensor_names_, name);
+  graph_.tensors[static_cast<std::size_t>(id)].name = tensor_names_.Unique(name);
 }
 
 TensorId NodeWriter::Input(const std::string& name, DType dtype, Shape shape) {
@@ -140,7 +129,9 @@ TensorId NodeWriter::Zeros(DType dtype, const Shape& shape) {
 Node NodeWriter::NewNode(std::string_view op, std::string_view domain, std::vector<TensorId> inputs,
                          std::vector<Attribute> attributes) {
   Node node;
-  node.name = UniqueName(node_names_, fmt::format("{}/{}", prefix_, op));
+  std::string name;
+  name.reserve(prefix_.size() + 1 + op.size());
+  node.name = node_names_.Unique(name.append(prefix_).append("/").append(op));
   node.op = op;
   node.domain = domain;
   node.scope = scope_;

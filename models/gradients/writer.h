@@ -3,11 +3,11 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "estimator/graph/graph.h"
+#include "models/gradients/taken_names.h"
 
 namespace dlcost {
 
@@ -41,7 +41,7 @@ class NodeWriter {
                                 const std::vector<TensorType>& outputs);
   // A further tensor like one that the graph has; the name for a node that is none yet.
   TensorId Copy(TensorId id);
-  std::string UniqueNode(const std::string& name) { return UniqueName(node_names_, name); }
+  std::string UniqueNode(const std::string& name) { return node_names_.Unique(name); }
   // A name that is taken gets a number.
   void Rename(TensorId id, const std::string& name);
   // Constants, each distinct one once. Ints are one-dimensional.
@@ -116,14 +116,13 @@ class NodeWriter {
   Node NewNode(std::string_view op, std::string_view domain, std::vector<TensorId> inputs,
                std::vector<Attribute> attributes);
   TensorId Constant(const std::string& key, DType dtype, Shape shape, ValuePtr value);
-  std::string UniqueName(std::unordered_map<std::string, int>& names, std::string name);
 
   Graph& graph_;
   int opset_;
   std::string prefix_, scope_;
   Phase phase_ = Phase::kForward;
   std::vector<Node> nodes_;
-  std::unordered_map<std::string, int> tensor_names_, node_names_;
+  TakenNames tensor_names_, node_names_;
   std::map<std::string, TensorId> constants_;
 };
 

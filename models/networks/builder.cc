@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <onnx/onnx_pb.h>
 
 #include <bit>
-#include <map>
-#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "estimator/core/error.h"
 
@@ -85,21 +86,25 @@ void SetAttribute(onnx::AttributeProto& attribute, const AttributeValue& value) 
 }  // namespace
 
 struct Builder::State {
-  onnx::ModelProto model;
+  google::protobuf::Arena arena;
+  onnx::ModelProto& model = *google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
   DType dtype;
-  std::vector<std::string> scope;
-  std::map<std::string, int> uses;  // how often a node name was asked for
-  std::set<std::string> constants;  // initializers, by name
-  std::set<std::string> weights;
-  std::map<Value, std::string> renamed;  // values that are outputs of the graph
+  struct Module {
+    std::string path, dotted;  // "/layer1/0/", "layer1.0."
+  };
+  std::vector<Module> scope = {{"/", ""}};
+  std::unordered_map<std::string, int> uses;  // how often a node name was asked for
+  std::unordered_set<std::string> constants;  // initializers, by name
+  std::unordered_set<std::string> weights;
+  std::unordered_map<Value, std::string> renamed;  // values that are outputs of the graph
 
   onnx::GraphProto& graph() { return *model.mutable_graph(); }
 
   // "/layer1/0/Relu", and "/layer1/0/Relu_1" for the second one.
   std::string NodeName(const std::string& op) {
-    std::string name = scope.empty() ? "/" + op : fmt::format("/{}/{}", fmt::join(scope, "/"), op);
+    std::string name = scope.back().path + op;
     const int earlier = uses[name]++;
-    if (earlier > 0) name += fmt::format("_{}", earlier);
+    if (earlier > 0) name += "_" + std::to_string(earlier);
     return name;
   }
 
@@ -135,7 +140,8 @@ Builder::~Builder() = default;
 Builder::Scope::~Scope() { builder_.state_->scope.pop_back(); }
 
 Builder::Scope Builder::In(const std::string& module) {
-  state_->scope.push_back(module);
+  const State::Module& around = state_->scope.back();
+  state_->scope.push_back({around.path + module + "/", around.dotted + module + "."});
   return Scope(*this);
 }
 
@@ -160,8 +166,7 @@ Value Builder::Weight(const std::string& name, const std::vector<std::int64_t>& 
 
 Value Builder::Weight(const std::string& name, const std::vector<std::int64_t>& shape,
                       DType dtype) {
-  const std::string full =
-      state_->scope.empty() ? name : fmt::format("{}.{}", fmt::join(state_->scope, "."), name);
+  const std::string full = state_->scope.back().dotted + name;
   if (!state_->weights.insert(full).second) throw Error("two weights named '{}'", full);
   onnx::NodeProto& node = state_->AddNode("ConstantOfShape", full, {Ints(shape)});
   node.add_output(full);
@@ -213,7 +218,7 @@ std::vector<Value> Builder::Nodes(const std::string& op, const std::vector<Value
   onnx::NodeProto& node = state_->AddNode(op, name, inputs);
   std::vector<Value> values;
   for (int i = 0; i < outputs; ++i) {
-    values.push_back(fmt::format("{}_output_{}", name, i));
+    values.push_back(name + "_output_" + std::to_string(i));
     node.add_output(values.back());
   }
   for (const auto& [key, value] : attributes) {
