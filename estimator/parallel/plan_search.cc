@@ -1,6 +1,7 @@
 #include "estimator/parallel/plan_search.h"
 
 #include <algorithm>
+#include <exception>
 #include <set>
 
 #include "estimator/parallel/slowest.h"
@@ -28,13 +29,13 @@ class Searcher {
     plan.overlap = search_.overlap;
     std::vector<HybridPlan> ways = Ways(plan);
     while (!ways.empty()) {
-      if (search_.prepare) search_.prepare(ways);
+      const std::vector<bool> may_fit = Add(ways);
       std::vector<HybridPlan> larger;
-      for (HybridPlan& way : ways) {
-        const bool may_fit = Add(way);
+      for (std::size_t w = 0; w < ways.size(); ++w) {
+        HybridPlan& way = ways[w];
         way.micro_batch *= 2;
         if (!IsLookedAt(way)) continue;
-        if (may_fit) {
+        if (may_fit[w]) {
           larger.push_back(way);
         } else {
           ++found_.too_large;
@@ -48,7 +49,7 @@ class Searcher {
     for (plan.context = 2; plan.context <= search_.devices; plan.context *= 2) {
       if (std::any_of(found_.steps.begin(), found_.steps.end(), fits)) break;
       if (search_.devices % plan.context != 0) continue;
-      for (const HybridPlan& way : Ways(plan)) Add(way);
+      Add(Ways(plan));
     }
     std::stable_sort(found_.steps.begin(), found_.steps.end(),
                      [](const HybridStep& a, const HybridStep& b) { return a.time < b.time; });
@@ -103,13 +104,20 @@ class Searcher {
       first.back().sequence = true;
     }
     std::erase_if(first, [&](const HybridPlan& way) { return !Divides(way); });
-    if (search_.prepare) search_.prepare(first);
-    for (HybridPlan way : first) {
-      const StepProfile* profile = profile_of_(way);
-      if (profile == nullptr && way.sequence) {
-        way.sequence = false;
-        profile = profile_of_(way);
-      }
+    Prepare(first);
+    std::vector<const StepProfile*> profiles;
+    std::vector<HybridPlan> others;
+    for (HybridPlan& way : first) {
+      profiles.push_back(profile_of_(way));
+      if (profiles.back() != nullptr || !way.sequence) continue;
+      way.sequence = false;
+      others.push_back(way);
+    }
+    Prepare(others);
+    for (std::size_t f = 0; f < first.size(); ++f) {
+      const HybridPlan& way = first[f];
+      const StepProfile* profile = profiles[f];
+      if (profile == nullptr && way.tensor > 1) profile = profile_of_(way);
       if (profile == nullptr) continue;
       ways.push_back(way);
       for (const int experts : ExpertWays(way, *profile)) {
@@ -130,25 +138,59 @@ class Searcher {
     return way.micro_batch <= most && Divides(way);
   }
 
-  // With any number of stages. Returns whether something may fit with larger micro-batches, which
-  // keep as much or more: they need less of nothing but sums of gradients.
-  bool Add(const HybridPlan& way) {
-    const StepProfile* profile = profile_of_(way);
-    if (profile == nullptr) return true;
-    const std::size_t before = found_.steps.size();
-    // All plans are of as many devices, and wait for one that is as slow.
-    const double slowest = SlowestOf(search_.devices, search_.spread);
-    const StepProfile slowed = slowest == 1 ? StepProfile() : profile->Slowed(slowest);
-    AddStages(way, slowest == 1 ? *profile : slowed);
-    if (!search_.memory || found_.steps.size() == before) return true;
-    const Bytes sums = std::max(profile->gradient_sums, profile->gradients) - profile->gradients;
-    return std::any_of(
-        found_.steps.begin() + static_cast<std::ptrdiff_t>(before), found_.steps.end(),
-        [&](const HybridStep& step) { return step.memory <= *search_.memory + sums; });
+  void Prepare(const std::vector<HybridPlan>& ways) const {
+    if (search_.prepare && !ways.empty()) search_.prepare(ways);
   }
 
-  // `profile`: of the slowest of the devices.
-  void AddStages(HybridPlan plan, const StepProfile& profile) {
+  // A way to divide the model, with any number of stages.
+  struct Tried {
+    const StepProfile* profile = nullptr;
+    std::vector<HybridStep> steps;
+    std::exception_ptr error;  // instead
+  };
+
+  // Returns of each whether something may fit with larger micro-batches, which keep as much or
+  // more: they need less of nothing but sums of gradients.
+  std::vector<bool> Add(const std::vector<HybridPlan>& ways) {
+    Prepare(ways);
+    std::vector<Tried> all(ways.size());
+    for (std::size_t w = 0; w < ways.size(); ++w) all[w].profile = profile_of_(ways[w]);
+    const auto attempt = [&](std::size_t w) {
+      try {
+        if (all[w].profile != nullptr) all[w].steps = StepsOf(ways[w], *all[w].profile);
+      } catch (...) {
+        all[w].error = std::current_exception();
+      }
+    };
+    if (search_.for_each) {
+      search_.for_each(ways.size(), attempt);
+    } else {
+      for (std::size_t w = 0; w < ways.size(); ++w) attempt(w);
+    }
+    std::vector<bool> may_fit;
+    for (Tried& tried : all) {
+      if (tried.error) std::rethrow_exception(tried.error);
+      may_fit.push_back(MayFitLarger(tried));
+      std::move(tried.steps.begin(), tried.steps.end(), std::back_inserter(found_.steps));
+    }
+    return may_fit;
+  }
+
+  bool MayFitLarger(const Tried& tried) const {
+    if (!search_.memory || tried.steps.empty()) return true;
+    const StepProfile& profile = *tried.profile;
+    const Bytes sums = std::max(profile.gradient_sums, profile.gradients) - profile.gradients;
+    return std::any_of(tried.steps.begin(), tried.steps.end(), [&](const HybridStep& step) {
+      return step.memory <= *search_.memory + sums;
+    });
+  }
+
+  std::vector<HybridStep> StepsOf(HybridPlan plan, const StepProfile& of_device) const {
+    // All plans are of as many devices, and wait for one that is as slow.
+    const double slowest = SlowestOf(search_.devices, search_.spread);
+    const StepProfile slowed = slowest == 1 ? StepProfile() : of_device.Slowed(slowest);
+    const StepProfile& profile = slowest == 1 ? of_device : slowed;
+    std::vector<HybridStep> steps;
     const int rest = search_.devices / (plan.tensor * plan.context);
     const auto kernels =
         std::count_if(profile.kernels.begin(), profile.kernels.end(),
@@ -163,11 +205,12 @@ class Searcher {
       for (plan.zero = 0; plan.zero <= most; ++plan.zero) {
         HybridPlan slow = plan;
         slow.spread = 0;  // the profile's times hold it
-        found_.steps.push_back(RunHybrid(profile, system_, slow));
-        found_.steps.back().plan.spread = plan.spread;
+        steps.push_back(RunHybrid(profile, system_, slow));
+        steps.back().plan.spread = plan.spread;
       }
       plan.zero = 0;
     }
+    return steps;
   }
 
   const ProfileOfPlan& profile_of_;

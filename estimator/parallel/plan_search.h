@@ -19,6 +19,9 @@ struct PlanSearch {
   ExchangeOverlap overlap;
   // Told of plans whose profiles will be asked for, so that they are made at once. May be empty.
   std::function<void(const std::vector<HybridPlan>&)> prepare;
+  // Calls what it is given for every number below the first argument, in any order and from several
+  // threads. Empty: one after the other.
+  std::function<void(std::size_t, const std::function<void(std::size_t)>&)> for_each;
 };
 
 struct FoundPlans {

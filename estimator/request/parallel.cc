@@ -170,7 +170,11 @@ PlanReport Parallelize(const ParallelRequest& options) {
          .spread = SpreadOf(options.spread),
          .memory = job.device().memory.size,
          .overlap = overlap,
-         .prepare = [&](const std::vector<HybridPlan>& plans) { profiles.Prepare(plans); }});
+         .prepare = [&](const std::vector<HybridPlan>& plans) { profiles.Prepare(plans); },
+         .for_each =
+             [](std::size_t count, const std::function<void(std::size_t)>& body) {
+               ForEachInParallel(count, [&](std::size_t i, std::size_t) { body(i); });
+             }});
     report.steps = std::move(found.steps);
     report.too_large = found.too_large;
     if (report.steps.empty()) {
