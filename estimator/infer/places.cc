@@ -1,5 +1,7 @@
 #include "estimator/infer/places.h"
 
+#include <functional>
+
 #include "estimator/core/error.h"
 #include "models/operators/registry.h"
 
@@ -30,7 +32,8 @@ void InferConstants(Graph& graph) {
 
 }  // namespace
 
-Places::Places(InferredModel& model) {
+Places::Places(InferredModel& model)
+    : main_(&model.model->graph), main_producers_(main_->tensors.size(), kNone) {
   for (const Subgraph& subgraph : model.subgraphs) {
     originals_[subgraph.graph.get()] = subgraph.original;
     AddCaptures(*subgraph.graph, *subgraph.outer);
@@ -49,7 +52,13 @@ Places::Places(InferredModel& model) {
       const Tensor& tensor = TensorAt({readers_[r].graph, id});
       // Reals lead back to weights where they are known before the run, integers also on the way
       // of data: a table that rows are taken from.
-      if (tensor.foldable || IsInteger(tensor.type.dtype)) producers_[&tensor] = r;
+      if (!tensor.foldable && !IsInteger(tensor.type.dtype)) continue;
+      const auto producer = static_cast<std::uint32_t>(r);
+      if (readers_[r].graph == main_) {
+        main_producers_[static_cast<std::size_t>(id)] = producer;
+      } else {
+        producers_[&tensor] = producer;
+      }
     }
   }
 }
@@ -121,6 +130,13 @@ const Tensor* Places::Identity(Place place) const {
 }
 
 const ReadingNode* Places::Producer(const Tensor& tensor) const {
+  const std::less<> before;
+  const std::vector<Tensor>& all = main_->tensors;
+  if (!before(&tensor, all.data()) && before(&tensor, all.data() + all.size())) {
+    const std::uint32_t producer =
+        main_producers_[static_cast<std::size_t>(&tensor - all.data())];
+    return producer == kNone ? nullptr : &readers_[producer];
+  }
   const auto found = producers_.find(&tensor);
   return found == producers_.end() ? nullptr : &readers_[found->second];
 }

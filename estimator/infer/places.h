@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <unordered_map>
 #include <vector>
@@ -55,7 +56,11 @@ class Places {
 
   std::vector<ReadingNode> readers_;
   std::deque<Graph> unfollowed_;  // copies, with the types of constants filled in
-  std::unordered_map<const Tensor*, std::size_t> producers_;  // index into readers_
+  static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
+  // Indices into readers_: of tensors of the main graph by id, of others.
+  const Graph* main_;
+  std::vector<std::uint32_t> main_producers_;
+  std::unordered_map<const Tensor*, std::uint32_t> producers_;
   std::unordered_map<const Tensor*, Place> captured_;         // inner tensor -> outer place
   std::unordered_map<const Tensor*, Place> results_;          // outer tensor -> inner place
   std::unordered_map<const Graph*, const Graph*> originals_;  // copy -> graph of the file

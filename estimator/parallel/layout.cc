@@ -47,6 +47,7 @@ class AxesBuilder {
       const Tensor& tensor = graph_.tensors[t];
       axes_.free[t] = tensor.is_initializer && !IsWeight(tensor);
     }
+    axes_.nodes.reserve(graph_.nodes.size());
     for (const Node& node : graph_.nodes) axes_.nodes.push_back(Visit(node));
     return std::move(axes_);
   }
@@ -89,6 +90,7 @@ class AxesBuilder {
     }
     NodeSharding sharding;
     std::vector<Axes> inputs;
+    inputs.reserve(node.inputs.size());
     for (const TensorId id : node.inputs) inputs.push_back(id == kNoTensor ? Axes{} : Of(id));
     const OpDef* def = FindOperator(node.domain, node.op);
     if (def == nullptr || HasGraphs(node) || !HasShapes(graph_, node)) {

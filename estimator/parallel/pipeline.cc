@@ -24,6 +24,13 @@ struct Pass {
   bool weights = false;  // only their gradients, which nothing waits for
 };
 
+// "forward 3 of chunk 1": a task's name. There are many of them.
+std::string NameOf(std::string_view what, int batch, std::string_view chunks, int chunk) {
+  std::string name(what);
+  name.append(" ").append(std::to_string(batch));
+  return name.append(chunks).append(std::to_string(chunk));
+}
+
 // The k-th pass in one direction: with several chunks, as many micro-batches as there are devices
 // go through the first chunk, then the same through the next (Narayanan et al., 2021).
 Pass PassAt(int k, bool backward, int devices, int chunks) {
@@ -191,8 +198,9 @@ Timeline PipelineTimeline(const std::vector<PipelineChunk>& chunks, int devices,
       const int chunk = pass.chunk * devices + d;
       const PipelineChunk& work = chunks[static_cast<std::size_t>(chunk)];
       const char* what = pass.weights ? "weights" : pass.backward ? "backward" : "forward";
-      Task task{fmt::format("{} {} of chunk {}", what, pass.batch, chunk), TaskKind::kKernel,
+      Task task{NameOf(what, pass.batch, " of chunk ", chunk), TaskKind::kKernel,
                 static_cast<std::size_t>(d), work.forward};
+      task.after.reserve(2);
       if (pass.backward) {
         const Seconds later = split ? work.for_weights : Seconds();
         task.duration = pass.weights ? later : work.backward - later;
@@ -210,7 +218,7 @@ Timeline PipelineTimeline(const std::vector<PipelineChunk>& chunks, int devices,
     for (int batch = 0; batch < micro_batches; ++batch) {
       for (const bool backward : {false, true}) {
         timeline.Add(
-            {fmt::format("send {} {} chunk {}", batch, backward ? "back to" : "on from", boundary),
+            {NameOf("send", batch, backward ? " back to chunk " : " on from chunk ", boundary),
              TaskKind::kCommunication,
              engines,
              chunks[static_cast<std::size_t>(boundary)].send,

@@ -1,6 +1,7 @@
 #include "estimator/plan/kernel.h"
 
 #include <algorithm>
+#include <map>
 
 #include "estimator/plan/fuse.h"
 #include "estimator/plan/traffic.h"
@@ -67,10 +68,12 @@ class Planner {
   Kernel Make(std::size_t g) {
     const Group& group = grouping_.groups[g];
     Kernel kernel;
-    kernel.id = fmt::format("k{}", g);
+    kernel.id = "k" + std::to_string(g);
     kernel.nodes = group.nodes;
     kernel.main = group.main;
-    kernel.label = Label(group.parts);
+    std::string& label = labels_[group.parts];
+    if (label.empty()) label = Label(group.parts);
+    kernel.label = label;
     bool runs = false;
     for (const std::size_t n : group.nodes) {
       const CountedNode& counted = model_.nodes[n];
@@ -160,6 +163,7 @@ class Planner {
   ValueGraph values_;
   Grouping grouping_;
   TrafficCounter traffic_;
+  std::map<std::vector<std::string_view>, std::string> labels_;  // by parts: layers repeat
 };
 
 }  // namespace

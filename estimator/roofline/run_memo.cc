@@ -14,6 +14,7 @@ std::size_t RunMemo::KeyHash::operator()(const Key& key) const {
 
 const KernelRun& RunMemo::Run(const Kernel& kernel) {
   Key key;
+  key.sizes.reserve(96);
   CollectSizes(kernel, key.sizes, key.structure);
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;

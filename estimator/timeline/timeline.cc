@@ -1,6 +1,7 @@
 #include "estimator/timeline/timeline.h"
 
 #include <algorithm>
+#include <numeric>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -11,17 +12,36 @@ namespace dlcost {
 namespace {
 
 using Time = double;
-using Waiters = std::vector<std::vector<std::size_t>>;
-
 // The lanes of a resource and the tasks that wait for one.
 struct Queue {
   using Ready = std::pair<int, std::size_t>;  // priority, task
   std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
   std::priority_queue<int, std::vector<int>, std::greater<>> free;  // lanes, the lowest first
   std::vector<std::size_t> last;                                    // task that ran last, by lane
+  bool changed = false;  // since it was last looked at
 };
 
 constexpr std::size_t kNoTask = static_cast<std::size_t>(-1);
+
+// The tasks that wait for each task, in order: those of task i from first[i] to first[i + 1].
+struct Waiters {
+  std::vector<std::size_t> first, tasks;
+
+  explicit Waiters(const std::vector<Task>& all) : first(all.size() + 1) {
+    for (const Task& task : all) {
+      for (const std::size_t before : task.after) {
+        if (before >= all.size()) throw Error("task '{}' waits for no task", task.name);
+        ++first[before + 1];
+      }
+    }
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    tasks.resize(first.back());
+    std::vector<std::size_t> next(first.begin(), first.end() - 1);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      for (const std::size_t before : all[i].after) tasks[next[before]++] = i;
+    }
+  }
+};
 
 }  // namespace
 
@@ -43,15 +63,11 @@ void Timeline::Schedule() {
     for (int lane = 0; lane < resources_[r].lanes; ++lane) queues[r].free.push(lane);
     queues[r].last.assign(static_cast<std::size_t>(resources_[r].lanes), kNoTask);
   }
-  Waiters waiters(tasks_.size());
+  const Waiters waiters(tasks_);
   std::vector<std::size_t> open(tasks_.size());
   std::vector<std::size_t> released_by(tasks_.size(), kNoTask);
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     open[i] = tasks_[i].after.size();
-    for (const std::size_t before : tasks_[i].after) {
-      if (before >= tasks_.size()) throw Error("task '{}' waits for no task", tasks_[i].name);
-      waiters[before].push_back(i);
-    }
     if (open[i] == 0) queues[tasks_[i].resource].ready.push({tasks_[i].priority, i});
   }
   using End = std::tuple<Time, std::size_t>;
@@ -81,6 +97,12 @@ void Timeline::Schedule() {
     }
   };
   for (Queue& queue : queues) start(queue);
+  std::vector<std::size_t> changed;  // queues
+  const auto change = [&](std::size_t resource) -> Queue& {
+    Queue& queue = queues[resource];
+    if (!std::exchange(queue.changed, true)) changed.push_back(resource);
+    return queue;
+  };
   while (!running.empty()) {
     now = std::get<0>(running.top());
     // All that ends now ends before anything starts, so that the order of equal ends is no matter.
@@ -88,15 +110,20 @@ void Timeline::Schedule() {
       const std::size_t task = std::get<1>(running.top());
       running.pop();
       ++done;
-      queues[tasks_[task].resource].free.push(placed_[task].lane);
-      for (const std::size_t waiter : waiters[task]) {
+      change(tasks_[task].resource).free.push(placed_[task].lane);
+      for (std::size_t w = waiters.first[task]; w < waiters.first[task + 1]; ++w) {
+        const std::size_t waiter = waiters.tasks[w];
         released_by[waiter] = task;
         if (--open[waiter] == 0) {
-          queues[tasks_[waiter].resource].ready.push({tasks_[waiter].priority, waiter});
+          change(tasks_[waiter].resource).ready.push({tasks_[waiter].priority, waiter});
         }
       }
     }
-    for (Queue& queue : queues) start(queue);
+    for (const std::size_t resource : changed) {
+      queues[resource].changed = false;
+      start(queues[resource]);
+    }
+    changed.clear();
   }
   if (done < tasks_.size()) {
     const auto stuck = std::find_if(open.begin(), open.end(), [](std::size_t n) { return n > 0; });

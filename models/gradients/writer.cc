@@ -12,9 +12,8 @@
 namespace dlcost {
 
 NodeWriter::NodeWriter(Graph& graph, int opset) : graph_(graph), opset_(opset) {
-  // A derivative is about twice what it is of.
-  tensor_names_.Reserve(3 * graph.tensors.size());
-  node_names_.Reserve(3 * graph.nodes.size());
+  tensor_names_.Reserve(2 * graph.tensors.size());
+  node_names_.Reserve(2 * graph.nodes.size());
   for (const Tensor& tensor : graph.tensors) tensor_names_.Take(tensor.name);
   for (const Node& node : graph.nodes) node_names_.Take(node.name);
 }
@@ -104,7 +103,12 @@ TensorId NodeWriter::Constant(const std::string& key, DType dtype, Shape shape, 
 }
 
 TensorId NodeWriter::Ints(const std::vector<std::int64_t>& values) {
-  return Constant(fmt::format("[{}]", fmt::join(values, ",")), DType::kInt64,
+  std::string key = "[";
+  for (const std::int64_t value : values) {
+    if (key.size() > 1) key += ",";
+    key += std::to_string(value);
+  }
+  return Constant(key + "]", DType::kInt64,
                   {static_cast<std::int64_t>(values.size())}, std::make_shared<Value>(values));
 }
 

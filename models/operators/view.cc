@@ -10,26 +10,27 @@ namespace {
 // Operators that give the same data another shape. Nothing moves.
 
 // 0 copies the dimension of the input (unless allowzero), one -1 takes what is left.
-Shape ReshapedTo(const OpContext& ctx, std::vector<std::int64_t> dims) {
+Shape ReshapedTo(const OpContext& ctx, const std::vector<std::int64_t>& given) {
   const Shape& input = ctx.InputShape(0);
   const bool zero_copies = ctx.opset() < 14 || ctx.Int("allowzero", 0) == 0;
-  const std::string wanted = ToString(Shape(dims));
+  std::vector<std::int64_t> dims = given;
+  const auto wanted = [&] { return ToString(Shape(given)); };
   std::optional<std::size_t> open;
   Count known = 1;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 0 && zero_copies) {
       if (i >= input.rank()) {
-        throw Error("shape {} copies dimension {} of {}, which has none", wanted, i,
+        throw Error("shape {} copies dimension {} of {}, which has none", wanted(), i,
                     ToString(input));
       }
       dims[i] = input[i];
     }
     if (dims[i] == -1) {
-      if (open) throw Error("shape {} has more than one -1", wanted);
+      if (open) throw Error("shape {} has more than one -1", wanted());
       open = i;
       continue;
     }
-    if (dims[i] < -1) throw Error("shape {} has the negative dimension {}", wanted, dims[i]);
+    if (dims[i] < -1) throw Error("shape {} has the negative dimension {}", wanted(), dims[i]);
   }
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (!open || i != *open) known *= Count(dims[i]);
@@ -41,11 +42,11 @@ Shape ReshapedTo(const OpContext& ctx, std::vector<std::int64_t> dims) {
     const bool divides = known == Count(0) ? elements == Count(0) : elements % known == Count(0);
     if (exact && !divides) {
       throw Error("{} elements of {} do not divide into shape {}", elements, ToString(input),
-                  wanted);
+                  wanted());
     }
     dims[*open] = known == Count(0) ? 0 : (elements / known).value();
   } else if (exact ? known != elements : known > elements) {
-    throw Error("{} with {} elements cannot become {}", ToString(input), elements, wanted);
+    throw Error("{} with {} elements cannot become {}", ToString(input), elements, wanted());
   }
   return Shape(std::move(dims));
 }
