@@ -24,17 +24,18 @@ namespace {
 
 constexpr std::size_t kSpan = std::size_t{32} << 10;  // bytes of a span, and its alignment
 constexpr std::size_t kMostSmall = 1024;
-constexpr std::size_t kUnit = 8;  // an object that wants more has a size that is a multiple of it
+constexpr std::size_t kUnit = 16;  // what all sizes are multiples of: every block's alignment
+static_assert(kUnit == __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 
-// Sizes of blocks: multiples of 8 from 16 to 64, then four between powers of two.
-constexpr std::size_t kClasses = 7 + 4 * 4;
+// Sizes of blocks: the multiples of 16 up to 128, then four between powers of two.
+constexpr std::size_t kClasses = 8 + 3 * 4;
 constexpr std::array<std::uint16_t, kClasses> Sizes() {
   std::array<std::uint16_t, kClasses> sizes{};
-  std::size_t size = kUnit, step = kUnit;
+  std::size_t size = 0, step = kUnit;
   for (std::uint16_t& each : sizes) {
     size += step;
     each = static_cast<std::uint16_t>(size);
-    if (size >= 64 && (size & (size - 1)) == 0) step = size / 4;
+    if (size >= 128 && (size & (size - 1)) == 0) step = size / 4;
   }
   return sizes;
 }

@@ -24,10 +24,12 @@ class ExpertWriter {
   ExpertWriter(NodeWriter& writer, const ExpertPlaces& places) : w_(writer), places_(places) {}
 
   GroupedExperts Run() {
+    const auto is_ours = [](const Node& node) { return node.domain == "com.microsoft"; };
+    if (std::none_of(graph().nodes.begin(), graph().nodes.end(), is_ours)) return {};
     std::vector<Node> before = std::move(graph().nodes);
     graph().nodes.clear();
     for (Node& node : before) {
-      const bool ours = node.domain == "com.microsoft";
+      const bool ours = is_ours(node);
       if (ours && node.op == "MoE" && IsWhole(node)) {
         Write(node);
       } else if (ours && node.op == "QMoE" && places_.devices > 1 && IsRouted(node)) {
