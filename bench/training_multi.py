@@ -16,6 +16,7 @@ import csv
 import json
 import math
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -65,6 +66,34 @@ network:
   timing: infiniband
 sources:
   dlperf: Oneflow-Inc/DLPerf (PCIe and NVLink hybrid mesh, InfiniBand 100 Gb/s)
+"""
+
+
+# Lambda's machines, whose script turns peer-to-peer off (NCCL_P2P_DISABLE=1 in pytorch/scripts/benchmark_pytorch.sh): what
+# devices exchange passes the host's memory, bridges and NVLink or not. Nobody measured that on them: the links are those
+# above its PCIe switches of hw_specs/systems/l40s-server.yaml, which were measured so.
+HOST_MEMORY = """name: Lambda, through host memory
+vendor: Lambda
+year: 2022
+device: {device}
+node:
+  devices: 8 [lambda]
+links:
+  host bridge:
+    source: l40s
+    shape: tree
+    joins: 4
+    bandwidth: 3.91 GB/s [l40s]
+    timing: pcie4
+  socket:
+    source: l40s
+    shape: tree
+    joins: 8
+    bandwidth: 0.504 GB/s [l40s]
+    timing: pcie4
+sources:
+  lambda: lambdal/deeplearning-benchmark
+  l40s: hw_specs/systems/l40s-server.yaml
 """
 
 
@@ -167,6 +196,22 @@ def experts(row):
     return "gpt-oss-120b", (), "Megatron Bridge", system, options, batch * length / devices / float(row["value"])
 
 
+def sends(row, network, kind):
+    """How gradients are sent, as the scripts of a source have it."""
+    bert, half = network.startswith("bert"), kind == "fp16"
+    if "PyTorch" in row["framework"] and bert:
+        if not training.pretrains(row):  # run_squad.py: Apex's messages of 10 million elements
+            return ["--bucket", "20MB" if half else "40MB"]
+        # run_pretraining.py: DLPerf's single_node_train.sh takes Apex's messages of 250 million elements, more than BERT
+        # base has; NVIDIA's own adds up once behind all passes, in fp16 (allreduce_post_accumulation_fp16).
+        return ["--no-overlap"] if row["set"] == "dlperf" else ["--no-overlap", "--gradients", "fp16"]
+    if re.search("M[Xx]Net", row["framework"]) or "TensorFlow" in row["framework"] and (row["set"] == "dle" or "NGC" in row["framework"]):
+        # Horovod fuses up to 64 MiB; TensorFlow's BERT compresses what it sends (optimization.py) with --use_fp16.
+        half = bert and kind == "amp-fp16" and "TensorFlow" in row["framework"]
+        return ["--bucket", "64MiB", *(["--gradients", "fp16"] if half else [])]
+    return []
+
+
 def replicas(row):
     """What training.py asks of one device, on several."""
     asked = training.question(row)
@@ -186,15 +231,19 @@ def replicas(row):
     batch = int(take("--batch"))
     take("--gpu")
     accumulated = int(take("--accumulate")) if "--accumulate" in options else 1
-    if system is None or (system.startswith("workstation") and devices > 2):
+    if system is None:
         return None
     if "Lambda" in row["device"] or "PCIe" in row["device"]:
         return None  # clouds whose links are not stated
     if row["set"] == "dlperf":
         system = "dlperf.yaml"
-    passes = max(1, integer(row, "global_batch", batch * devices * accumulated) // (batch * devices))
+    if row["set"] == "lambda":
+        system = f"lambda-{device}.yaml"
+    every = batch * devices * accumulated
+    whole = every if row["micro_batch"] in training.MARKED else integer(row, "global_batch", every)
+    passes = max(1, whole // (batch * devices))
     options += ["--micro-batch", str(batch), "--global-batch", str(batch * devices * passes)]
-    options += ["--parallel", f"dp={devices}"]
+    options += [*sends(row, network, kind), "--parallel", f"dp={devices}"]
     return network, settings, f"{framework} {kind}", system, options, batch * devices * passes / float(row["value"])
 
 
@@ -248,8 +297,10 @@ def main():
         rows = list(csv.DictReader(file))
     asked = sorted({q for q in map(question, rows) if q})
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        with open(f"{folder}/dlperf.yaml", "w", encoding="utf-8") as file:
-            file.write(DLPERF)
+        written = {"dlperf": DLPERF, **{f"lambda-{d}": HOST_MEMORY.format(device=d) for d in SYSTEMS}}
+        for name, text in written.items():
+            with open(f"{folder}/{name}.yaml", "w", encoding="utf-8") as file:
+                file.write(text)
         paths = {}
         for q in asked:
             if q[1:3] in paths:
@@ -291,7 +342,7 @@ def own(arguments, singles, asked, plans, paths):
     for q, expected in zip(asked, plans):
         alike = [s for s in singles if (s[0], s[1], f"{s[3]} {s[5]}") == (q[0], q[1], q[3])
                  and value_of(s[6], "--dim") == value_of(q[5], "--dim")
-                 and q[4] in ("dlperf.yaml", SYSTEMS.get(s[4]), *(TRAINING[d] for d in TRAINING if training.DEVICES.get(d) == s[4]))]  # fmt: skip
+                 and q[4] in ("dlperf.yaml", f"lambda-{s[4]}.yaml", SYSTEMS.get(s[4]), *(TRAINING[d] for d in TRAINING if training.DEVICES.get(d) == s[4]))]  # fmt: skip
         if expected is None or not alike:
             continue
         batch = int(value_of(q[5], "--micro-batch"))

@@ -70,7 +70,10 @@ void AddPlans(nb::module_& m) {
       .def_rw("devices", &api::ParallelRequest::devices)
       .def_rw("spread", &api::ParallelRequest::spread, nb::arg().none())
       .def_rw("expert_load", &api::ParallelRequest::expert_load)
-      .def_rw("overlap", &api::ParallelRequest::overlap);
+      .def_rw("overlap", &api::ParallelRequest::overlap)
+      .def_rw("bucket_bytes", &api::ParallelRequest::bucket_bytes, nb::arg().none())
+      .def_rw("overlaps_gradients", &api::ParallelRequest::overlaps_gradients)
+      .def_rw("gradients", &api::ParallelRequest::gradients);
   nb::class_<api::ParallelPlans>(m, "ParallelPlans")
       .def("text", &api::ParallelPlans::Text, "top"_a, Free())
       .def(

@@ -22,6 +22,17 @@ double PercentOf(const std::optional<double>& spread) {
   return spread.value_or(kDeviceSpread) * 100;
 }
 
+GradientOptions GradientsOf(const std::optional<std::int64_t>& bucket_bytes, bool overlap,
+                            const std::string& type) {
+  GradientOptions gradients{{}, type};
+  gradients.sends.overlap = overlap;
+  if (bucket_bytes) {
+    if (*bucket_bytes < 1) throw dlcost::Error("--bucket {}: 1 byte or more", *bucket_bytes);
+    gradients.sends.bucket = Bytes(*bucket_bytes);
+  }
+  return gradients;
+}
+
 }  // namespace
 
 struct ParallelPlans::State {
@@ -49,6 +60,8 @@ ParallelPlans Parallelize(const Model& model, const System& system,
     asked.spread = PercentOf(request.spread);
     asked.expert_load = request.expert_load;
     asked.overlap = request.overlap;
+    asked.gradients =
+        GradientsOf(request.bucket_bytes, request.overlaps_gradients, request.gradients);
     return ParallelPlans(std::make_shared<const ParallelPlans::State>(
         ParallelPlans::State{dlcost::Parallelize(asked)}));
   });
@@ -110,14 +123,7 @@ Scaling Scale(const Model& model, const System& system, const ScaleRequest& requ
     asked.devices = request.devices;
     asked.strong = request.strong;
     asked.zero = request.zero;
-    if (request.bucket_bytes) {
-      if (*request.bucket_bytes < 1) {
-        throw dlcost::Error("--bucket {}: 1 byte or more", *request.bucket_bytes);
-      }
-      asked.bucket = Bytes(*request.bucket_bytes);
-    }
-    asked.overlap = request.overlap;
-    asked.gradients = request.gradients;
+    asked.gradients = GradientsOf(request.bucket_bytes, request.overlap, request.gradients);
     asked.spread = PercentOf(request.spread);
     asked.samples = request.samples;
     asked.price = request.price_per_hour;

@@ -1,6 +1,7 @@
 #include "estimator/cli/job_options.h"
 
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "estimator/request/leading_number.h"
 
 namespace dlcost {
@@ -21,6 +22,20 @@ void AddSpreadOption(CLI::App& app, double& percent) {
                  "standard deviation of the devices' speeds: a step is that of the slowest")
       ->type_name("PERCENT")
       ->capture_default_str();
+}
+
+void AddGradientOptions(CLI::App& app, GradientTexts& texts) {
+  app.add_option("--bucket", texts.bucket, "gradients that are sent together")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  app.add_flag("--no-overlap", texts.serial, "send gradients after the backward pass");
+  app.add_option("--gradients", texts.type, "type to send them in: fp32, fp16 or bf16")
+      ->type_name("TYPE");
+}
+
+GradientOptions ParseGradients(const GradientTexts& texts) {
+  const double bucket = ParseWith("--bucket", texts.bucket, Dimension::kByteSize);
+  return {{Bytes(RoundToInteger(bucket)), !texts.serial}, texts.type};
 }
 
 void AddInputOptions(CLI::App& app, InputTexts& options) {

@@ -17,6 +17,14 @@ void AddSystemOption(CLI::App& app, std::string& system,
 // --spread, in percent; the default is kDeviceSpread.
 void AddSpreadOption(CLI::App& app, double& percent);
 
+// How replicas send gradients, as words.
+struct GradientTexts {
+  std::string bucket = "25 MiB", type;
+  bool serial = false;
+};
+void AddGradientOptions(CLI::App& app, GradientTexts& texts);
+GradientOptions ParseGradients(const GradientTexts& texts);
+
 // How items come to the devices of a node, as words.
 struct InputTexts {
   std::string item, stored, storage, host_link;

@@ -11,6 +11,7 @@ namespace {
 
 struct Options {
   ParallelRequest request;
+  GradientTexts gradients;
   std::size_t top = 10;
   std::string format = "text";
   std::string output;
@@ -32,6 +33,7 @@ int Run(const Options& options) {
   RequireOneOf("--format", options.format, {"text", "json"});
   Progress steps(0, "steps of a device looked at");
   ParallelRequest request = options.request;
+  request.gradients = ParseGradients(options.gradients);
   request.on_step = [&] { steps.Add(); };
   const PlanReport report = Parallelize(request);
   WriteRendered(options.output, options.format,
@@ -75,6 +77,7 @@ void AddParallelCommand(Commands& commands) {
                   "exchanges that run beside computation: of split operators (tp), a ring's of the "
                   "sequence (cp), of experts (ep), of replicas for an update (dp)")
       ->type_name("tp,cp,ep,dp");
+  AddGradientOptions(*app, options->gradients);
   app->add_option("--top", options->top, "plans to show")->type_name("N")->capture_default_str();
   AddOutputOptions(*app, options->format, options->output);
   app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });

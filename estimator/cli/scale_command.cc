@@ -18,8 +18,7 @@ namespace {
 struct Options {
   ScaleRequest request;
   std::string devices = "1:64:x2";
-  std::string bucket = "25 MiB";
-  bool serial = false;
+  GradientTexts gradients;
   InputTexts input;
   std::string price;
   std::string trace;  // what writes it is --format perfetto
@@ -58,8 +57,7 @@ int Run(const Options& options, const Applicability& applies) {
   ScaleRequest request = options.request;
   request.input = ParseInput(options.input);
   request.devices = ParseSizeList("--devices", options.devices).Sizes();
-  request.bucket = Bytes(RoundToInteger(ParseQuantity(options.bucket, Dimension::kByteSize)));
-  request.overlap = !options.serial;
+  request.gradients = ParseGradients(options.gradients);
   if (!options.price.empty()) request.price = ParsePrice(options.price);
   const Scaling scaling = Scale(request);
   if (options.format == "perfetto") {
@@ -89,13 +87,7 @@ void AddScaleCommand(Commands& commands) {
                   "share out: 1 states of the optimizer, 2 gradients too, 3 parameters too")
       ->type_name("STAGE")
       ->capture_default_str();
-  app->add_option("--bucket", options->bucket, "gradients that are sent together")
-      ->type_name("SIZE")
-      ->capture_default_str();
-  app->add_flag("--no-overlap", options->serial, "send gradients after the backward pass");
-  app->add_option("--gradients", options->request.gradients,
-                  "type to send them in: fp32, fp16 or bf16")
-      ->type_name("TYPE");
+  AddGradientOptions(*app, options->gradients);
   AddSpreadOption(*app, options->request.spread);
   AddInputOptions(*app, options->input);
   app->add_option("--prefetch", options->request.prefetch,

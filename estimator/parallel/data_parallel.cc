@@ -120,7 +120,7 @@ class StepWriter {
     const bool backward = IsBackward(profile_.kernels[kernel].phase);
     Bytes bucket, experts;
     gathered_ = kernel;
-    for (; gathered_ < profile_.kernels.size() && bucket < plan_.bucket; ++gathered_) {
+    for (; gathered_ < profile_.kernels.size() && bucket < plan_.gradients.bucket; ++gathered_) {
       const StepKernel& next = profile_.kernels[gathered_];
       if (next.phase == Phase::kOptimizer || IsBackward(next.phase) != backward) break;
       bucket += Needs(next);
@@ -157,15 +157,15 @@ class StepWriter {
 
   void Complete(std::size_t k) {
     const StepKernel& kernel = profile_.kernels[k];
-    const bool module = units_ && plan_.overlap && units_->of[k] != ShardedUnits::kRest;
+    const bool module = units_ && plan_.gradients.overlap && units_->of[k] != ShardedUnits::kRest;
     Bucket& dense = module ? sums_[units_->of[k]].first : dense_;
     Bucket& experts = module ? sums_[units_->of[k]].second : experts_;
     dense.bytes += kernel.gradients - kernel.expert_gradients;
     experts.bytes += kernel.expert_gradients;
     for (Bucket* bucket : {&dense, &experts}) {
-      const bool full =
-          units_ ? module && units_->UnitOf(k).complete == k : bucket->bytes >= plan_.bucket;
-      if (full && plan_.overlap) Send(*bucket);
+      const bool full = units_ ? module && units_->UnitOf(k).complete == k
+                               : bucket->bytes >= plan_.gradients.bucket;
+      if (full && plan_.gradients.overlap) Send(*bucket);
     }
   }
 

@@ -6,6 +6,13 @@
 
 namespace dlcost {
 
+// How the gradients of replicas are sent.
+struct GradientSends {
+  // Once so many are complete: 25 MiB as in PyTorch's DistributedDataParallel.
+  Bytes bucket = Bytes(25 << 20);
+  bool overlap = true;  // while the backward pass goes on, not behind it
+};
+
 // Every device trains its own items with the same parameters.
 struct DataParallelPlan {
   int devices = 1;
@@ -16,13 +23,11 @@ struct DataParallelPlan {
   // What devices share out instead of each holding all of it: 1 states of the optimizer, 2
   // gradients too, 3 parameters too (Rajbhandari et al., ZeRO, 2020; FSDP is 3).
   int zero = 0;
-  // Gradients are sent once so many are complete: 25 MiB as in PyTorch's DistributedDataParallel.
-  Bytes bucket = Bytes(25 << 20);
+  GradientSends gradients;
   // With ZeRO 1 and 2: parameters are gathered while the next forward pass goes on, a bucket ahead,
   // instead of behind the update.
   bool gathers_ahead = false;
-  bool overlap = true;  // send while the backward pass goes on
-  double spread = 0;    // of the devices' speeds: the step is that of the slowest (slowest.h)
+  double spread = 0;  // of the devices' speeds: the step is that of the slowest (slowest.h)
 };
 
 // A step of one of the devices: all do the same.

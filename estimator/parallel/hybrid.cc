@@ -40,6 +40,7 @@ DataParallelPlan ReplicasOf(const HybridPlan& plan) {
           .experts = plan.experts,
           .folds = plan.folds(),
           .zero = plan.zero,
+          .gradients = plan.gradients,
           .gathers_ahead = plan.overlap.replicas};
 }
 

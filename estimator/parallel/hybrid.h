@@ -29,6 +29,7 @@ struct HybridPlan {
   double spread = 0;  // of the devices' speeds: the step is that of the slowest (slowest.h)
   PipelineSchedule schedule = PipelineSchedule::kOneFOneB;
   ExchangeOverlap overlap;
+  GradientSends gradients;  // without a pipeline
 
   bool folds() const { return sequence && tensor > 1 && experts > 1; }
   // Among whom experts are shared out.

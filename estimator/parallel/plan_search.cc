@@ -27,6 +27,7 @@ class Searcher {
     plan.global_batch = search_.global_batch;
     plan.spread = search_.spread;
     plan.overlap = search_.overlap;
+    plan.gradients = search_.gradients;
     std::vector<HybridPlan> ways = Ways(plan);
     while (!ways.empty()) {
       const std::vector<bool> may_fit = Add(ways);

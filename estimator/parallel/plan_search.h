@@ -17,6 +17,7 @@ struct PlanSearch {
   double spread = 0;            // of the devices' speeds (slowest.h)
   std::optional<Bytes> memory;  // of a device
   ExchangeOverlap overlap;
+  GradientSends gradients;
   // Told of plans whose profiles will be asked for, so that they are made at once. May be empty.
   std::function<void(const std::vector<HybridPlan>&)> prepare;
   // Calls what it is given for every number below the first argument, in any order and from several

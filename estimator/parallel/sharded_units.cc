@@ -30,7 +30,7 @@ Bytes LargestBuckets(const StepProfile& profile, const DataParallelPlan& plan,
   Bytes before, bucket, most;
   for (const StepKernel& kernel : profile.kernels) {
     bucket += shared.Of(kernel.weights, kernel.expert_weights);
-    if (bucket < plan.bucket) continue;
+    if (bucket < plan.gradients.bucket) continue;
     most = std::max(most, before + bucket);
     before = bucket;
     bucket = Bytes();

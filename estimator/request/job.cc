@@ -24,6 +24,15 @@ void CheckForwardPlan(const HybridPlan& plan) {
 
 }  // namespace
 
+std::optional<DType> GradientTypeOf(const GradientOptions& options) {
+  if (options.type.empty()) return std::nullopt;
+  const std::optional<DType> type = ParseDType(options.type);
+  if (!type || !IsFloat(*type)) {
+    throw Error("--gradients '{}': fp32, fp16 or bf16", Printable(options.type));
+  }
+  return type;
+}
+
 double SpreadOf(double percent) {
   if (!(percent >= 0) || percent > 20) throw Error("--spread {}: 0 to 20 percent", percent);
   return percent / 100;

@@ -26,6 +26,14 @@ struct JobOptions {
   const System* found = nullptr;  // instead, where it was found already
 };
 
+// How replicas send gradients.
+struct GradientOptions {
+  GradientSends sends;
+  std::string type;  // "": as they are
+};
+// The type, none where none is named; throws Error for one that no gradient is sent in.
+std::optional<DType> GradientTypeOf(const GradientOptions& options);
+
 // --spread, in percent, as a share; throws Error for one that is none.
 double SpreadOf(double percent);
 

@@ -62,7 +62,11 @@ class PlanProfiles {
   // All arguments last as long as this.
   PlanProfiles(const Job& job, const ParallelRequest& options, bool trains,
                const DeviceConfiguration* annotations)
-      : job_(job), options_(options), trains_(trains), annotations_(annotations) {}
+      : job_(job),
+        options_(options),
+        trains_(trains),
+        annotations_(annotations),
+        send_as_(GradientTypeOf(options.gradients)) {}
 
   // Throws Error where the model does not divide so.
   const StepProfile& Of(const HybridPlan& plan) {
@@ -114,7 +118,7 @@ class PlanProfiles {
   Made Make(const HybridPlan& plan) const {
     if (options_.on_step) options_.on_step();
     try {
-      return {job_.Profile(plan.micro_batch, std::nullopt,
+      return {job_.Profile(plan.micro_batch, send_as_,
                            DivisionOf(plan, trains_, options_.expert_load, annotations_)),
               nullptr};
     } catch (const Error&) {
@@ -126,6 +130,7 @@ class PlanProfiles {
   const ParallelRequest& options_;
   bool trains_;
   const DeviceConfiguration* annotations_;
+  std::optional<DType> send_as_;
   std::map<Key, Made> made_;
   std::set<std::tuple<int, bool, int, int>> refused_;  // tp, sp, cp, ep
 };
@@ -170,6 +175,7 @@ PlanReport Parallelize(const ParallelRequest& options) {
          .spread = SpreadOf(options.spread),
          .memory = job.device().memory.size,
          .overlap = overlap,
+         .gradients = options.gradients.sends,
          .prepare = [&](const std::vector<HybridPlan>& plans) { profiles.Prepare(plans); },
          .for_each =
              [](std::size_t count, const std::function<void(std::size_t)>& body) {
@@ -191,7 +197,15 @@ PlanReport Parallelize(const ParallelRequest& options) {
         {options.plan, options.micro_batch, options.global_batch, options.schedule, options.spread},
         job, plan, trains);
     CheckOverlap(overlap, plan);
+    const GradientSends& sends = options.gradients.sends;
+    if (plan.stages > 1 && (!sends.overlap || sends.bucket != GradientSends().bucket)) {
+      throw Error(
+          "--bucket and --no-overlap are for plans without a pipeline: with pp={} gradients are "
+          "sent at once, behind the last backward pass without --overlap dp",
+          plan.stages);
+    }
     plan.overlap = overlap;
+    plan.gradients = options.gradients.sends;
     report.steps = {RunHybrid(profiles.Of(plan), system, plan)};
   }
   report.profile = profiles.Of(report.steps.front().plan);

@@ -22,6 +22,7 @@ struct ParallelRequest {
   double spread = kDeviceSpread * 100;  // percent
   double expert_load = 1;               // tokens of the busiest device's experts over the mean
   std::string overlap;                  // exchanges beside computation: "tp,cp,ep,dp"
+  GradientOptions gradients;            // of replicas without a pipeline
   std::function<void()>
       on_step;  // called for each step of a device that is looked at, by any thread
 };

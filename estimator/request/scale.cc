@@ -9,15 +9,6 @@
 namespace dlcost {
 namespace {
 
-std::optional<DType> GradientType(const ScaleRequest& options) {
-  if (options.gradients.empty()) return std::nullopt;
-  const std::optional<DType> type = ParseDType(options.gradients);
-  if (!type || !IsFloat(*type)) {
-    throw Error("--gradients '{}': fp32, fp16 or bf16", Printable(options.gradients));
-  }
-  return type;
-}
-
 // What the input of a step takes, and how long devices wait for it. Every node reads and prepares
 // the items of its own devices.
 void AddInput(const ScaleRequest& options, const System& system, ScalePoint& point,
@@ -59,12 +50,11 @@ Scaling Scale(const ScaleRequest& options) {
   scaling.device = job.device().id;
   scaling.strong = options.strong;
   scaling.plan.zero = options.zero;
-  scaling.plan.overlap = options.overlap;
+  scaling.plan.gradients = options.gradients.sends;
   scaling.plan.spread = SpreadOf(options.spread);
-  scaling.plan.bucket = options.bucket;
   scaling.question = {options.samples, options.price, job.device().memory.size};
   if (!given) scaling.notes.emplace_back("no --batch given: a device trains one item a step");
-  const std::optional<DType> send_as = GradientType(options);
+  const std::optional<DType> send_as = GradientTypeOf(options.gradients);
   const StepProfile whole = job.Profile(batch, send_as);
   if (!whole.Note().empty()) scaling.notes.push_back(whole.Note());
   ScalePoint alone{1, batch, RunDataParallel(whole, system, {1}), {}, {}};

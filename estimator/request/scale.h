@@ -17,14 +17,12 @@ struct ScaleRequest {
   std::vector<std::int64_t> devices;
   bool strong = false;
   int zero = 0;  // what is shared out: 1 states of the optimizer, 2 gradients too, 3 parameters too
-  Bytes bucket = DataParallelPlan().bucket;  // gradients that are sent together
-  bool overlap = true;                       // send gradients while the backward pass goes on
-  double spread = kDeviceSpread * 100;       // percent
-  std::string gradients;                     // type to send them in; "": as they are
-  InputOptions input;                        // where nothing is given: not looked at
-  int prefetch = 2;                          // batches that are prepared ahead
-  std::optional<double> samples;             // to train on in all
-  std::optional<double> price;               // of a device, per hour
+  GradientOptions gradients;
+  double spread = kDeviceSpread * 100;  // percent
+  InputOptions input;                   // where nothing is given: not looked at
+  int prefetch = 2;                     // batches that are prepared ahead
+  std::optional<double> samples;        // to train on in all
+  std::optional<double> price;          // of a device, per hour
 };
 // Throws Error for what no step does, and for a size that the system does not have.
 Scaling Scale(const ScaleRequest& request);

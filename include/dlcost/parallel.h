@@ -34,6 +34,10 @@ struct ParallelRequest {
   // Exchanges that run beside computation: "tp,cp,ep,dp" of split operators, the sequence, experts,
   // replicas.
   std::string overlap;
+  // Of replicas without a pipeline, as in ScaleRequest.
+  std::optional<std::int64_t> bucket_bytes;
+  bool overlaps_gradients = true;
+  std::string gradients;
 };
 
 struct ParallelPlan {

@@ -37,12 +37,13 @@ def _integers(what, value):
 
 
 def parallel(model, system, plan="auto", *, micro_batch=1, global_batch=0, schedule="1f1b", devices=0, spread=None, expert_load=1.0,
-             overlap="", gpu=None, changes=(), **keywords):
+             overlap="", bucket_bytes=None, overlaps_gradients=True, gradients="", gpu=None, changes=(), **keywords):
     """A model laid out on the devices of a system: a training step with train="adamw", else the forward pass.
 
     plan: "dp=4,tp=2,pp=2,zero=1"; "auto": all plans of `devices` (a node's), the best first; "annotated": as the file says.
     spread: standard deviation of the devices' speeds, as a share. expert_load: tokens of the busiest device's experts over the mean.
-    overlap: exchanges that run beside computation, of "tp,cp,ep,dp".
+    overlap: exchanges that run beside computation, of "tp,cp,ep,dp". bucket_bytes, overlaps_gradients, gradients: how replicas send
+    gradients (together so many, beside the backward pass, in another type), where there is no pipeline.
     """
     request = _core.ParallelRequest()
     request.bindings, request.options = _split(keywords)
@@ -51,6 +52,8 @@ def parallel(model, system, plan="auto", *, micro_batch=1, global_batch=0, sched
     request.micro_batch, request.global_batch = integer("micro_batch", micro_batch), integer("global_batch", global_batch)
     request.devices, request.spread = integer("devices", devices), number("spread", spread)
     request.expert_load, request.overlap = number("expert_load", expert_load), overlap
+    request.bucket_bytes = None if bucket_bytes is None else integer("bucket_bytes", bucket_bytes)
+    request.overlaps_gradients, request.gradients = bool(overlaps_gradients), gradients
     return ParallelPlans(_core.parallel(load(model), _system(system), request))
 
 

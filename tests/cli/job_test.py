@@ -215,6 +215,16 @@ class Job(unittest.TestCase):
         self.assertEqual((one["devices"], one["micro_batches"]), (8, 8))
         self.assertGreater(one["bubble"], 3 / 11 - 1e-9)  # equal stages would wait so long
 
+    def test_a_plan_sends_gradients_as_scaling_does(self):
+        for how in (("--bucket", "1MB"), ("--no-overlap",), ("--gradients", "fp16"), ("--bucket", "64MiB", "--gradients", "bf16")):
+            common = (RESNET, "--system", "dgx-1", "--train", "sgd", *how)
+            plan = load("parallel", *common, "--parallel", "dp=8", "--micro-batch", "4", "--global-batch", "32")["plans"][0]
+            point = load("scale", *common, "--devices", "8", "--batch", "4")["points"][0]
+            self.assertEqual([plan[k] for k in ("step_s", "sent_bytes")], [point[k] for k in ("step_s", "sent_bytes")])
+        common = ("parallel", RESNET, "--system", "dgx-1", "--train", "sgd")
+        self.fails(*common, "--parallel", "pp=2", "--no-overlap", says="without a pipeline")
+        self.fails(*common, "--parallel", "dp=8", "--gradients", "int8", says="fp32, fp16 or bf16")
+
     def test_gradients_are_sent_whatever_the_update_makes_of_them(self):
         common = ("scale", RESNET, "--system", "dgx-a100", "--devices", "8", "--train", "sgd", "--batch", "8",
                   "--spread", "0")

@@ -27,7 +27,7 @@ TEST(DataParallel, ExposesTheLastBucketOnly) {
   const System dgx = Find("dgx-a100");
   const ParallelStep overlapped = RunDataParallel(profile, dgx, {.devices = 8});
   DataParallelPlan serial{.devices = 8};
-  serial.overlap = false;
+  serial.gradients.overlap = false;
   const ParallelStep after = RunDataParallel(profile, dgx, serial);
   EXPECT_EQ(overlapped.collectives, 8);
   EXPECT_EQ(after.collectives, 1);

@@ -115,6 +115,23 @@ TEST(Hybrid, OfOneStageIsDataParallel) {
               RunDataParallel(profile, dgx, {.devices = 8}).time.value() + 3 * 0.1, 1e-9);
 }
 
+TEST(Hybrid, SendsGradientsAsItIsTold) {
+  const StepProfile profile = Layers(8, 0.4, 8 * (64 << 20));
+  const System dgx = Find("dgx-a100");
+  HybridPlan plan = ParsePlan("dp=8");
+  plan.global_batch = 8;
+  DataParallelPlan replicas{.devices = 8};
+  for (const std::int64_t bucket : {1 << 20, 128 << 20, 1 << 30}) {
+    for (const bool overlap : {true, false}) {
+      plan.gradients = replicas.gradients = {Bytes(bucket), overlap};
+      EXPECT_EQ(RunHybrid(profile, dgx, plan).time, RunDataParallel(profile, dgx, replicas).time);
+    }
+  }
+  // Buckets of two layers: half as many collectives.
+  replicas.gradients = {Bytes(128 << 20), true};
+  EXPECT_EQ(RunDataParallel(profile, dgx, replicas).collectives, 4);
+}
+
 TEST(Hybrid, ExtrapolatesALongPipelineExactly) {
   const StepProfile profile = Layers(8, 0.8, 8 << 20);
   const System dgx = Find("dgx-a100");
