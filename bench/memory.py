@@ -57,8 +57,9 @@ def torchtitan(row):
     runtime = "pytorch-compile" if "compile" in row["note"] else "pytorch-eager"
     return ("llama3-8b", "dtype=f32"), (
         "--system", "dgx-h100", "--runtime", runtime, "--attention", "flash", "--precision", "bf16", "--recompute",
-        EVERY_OTHER_PRODUCT, "--loss", "nll", "--train", "adamw", "--dim", f"sequence={row['seq']}", "--micro-batch", row["micro_batch"],
-        "--global-batch", row["global_batch"], "--parallel", f"dp={row['dp']},zero=3")  # fmt: skip
+        EVERY_OTHER_PRODUCT, "--loss", "nll", "--train", "adamw", "--update-form", "fused", "--dim", f"sequence={row['seq']}",
+        "--micro-batch", row["micro_batch"], "--global-batch", row["global_batch"], "--gradients", "fp32", "--parallel",
+        f"dp={row['dp']},fsdp=2")  # fmt: skip
 
 
 class Plans:

@@ -46,8 +46,17 @@ FRAMEWORKS = (
 )
 
 
+def halves(row, network):
+    """NVIDIA's pretraining of BERT in PaddlePaddle: with --amp softmax, normalization and Gelu are in half too, products have epilogues and
+    attention is one kernel (program.py: custom_white_list, fuse_gemm_epilogue, fuse_mha)."""
+    paddle = row["set"] == "dle" and row["framework"] == "PaddlePaddle"
+    return paddle and network.startswith("bert") and row["precision"] == "amp_fp16" and pretrains(row)
+
+
 def precision(row, device, network):
     name = row["precision"]
+    if halves(row, network):
+        return "fp16"
     # DeepLearningExamples trains BERT with Apex at level O2: weights in half, copies in float32.
     if name == "amp_fp16" and "PyTorch" in row["framework"] and network.startswith("bert"):
         return "fp16"
@@ -126,7 +135,8 @@ def question(row):
     batch, count = step
     if network == "bert-large" and "squad" in row["note"].lower():
         optimizer = "adamw"
-    options = ["--gpu", device, "--batch", str(batch), "--train", optimizer, "--precision", kind, *framework[1],
+    options = ["--gpu", device, "--batch", str(batch), "--train", optimizer, "--precision", kind,
+               *([] if halves(row, network) else framework[1]),
                *update(row, network, kind)]  # fmt: skip
     tokens = length(row, network)
     if tokens:

@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 
+import published_systems
 import training
 from published_runs import line
 
@@ -36,65 +37,15 @@ TRAINING = {
 }  # fmt: skip
 # Megatron-LM fuses bias, pointwise and softmax kernels; scores are in memory.
 MEGATRON = ["--runtime", "torchscript", "--precision", "fp16", "--launch", "graph"]
+# gpt_oss_llm_pretrain.py: grad_reduce_in_fp32 = False, with which Megatron Core adds gradients up in the parameters' type
+# (distributed_data_parallel.py), by the products that make them (gradient_accumulation_fusion).
+FUSED_BF16_SUMS = ["--sums", "bf16", "--fuse-sums"]
 # torchtitan's H100 have six stacks of HBM2e (6 x 1024 bit x 3.2 Gbit/s) and 500 W.
 HBM2E = ["--set", "power=500W", "--set", "memory.bandwidth=2.46TB/s", "--set", "memory.size=96GB"]
 # Its "op" policy (torchtitan/parallelisms/parallelize_llama.py, _apply_ac_to_transformer_block): attention and every other
 # product are kept, the first of a layer among them: q, v, gate and down.
 EVERY_OTHER_PRODUCT = "selective:pointwise," + ",".join(f"*/{p}_proj/MatMul" for p in ("k", "o", "up"))
 ATTENTION_CORE = "selective:/h/*/attn/[MSA]*"  # scores, softmax and context: Korthikanti et al.
-
-
-# DLPerf's nodes: a DGX-1's mesh, and one card between nodes.
-DLPERF = """name: DLPerf, four nodes of eight V100
-vendor: NVIDIA
-year: 2020
-device: v100-sxm2-16gb
-node:
-  devices: 8 [dlperf]
-links:
-  NVLink2:
-    source: dlperf
-    shape: mesh
-    joins: 8
-    bandwidth: 150 GB/s [dlperf]
-    timing: nvlink2
-network:
-  name: InfiniBand EDR
-  shape: rails
-  cards: 1 [dlperf]
-  bandwidth: 100 Gbit/s [dlperf]
-  timing: infiniband
-sources:
-  dlperf: Oneflow-Inc/DLPerf (PCIe and NVLink hybrid mesh, InfiniBand 100 Gb/s)
-"""
-
-
-# Lambda's machines, whose script turns peer-to-peer off (NCCL_P2P_DISABLE=1 in pytorch/scripts/benchmark_pytorch.sh): what
-# devices exchange passes the host's memory, bridges and NVLink or not. Nobody measured that on them: the links are those
-# above its PCIe switches of hw_specs/systems/l40s-server.yaml, which were measured so.
-HOST_MEMORY = """name: Lambda, through host memory
-vendor: Lambda
-year: 2022
-device: {device}
-node:
-  devices: 8 [lambda]
-links:
-  host bridge:
-    source: l40s
-    shape: tree
-    joins: 4
-    bandwidth: 3.91 GB/s [l40s]
-    timing: pcie4
-  socket:
-    source: l40s
-    shape: tree
-    joins: 8
-    bandwidth: 0.504 GB/s [l40s]
-    timing: pcie4
-sources:
-  lambda: lambdal/deeplearning-benchmark
-  l40s: hw_specs/systems/l40s-server.yaml
-"""
 
 
 with open(os.path.join(os.path.dirname(__file__), "../tests/networks/configs/gpt-oss-120b.json"), encoding="utf-8") as config:
@@ -137,7 +88,10 @@ def megatron(row):
         seconds = flops / devices / (float(row["value"]) * 1e12)
     else:
         return None
-    options = [*MEGATRON, "--loss", "cross_entropy", *recomputation(row), "--dim", f"sequence={length}", "--micro-batch", row["micro_batch"],
+    # The paper of 2021 ran before fusion, in fp16, whose gradients stay so (arguments.py turns sums in fp32 on for bf16
+    # alone); that of 2022 counts gradients in fp32, and the release with its sequence parallelism adds in products.
+    sums = ["--sums", "fp16"] if "SC21" in row["recompute"] else ["--sums", "fp32", "--fuse-sums"]
+    options = [*MEGATRON, *sums, "--loss", "cross_entropy", *recomputation(row), "--dim", f"sequence={length}", "--micro-batch", row["micro_batch"],
                "--global-batch", str(batch), "--parallel", plan(row), "--train", "adamw"]  # fmt: skip
     return *gpt(row, 51200), "Megatron-LM", TRAINING[row["device"]], options, seconds
 
@@ -163,16 +117,18 @@ def sharded(row):
     recompute += HBM2E if "HBM2e" in row["device"] else []
     # torchtitan's optimizer is fused; llm-foundry's runs over tensors that FSDP made one of each block.
     recompute += ["--update-form", "fused"] if llama else []
-    zero = {"FULL_SHARD": 3, "FSDP": 3, "SHARD_GRAD_OP": 2}.get(row["sharding"])
+    # torchtitan shards with fully_shard (FSDP2) and adds gradients up in fp32 (mixed_precision_reduce).
+    recompute += ["--gradients", "fp32"] if llama else []
+    zero = {"FULL_SHARD": "zero=3", "FSDP": "fsdp=2", "SHARD_GRAD_OP": "zero=2"}.get(row["sharding"].split(";")[0])
     if zero is None:
         return None
     # PyTorch's attention is FlashAttention-2; llm-foundry's was Triton's first (submit_benchmarks.py, --attn_impl).
     attention = "flash-2" if llama else "flash-1"
-    # torchtitan's loss is PyTorch's, of scores in fp32 (torchtitan/components/loss.py); llm-foundry's is a fused kernel.
-    loss = "nll" if llama and runtime == "pytorch-eager" else "cross_entropy"
+    # torchtitan's loss is PyTorch's, of scores in fp32, and not compiled (memory.py); llm-foundry's is a fused kernel.
+    loss = "nll" if llama else "cross_entropy"
     options = ["--runtime", runtime, "--attention", attention, "--precision", kind, *recompute, "--loss", loss, "--dim",
                f"sequence={length}", "--micro-batch", row["micro_batch"], "--global-batch", str(batch), "--train",
-               "adamw", "--parallel", f"dp={devices},zero={zero}"]  # fmt: skip
+               "adamw", "--parallel", f"dp={devices},{zero}"]  # fmt: skip
     return *network, f"FSDP {runtime}", TRAINING[row["device"]], options, seconds
 
 
@@ -190,7 +146,7 @@ def experts(row):
     # all-to-alls run beside another micro-batch on GB200 (moe_a2a_overlap), where a node's memory needs no pipeline.
     overlap = ["--overlap", "ep"] if system.startswith("gb200") else []
     options = ["--runtime", "pytorch-eager", "--attention", "flash", "--precision", "bf16", "--loss", "cross_entropy",
-               "--recompute", "selective:*layernorm*,*experts/QuickGelu*,*experts/MoE/Mul*", *overlap, "--dim",
+               "--recompute", "selective:*layernorm*,*experts/QuickGelu*,*experts/MoE/Mul*", *overlap, *FUSED_BF16_SUMS, "--dim",
                f"sequence={length}", "--micro-batch", row["micro_batch"], "--global-batch", str(batch), "--train",
                "adamw", "--parallel", plan]  # fmt: skip
     return "gpt-oss-120b", (), "Megatron Bridge", system, options, batch * length / devices / float(row["value"])
@@ -297,10 +253,7 @@ def main():
         rows = list(csv.DictReader(file))
     asked = sorted({q for q in map(question, rows) if q})
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        written = {"dlperf": DLPERF, **{f"lambda-{d}": HOST_MEMORY.format(device=d) for d in SYSTEMS}}
-        for name, text in written.items():
-            with open(f"{folder}/{name}.yaml", "w", encoding="utf-8") as file:
-                file.write(text)
+        published_systems.write(folder, SYSTEMS)
         paths = {}
         for q in asked:
             if q[1:3] in paths:

@@ -73,7 +73,9 @@ void AddPlans(nb::module_& m) {
       .def_rw("overlap", &api::ParallelRequest::overlap)
       .def_rw("bucket_bytes", &api::ParallelRequest::bucket_bytes, nb::arg().none())
       .def_rw("overlaps_gradients", &api::ParallelRequest::overlaps_gradients)
-      .def_rw("gradients", &api::ParallelRequest::gradients);
+      .def_rw("gradients", &api::ParallelRequest::gradients)
+      .def_rw("sums", &api::ParallelRequest::sums)
+      .def_rw("fuses_sums", &api::ParallelRequest::fuses_sums);
   nb::class_<api::ParallelPlans>(m, "ParallelPlans")
       .def("text", &api::ParallelPlans::Text, "top"_a, Free())
       .def(

@@ -24,7 +24,7 @@ double PercentOf(const std::optional<double>& spread) {
 
 GradientOptions GradientsOf(const std::optional<std::int64_t>& bucket_bytes, bool overlap,
                             const std::string& type) {
-  GradientOptions gradients{{}, type};
+  GradientOptions gradients{{}, type, {}};
   gradients.sends.overlap = overlap;
   if (bucket_bytes) {
     if (*bucket_bytes < 1) throw dlcost::Error("--bucket {}: 1 byte or more", *bucket_bytes);
@@ -62,6 +62,8 @@ ParallelPlans Parallelize(const Model& model, const System& system,
     asked.overlap = request.overlap;
     asked.gradients =
         GradientsOf(request.bucket_bytes, request.overlaps_gradients, request.gradients);
+    asked.gradients.sums = request.sums;
+    asked.gradients.sends.fused_sums = request.fuses_sums;
     return ParallelPlans(std::make_shared<const ParallelPlans::State>(
         ParallelPlans::State{dlcost::Parallelize(asked)}));
   });

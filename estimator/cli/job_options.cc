@@ -33,9 +33,16 @@ void AddGradientOptions(CLI::App& app, GradientTexts& texts) {
       ->type_name("TYPE");
 }
 
+void AddSumOptions(CLI::App& app, GradientTexts& texts) {
+  app.add_option("--sums", texts.sums,
+                 "type that gradients of micro-batches add up in: fp32, fp16 or bf16")
+      ->type_name("TYPE");
+  app.add_flag("--fuse-sums", texts.fused, "products add their gradients up themselves");
+}
+
 GradientOptions ParseGradients(const GradientTexts& texts) {
   const double bucket = ParseWith("--bucket", texts.bucket, Dimension::kByteSize);
-  return {{Bytes(RoundToInteger(bucket)), !texts.serial}, texts.type};
+  return {{Bytes(RoundToInteger(bucket)), !texts.serial, texts.fused}, texts.type, texts.sums};
 }
 
 void AddInputOptions(CLI::App& app, InputTexts& options) {

@@ -19,10 +19,12 @@ void AddSpreadOption(CLI::App& app, double& percent);
 
 // How replicas send gradients, as words.
 struct GradientTexts {
-  std::string bucket = "25 MiB", type;
-  bool serial = false;
+  std::string bucket = "25 MiB", type, sums;
+  bool serial = false, fused = false;
 };
 void AddGradientOptions(CLI::App& app, GradientTexts& texts);
+// How they add up over micro-batches before.
+void AddSumOptions(CLI::App& app, GradientTexts& texts);
 GradientOptions ParseGradients(const GradientTexts& texts);
 
 // How items come to the devices of a node, as words.

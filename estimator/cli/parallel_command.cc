@@ -51,10 +51,10 @@ void AddParallelCommand(Commands& commands) {
       "a model laid out on devices: replicas, split operators, stages, ZeRO; or the best");
   app->footer(kExamples);
   AddJobOptions(*app, options->request.job);
-  app->add_option(
-         "--parallel", options->request.plan,
-         "dp=N,tp=N,sp=1,cp=N,ep=N,pp=N,zero=N,chunks=N, or auto: all plans of --devices, the best "
-         "first; or annotated: as the file says")
+  app->add_option("--parallel", options->request.plan,
+                  "dp=N,tp=N,sp=1,cp=N,ep=N,pp=N,zero=N,fsdp=2,chunks=N, or auto: all plans of "
+                  "--devices, the best "
+                  "first; or annotated: as the file says")
       ->type_name("PLAN")
       ->capture_default_str();
   app->add_option("--micro-batch", options->request.micro_batch,
@@ -78,6 +78,7 @@ void AddParallelCommand(Commands& commands) {
                   "sequence (cp), of experts (ep), of replicas for an update (dp)")
       ->type_name("tp,cp,ep,dp");
   AddGradientOptions(*app, options->gradients);
+  AddSumOptions(*app, options->gradients);
   app->add_option("--top", options->top, "plans to show")->type_name("N")->capture_default_str();
   AddOutputOptions(*app, options->format, options->output);
   app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });

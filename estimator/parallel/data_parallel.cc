@@ -25,8 +25,8 @@ class StepWriter {
         system_(system),
         plan_(plan),
         all_{plan.devices, plan.stride},
-        dense_{all_, Bytes()},
-        experts_{ExpertReplicas(plan), Bytes()} {
+        dense_{all_, Bytes(), Bytes()},
+        experts_{ExpertReplicas(plan), Bytes(), Bytes()} {
     if (Shards()) units_ = UnitsOf(profile);
     if (units_) sums_.assign(units_->modules.size(), {dense_, experts_});
     compute_ = step_.timeline.AddResource("compute stream");
@@ -149,6 +149,7 @@ class StepWriter {
     const auto gather = [&](const char* what, Bytes part, const DeviceGroup& group) {
       if (const auto task = Communicate(CollectiveOp::kAllGather, what + of, part, group, after)) {
         waits_.push_back(*task);
+        if (plan_.copies) Compute("copy of " + of, profile_.Streaming(part + part));
       }
     };
     gather("parameters of ", bytes - experts, all_);
@@ -161,7 +162,9 @@ class StepWriter {
     Bucket& dense = module ? sums_[units_->of[k]].first : dense_;
     Bucket& experts = module ? sums_[units_->of[k]].second : experts_;
     dense.bytes += kernel.gradients - kernel.expert_gradients;
+    dense.stored += kernel.trained - kernel.expert_trained;
     experts.bytes += kernel.expert_gradients;
+    experts.stored += kernel.expert_trained;
     for (Bucket* bucket : {&dense, &experts}) {
       const bool full = units_ ? module && units_->UnitOf(k).complete == k
                                : bucket->bytes >= plan_.gradients.bucket;
@@ -172,11 +175,15 @@ class StepWriter {
   // Gradients that the same devices add up.
   struct Bucket {
     DeviceGroup group;
-    Bytes bytes;
+    Bytes bytes;   // as they are sent
+    Bytes stored;  // as they are in memory
   };
 
   void Send(Bucket& bucket) {
     if (bucket.bytes == Bytes()) return;
+    if (plan_.copies && bucket.group.size > 1) {
+      Compute("copy of gradients", profile_.Streaming(bucket.stored + bucket.bytes));
+    }
     const CollectiveOp op =
         plan_.zero > 0 ? CollectiveOp::kReduceScatter : CollectiveOp::kAllReduce;
     std::vector<std::size_t> after;
@@ -185,7 +192,7 @@ class StepWriter {
                                       bucket.group, std::move(after))) {
       reduced_ = *task;
     }
-    bucket.bytes = Bytes();
+    bucket.bytes = bucket.stored = Bytes();
   }
 
   void SendBuckets() {

@@ -6,11 +6,12 @@
 
 namespace dlcost {
 
-// How the gradients of replicas are sent.
+// How the gradients of replicas are sent, and add up before that.
 struct GradientSends {
   // Once so many are complete: 25 MiB as in PyTorch's DistributedDataParallel.
   Bytes bucket = Bytes(25 << 20);
-  bool overlap = true;  // while the backward pass goes on, not behind it
+  bool overlap = true;      // while the backward pass goes on, not behind it
+  bool fused_sums = false;  // over micro-batches, by the kernels that make them
 };
 
 // Every device trains its own items with the same parameters.
@@ -23,6 +24,9 @@ struct DataParallelPlan {
   // What devices share out instead of each holding all of it: 1 states of the optimizer, 2
   // gradients too, 3 parameters too (Rajbhandari et al., ZeRO, 2020; FSDP is 3).
   int zero = 0;
+  // With 3: parameters are gathered into a buffer of their own and copied out of it, and gradients
+  // are copied into one, as PyTorch's FSDP2 shards each parameter (`fully_shard`).
+  bool copies = false;
   GradientSends gradients;
   // With ZeRO 1 and 2: parameters are gathered while the next forward pass goes on, a bucket ahead,
   // instead of behind the update.

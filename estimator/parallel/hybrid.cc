@@ -40,6 +40,7 @@ DataParallelPlan ReplicasOf(const HybridPlan& plan) {
           .experts = plan.experts,
           .folds = plan.folds(),
           .zero = plan.zero,
+          .copies = plan.copies,
           .gradients = plan.gradients,
           .gathers_ahead = plan.overlap.replicas};
 }
@@ -174,8 +175,8 @@ HybridStep RunReplicas(const StepProfile& profile, const System& system, const H
 }  // namespace
 
 HybridPlan ParsePlan(const std::string& text) {
-  static const std::vector<std::string> kKeys = {"dp", "tp", "pp",   "sp",
-                                                 "cp", "ep", "zero", "chunks"};
+  static const std::vector<std::string> kKeys = {"dp", "tp",   "pp",   "sp",    "cp",
+                                                 "ep", "zero", "fsdp", "chunks"};
   HybridPlan plan;
   std::set<std::string> seen;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -193,7 +194,7 @@ HybridPlan ParsePlan(const std::string& text) {
     const auto [stop, error] = std::from_chars(part.data() + equals + 1, last, value);
     const bool flag = key == "sp";
     const int least = key == "zero" || flag ? 0 : 1;
-    const int most = key == "zero" ? 3 : flag ? 1 : kMostDevices;
+    const int most = key == "zero" ? 3 : key == "fsdp" ? 2 : flag ? 1 : kMostDevices;
     if (error != std::errc() || stop != last || value < least || value > most) {
       throw Error("--parallel '{}': {} is {} to {}", Printable(part), key, least, most);
     }
@@ -205,7 +206,14 @@ HybridPlan ParsePlan(const std::string& text) {
     if (key == "dp") plan.data = value;
     if (key == "pp") plan.stages = value;
     if (key == "zero") plan.zero = value;
+    if (key == "fsdp") plan.copies = value == 2;
     if (key == "chunks") plan.chunks = value;
+  }
+  if (seen.count("fsdp") > 0) {
+    if (seen.count("zero") > 0 && plan.zero != 3) {
+      throw Error("--parallel {}: fsdp is zero=3", Printable(text));
+    }
+    plan.zero = 3;
   }
   std::int64_t devices = 1;
   for (const int each : {plan.data, plan.tensor, plan.context, plan.stages}) {
@@ -226,7 +234,8 @@ std::string ToString(const HybridPlan& plan) {
   if (plan.sequence) text += "sp=1,";
   if (plan.context > 1) text += fmt::format("cp={},", plan.context);
   if (plan.experts > 1) text += fmt::format("ep={},", plan.experts);
-  text += fmt::format("pp={},zero={}", plan.stages, plan.zero);
+  text += fmt::format("pp={},{}", plan.stages,
+                      plan.copies ? "fsdp=2" : fmt::format("zero={}", plan.zero));
   if (plan.chunks > 1) text += fmt::format(",chunks={}", plan.chunks);
   return text;
 }
@@ -263,9 +272,16 @@ HybridStep RunHybrid(const StepProfile& profile, const System& system, const Hyb
   CheckPlan(plan);
   HybridPlan fixed = plan;
   if (plan.chunks > 1) fixed.schedule = PipelineSchedule::kInterleaved;
+  // All micro-batches but the first add their gradients up; with ZeRO 2 and 3 those of a part,
+  // which is little.
+  const auto batches = static_cast<double>(plan.micro_batches());
+  const bool sums = plan.micro_batches() > 1 && plan.zero < 2;
+  const StepProfile summed =
+      sums ? profile.WithSums((batches - 1) / batches, plan.gradients.fused_sums) : StepProfile();
+  const StepProfile& passed = sums ? summed : profile;
   const double slowest = SlowestOf(plan.devices(), plan.spread);
-  const StepProfile slowed = slowest == 1 ? StepProfile() : profile.Slowed(slowest);
-  const StepProfile& waiting = slowest == 1 ? profile : slowed;
+  const StepProfile slowed = slowest == 1 ? StepProfile() : passed.Slowed(slowest);
+  const StepProfile& waiting = slowest == 1 ? passed : slowed;
   const StepProfile overlapped =
       plan.overlap.divided()
           ? WithOverlap(waiting, plan.overlap, {plan.tensor, plan.context, plan.micro_batches()})

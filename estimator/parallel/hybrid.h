@@ -23,13 +23,14 @@ struct HybridPlan {
   int experts = 1;        // ep: devices that share out whole experts, some of data * context
   int stages = 1;         // pp
   int zero = 0;           // sharded among the replicas
+  bool copies = false;    // fsdp=2: with zero=3, by buffers (data_parallel.h)
   int chunks = 1;         // of the model per device, for an interleaved schedule
   std::int64_t micro_batch = 1;
   std::int64_t global_batch = 1;
   double spread = 0;  // of the devices' speeds: the step is that of the slowest (slowest.h)
   PipelineSchedule schedule = PipelineSchedule::kOneFOneB;
   ExchangeOverlap overlap;
-  GradientSends gradients;  // without a pipeline
+  GradientSends gradients;  // `bucket` and `overlap`: without a pipeline
 
   bool folds() const { return sequence && tensor > 1 && experts > 1; }
   // Among whom experts are shared out.

@@ -4,6 +4,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "estimator/core/integer.h"
+
 namespace dlcost {
 namespace {
 
@@ -36,6 +38,22 @@ Bytes LargestBuckets(const StepProfile& profile, const DataParallelPlan& plan,
     bucket = Bytes();
   }
   return std::max(most, before + bucket);
+}
+
+// Buffers that parameters are gathered into, in memory of the stream that gathers, which keeps it
+// (PyTorch's allocator shares none between streams): a unit's is there until the next one is copied
+// out, the rest's and the first module's or two modules' in a row; and before, a copy of what the
+// device has of a unit.
+Bytes GatherBuffers(const std::vector<ShardedUnit>& modules, Bytes rest,
+                    const DataParallelPlan& plan, const SharedOut& shared) {
+  Bytes before = rest, most;
+  for (const ShardedUnit& module : modules) {
+    const Bytes bytes = shared.Weights(module);
+    const Bytes part(CeilDiv(std::max(before, bytes).count(), plan.devices));
+    most = std::max(most, before + bytes + part);
+    before = bytes;
+  }
+  return most;
 }
 
 }  // namespace
@@ -71,27 +89,29 @@ Bytes PassesWithGathered(const StepProfile& profile, const DataParallelPlan& pla
   if (!units) return profile.activations + LargestBuckets(profile, plan, shared);
   const std::vector<ShardedUnit>& modules = units->modules;
   const Bytes rest = shared.Weights(units->rest);
+  const Bytes buffers = plan.copies ? GatherBuffers(modules, rest, plan, shared) : Bytes();
   std::size_t current = 0;
-  Bytes most, completing, scattered, of_rest;  // the last three: whole gradients
+  Bytes most, completing, sending, scattered, of_rest;  // but the first: whole gradients
   for (std::size_t k = 0; k < profile.kernels.size(); ++k) {
     const StepKernel& kernel = profile.kernels[k];
     if (kernel.phase == Phase::kOptimizer) continue;
     const bool forward = IsForward(kernel.phase), inside = units->of[k] != ShardedUnits::kRest;
     if (inside) current = units->of[k];
-    const Bytes gradients = shared.Of(kernel.gradients, kernel.expert_gradients);
-    (inside ? completing : of_rest) += gradients;
+    (inside ? completing : of_rest) += shared.Of(kernel.trained, kernel.expert_trained);
+    if (inside) sending += shared.Of(kernel.gradients, kernel.expert_gradients);
     Bytes gathered = rest + shared.Weights(modules[current]);
-    if (inside && forward && current + 1 < modules.size()) {
-      gathered += shared.Weights(modules[current + 1]);
+    if (inside && !plan.copies) {  // else the next one is in a buffer until then
+      const std::size_t next = forward ? current + 1 : current - 1;  // none before the first
+      if (next < modules.size()) gathered += shared.Weights(modules[next]);
     }
-    if (inside && !forward && current > 0) gathered += shared.Weights(modules[current - 1]);
     most = std::max(most, kernel.live + gathered + completing + scattered + of_rest);
     if (inside && modules[current].complete == k) {
-      scattered = completing;
-      completing = Bytes();
+      if (plan.copies) most = std::max(most, kernel.live + rest + completing + sending + of_rest);
+      scattered = sending;
+      completing = sending = Bytes();
     }
   }
-  return std::max(most, profile.activations);
+  return std::max(most, profile.activations) + buffers;
 }
 
 }  // namespace dlcost

@@ -227,6 +227,18 @@ Seconds StepProfile::Time() const {
   return sum;
 }
 
+StepProfile StepProfile::WithSums(double share, bool fused) const {
+  StepProfile summing = *this;
+  for (StepKernel& kernel : summing.kernels) {
+    const Bytes sums = kernel.summed + kernel.summed;  // read and written
+    // A gradient is read, or is not written.
+    kernel.time += (fused ? Streaming(sums) - Streaming(std::min(kernel.trained, sums))
+                          : Streaming(sums + kernel.trained)) *
+                   share;
+  }
+  return summing;
+}
+
 StepProfile StepProfile::Slowed(double factor) const {
   StepProfile slowed = *this;
   for (StepKernel& kernel : slowed.kernels) {
@@ -260,7 +272,7 @@ Bytes StepProfile::Exchanged() const {
 }
 
 StepProfile ProfileOf(const InferredModel& step, const Device& device, const ReportOptions& options,
-                      const System& system, std::int64_t items, std::optional<DType> send_as,
+                      const System& system, std::int64_t items, const GradientTypes& types,
                       const std::set<std::string>& experts) {
   if (items < 1) throw Error("a batch of {}: 1 or more", items);
   StepProfile profile;
@@ -272,7 +284,8 @@ StepProfile ProfileOf(const InferredModel& step, const Device& device, const Rep
     profile.states = step.step->state_bytes + step.step->master_bytes;
     profile.saved = step.step->saved_bytes;
     profile.gradient_sums =
-        std::max(profile.gradients, SizeOf(DType::kFloat32, step.step->trained));
+        types.summed ? SizeOf(*types.summed, step.step->trained)
+                     : std::max(profile.gradients, SizeOf(DType::kFloat32, step.step->trained));
   }
   const Kernels kernels = KernelsOf(step, device, options, profile);
   const KernelOfNode& kernel_of = kernels.of_node;
@@ -325,8 +338,12 @@ StepProfile ProfileOf(const InferredModel& step, const Device& device, const Rep
       const auto before = behind.find(used);
       const TensorId gradient = before == behind.end() ? used : before->second;
       const Tensor& tensor = tensors[static_cast<std::size_t>(gradient)];
-      const Bytes sent = SizeAs(tensor, send_as);
+      const Bytes sent = SizeAs(tensor, types.sent);
       profile.sent_gradients += sent;
+      const bool narrow = Bits(tensor.type.dtype) < Bits(DType::kFloat32);
+      const Bytes summed = SizeAs(tensor, types.summed ? types.summed
+                                          : narrow     ? std::optional(DType::kFloat32)
+                                                       : std::nullopt);
       // Muon's momentum is named after its parameter.
       const std::vector<TensorId>& of =
           operands.parameters.empty() ? operands.states : operands.parameters;
@@ -335,9 +352,7 @@ StepProfile ProfileOf(const InferredModel& step, const Device& device, const Rep
       if (expert) {
         profile.experts.sent_gradients += sent;
         profile.experts.gradients += SizeAs(tensor, std::nullopt);
-        const bool narrow = Bits(tensor.type.dtype) < Bits(DType::kFloat32);
-        profile.experts.gradient_sums +=
-            SizeAs(tensor, narrow ? std::optional(DType::kFloat32) : std::nullopt);
+        profile.experts.gradient_sums += summed;
       }
       const std::size_t kernel = completed_by[static_cast<std::size_t>(gradient)];
       if (kernel == kNoKernel) continue;
@@ -345,6 +360,7 @@ StepProfile ProfileOf(const InferredModel& step, const Device& device, const Rep
       row.gradients += sent;
       if (expert) row.expert_gradients += sent;
       row.trained += SizeAs(tensor, std::nullopt);
+      row.summed += summed;
       if (expert) row.expert_trained += SizeAs(tensor, std::nullopt);
     }
   }

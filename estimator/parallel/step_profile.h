@@ -37,6 +37,7 @@ struct StepKernel {
   Bytes expert_gradients;  // part of them: of experts that not every replica has
   Bytes trained;           // the parameters of these gradients, as they are stored
   Bytes expert_trained;    // part of them
+  Bytes summed;            // the sums that they add up in over micro-batches
   Bytes weights;           // that no kernel before it reads
   Bytes expert_weights;    // part of them
   Bytes outer_weights;     // another: of nodes in no module, where the kernel is in one
@@ -69,7 +70,10 @@ struct StepProfile {
   // The stage of a pipeline that each kernel is annotated for; none where the file says nothing.
   std::vector<int> stages;
   bool trains = true;
-  int processors = 0;              // of its device, that collectives take some of; 0: not known
+  int processors = 0;  // of its device, that collectives take some of; 0: not known
+  // What kernels reach that add or copy large tensors on its device; 0: not known, they take no
+  // time.
+  ByteRate streaming;
   bool exchanges = false;          // devices that split its operators or sequence wait for others
   std::vector<std::string> notes;  // about how they do
   Macs macs;                       // of this device
@@ -82,6 +86,13 @@ struct StepProfile {
   std::string Note() const;
   Seconds Time(Phase phase) const;
   Seconds Time() const;
+  // What a kernel takes that reads and writes so many bytes in all.
+  Seconds Streaming(Bytes bytes) const {
+    return streaming == ByteRate() ? Seconds() : bytes / streaming;
+  }
+  // The same where this share of the micro-batches adds its gradients to sums; `fused`: the kernels
+  // that make them do, which write sums then and no gradients.
+  StepProfile WithSums(double share, bool fused = false) const;
   // The same on a device that computes so many times as long; exchanges do not.
   StepProfile Slowed(double factor) const;
   // What devices that split operators exchange: times, number and bytes as rings count.
@@ -95,14 +106,19 @@ inline double HeldShare(int channels, int processors) {
   return channels < processors ? static_cast<double>(channels) / processors : 0;
 }
 
+// Types of gradients besides the one that they are stored in.
+struct GradientTypes {
+  std::optional<DType> sent;    // none: as they are stored
+  std::optional<DType> summed;  // over micro-batches; none: float32, wider ones as they are
+};
+
 // Profile of a step (--train), or of a forward pass alone, with the kernels and times of a report
-// with these options. `send_as`: the type that gradients are sent in; none: as they are stored.
+// with these options.
 // Exchanges take the time that the system's links need, gradients of parameters that are parts all
 // at once. `experts`: names of the parameters that only some of the replicas have (ExpertPlaces).
 // Throws Error for a step without gradients, and for a model whose kernels have no expected time.
 StepProfile ProfileOf(const InferredModel& step, const Device& device, const ReportOptions& options,
-                      const System& system, std::int64_t items,
-                      std::optional<DType> send_as = std::nullopt,
+                      const System& system, std::int64_t items, const GradientTypes& types = {},
                       const std::set<std::string>& experts = {});
 
 // The stages of a pipeline that a file is annotated with, of every kernel: what has no annotation

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "estimator/graph/eager_scope.h"
 #include "estimator/plan/units.h"
 
 namespace dlcost {
@@ -67,7 +68,9 @@ class Fuser {
 
  private:
   std::size_t size() const { return group_of_.size(); }
+  bool IsEager(std::size_t n) const { return values_.node(n).node->scope == kEagerScope; }
   bool SamePlace(std::size_t a, std::size_t b) const {
+    if (IsEager(a) || IsEager(b)) return false;
     return values_.node(a).graph == values_.node(b).graph &&
            values_.node(a).repeat == values_.node(b).repeat &&
            values_.node(a).node->phase == values_.node(b).node->phase;

@@ -22,15 +22,42 @@ void CheckForwardPlan(const HybridPlan& plan) {
   }
 }
 
+// What a kernel reaches that adds two tensors too large for any cache.
+ByteRate StreamingOf(const Device& device) {
+  constexpr std::int64_t kElements = std::int64_t{1} << 26;
+  Model model;
+  for (const Role role : {Role::kInput, Role::kInput, Role::kOutput}) {
+    Tensor& tensor = model.graph.tensors.emplace_back();
+    tensor.name = fmt::format("t{}", model.graph.tensors.size());
+    tensor.role = role;
+    if (role == Role::kInput) {
+      tensor.declared =
+          DeclaredType{.dtype = DType::kFloat32, .dims = std::vector<Dim>{{.size = kElements}}};
+    }
+  }
+  model.graph.inputs = {0, 1};
+  model.graph.outputs = {2};
+  model.graph.nodes.push_back(
+      {.name = "Add", .op = "Add", .opset = 14, .inputs = {0, 1}, .outputs = {2}});
+  model.opset = {{"", 14}};
+  const Report report = BuildReport(Infer(std::move(model), {}), device, {});
+  const Seconds time = report.totals.expected.value_or(Seconds());
+  if (time == Seconds()) return ByteRate();
+  return ByteRate(3 * SizeOf(DType::kFloat32, Count(kElements)).AsDouble() / time.value());
+}
+
 }  // namespace
 
-std::optional<DType> GradientTypeOf(const GradientOptions& options) {
-  if (options.type.empty()) return std::nullopt;
-  const std::optional<DType> type = ParseDType(options.type);
-  if (!type || !IsFloat(*type)) {
-    throw Error("--gradients '{}': fp32, fp16 or bf16", Printable(options.type));
-  }
-  return type;
+GradientTypes GradientTypesOf(const GradientOptions& options) {
+  const auto type = [](const char* option, const std::string& name) -> std::optional<DType> {
+    if (name.empty()) return std::nullopt;
+    const std::optional<DType> known = ParseDType(name);
+    if (!known || !IsFloat(*known)) {
+      throw Error("{} '{}': fp32, fp16 or bf16", option, Printable(name));
+    }
+    return known;
+  };
+  return {type("--gradients", options.type), type("--sums", options.sums)};
 }
 
 double SpreadOf(double percent) {
@@ -51,9 +78,10 @@ Job::Job(const JobOptions& options, bool once) : options_(options), once_(once) 
   device_ = FindDevice(device);
   report_ = ReportOptionsOf(options.count, device, options.model);
   report_.dtype = options.model.dtype;
+  streaming_ = StreamingOf(*device_);
 }
 
-StepProfile Job::Profile(std::int64_t batch, std::optional<DType> send_as,
+StepProfile Job::Profile(std::int64_t batch, const GradientTypes& types,
                          const Division& division) const {
   ModelOptions options = options_.model;
   options.batch = batch;
@@ -72,8 +100,9 @@ StepProfile Job::Profile(std::int64_t batch, std::optional<DType> send_as,
   const InferredModel model =
       shared ? InferSplit(WholeOf(batch, options), options, bindings)
              : InferModel(once_ ? std::move(*model_) : Model(*model_), options, bindings);
-  StepProfile profile = ProfileOf(model, *device_, report_, system_, batch, send_as, experts);
+  StepProfile profile = ProfileOf(model, *device_, report_, system_, batch, types, experts);
   profile.processors = device_->units.value_or(0);
+  profile.streaming = streaming_;
   if (division.Divides()) profile.notes = model.notes;
   const DeviceConfiguration* annotations = division.tensor.annotations;
   if (annotations != nullptr && !annotations->stage_of.empty()) {

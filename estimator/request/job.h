@@ -30,9 +30,11 @@ struct JobOptions {
 struct GradientOptions {
   GradientSends sends;
   std::string type;  // "": as they are
+  // Type of their sums over micro-batches; "": float32, wider ones as they are.
+  std::string sums;
 };
-// The type, none where none is named; throws Error for one that no gradient is sent in.
-std::optional<DType> GradientTypeOf(const GradientOptions& options);
+// Throws Error for types that no gradient is sent in or adds up in.
+GradientTypes GradientTypesOf(const GradientOptions& options);
 
 // --spread, in percent, as a share; throws Error for one that is none.
 double SpreadOf(double percent);
@@ -48,7 +50,7 @@ class Job {
   const System& system() const { return system_; }
   const Device& device() const { return *device_; }
   // What one device does with a batch of so many items. May be asked by several threads at once.
-  StepProfile Profile(std::int64_t batch, std::optional<DType> send_as = std::nullopt,
+  StepProfile Profile(std::int64_t batch, const GradientTypes& types = {},
                       const Division& division = {}) const;
   // Throws Error for a number of devices that the system does not join.
   void CheckSize(const std::string& what, std::int64_t devices) const;
@@ -59,6 +61,7 @@ class Job {
   System system_;
   std::optional<Device> device_;
   ReportOptions report_;
+  ByteRate streaming_;
   // The model of a batch, inferred once for all divisions.
   struct Whole {
     std::once_flag once;

@@ -114,7 +114,7 @@ void ModelCheck::AddJob(const Source& source, Report& report) const {
   const Job job(options, true);
   const bool trains = !source.model.train.empty();
   const HybridPlan plan = PlanOf(request_.plan, job, ParsePlan(request_.plan.plan), trains);
-  const StepProfile profile = job.Profile(plan.micro_batch, std::nullopt, DivisionOf(plan, trains));
+  const StepProfile profile = job.Profile(plan.micro_batch, {}, DivisionOf(plan, trains));
   report.job = FactsOf(job, RunHybrid(profile, job.system(), plan));
 }
 

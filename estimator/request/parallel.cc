@@ -66,7 +66,7 @@ class PlanProfiles {
         options_(options),
         trains_(trains),
         annotations_(annotations),
-        send_as_(GradientTypeOf(options.gradients)) {}
+        types_(GradientTypesOf(options.gradients)) {}
 
   // Throws Error where the model does not divide so.
   const StepProfile& Of(const HybridPlan& plan) {
@@ -118,7 +118,7 @@ class PlanProfiles {
   Made Make(const HybridPlan& plan) const {
     if (options_.on_step) options_.on_step();
     try {
-      return {job_.Profile(plan.micro_batch, send_as_,
+      return {job_.Profile(plan.micro_batch, types_,
                            DivisionOf(plan, trains_, options_.expert_load, annotations_)),
               nullptr};
     } catch (const Error&) {
@@ -130,7 +130,7 @@ class PlanProfiles {
   const ParallelRequest& options_;
   bool trains_;
   const DeviceConfiguration* annotations_;
-  std::optional<DType> send_as_;
+  GradientTypes types_;
   std::map<Key, Made> made_;
   std::set<std::tuple<int, bool, int, int>> refused_;  // tp, sp, cp, ep
 };

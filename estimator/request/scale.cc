@@ -54,8 +54,8 @@ Scaling Scale(const ScaleRequest& options) {
   scaling.plan.spread = SpreadOf(options.spread);
   scaling.question = {options.samples, options.price, job.device().memory.size};
   if (!given) scaling.notes.emplace_back("no --batch given: a device trains one item a step");
-  const std::optional<DType> send_as = GradientTypeOf(options.gradients);
-  const StepProfile whole = job.Profile(batch, send_as);
+  const GradientTypes types = GradientTypesOf(options.gradients);
+  const StepProfile whole = job.Profile(batch, types);
   if (!whole.Note().empty()) scaling.notes.push_back(whole.Note());
   ScalePoint alone{1, batch, RunDataParallel(whole, system, {1}), {}, {}};
   if (options.input.given()) AddInput(options, system, alone, scaling);
@@ -70,7 +70,7 @@ Scaling Scale(const ScaleRequest& options) {
     point.batch = options.strong ? batch / size : batch;
     scaling.plan.devices = point.devices;
     point.step = options.strong && size > 1
-                     ? RunDataParallel(job.Profile(point.batch, send_as), system, scaling.plan)
+                     ? RunDataParallel(job.Profile(point.batch, types), system, scaling.plan)
                      : RunDataParallel(whole, system, scaling.plan);
     if (options.input.given()) AddInput(options, system, point, scaling);
     scaling.points.push_back(std::move(point));

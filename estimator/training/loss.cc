@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "estimator/core/error.h"
+#include "estimator/graph/eager_scope.h"
 #include "estimator/precision/precision.h"
 
 namespace dlcost {
@@ -107,14 +108,14 @@ Seeds WriteLoss(NodeWriter& writer, const std::string& loss, const std::vector<T
   TensorId total = kNoTensor;
   for (const TensorId output : floats) {
     const std::string name = At(writer, output).name;
-    writer.Place(name + "/loss", "loss", Phase::kLoss);
+    const bool apart = seeds.loss == "nll";
+    writer.Place(name + "/loss", std::string(apart ? kEagerScope : "loss"), Phase::kLoss);
     if (loss == "none") {
       seeds.values.push_back(output);
       seeds.gradients.push_back(
           writer.Input(name + ".grad", writer.TypeOf(output), writer.ShapeOf(output)));
       continue;
     }
-    const bool apart = seeds.loss == "nll";
     const TensorId one = apart || seeds.loss == "cross_entropy"
                              ? CrossEntropy(writer, output, apart)
                          : seeds.loss == "mse" ? MeanSquare(writer, output)

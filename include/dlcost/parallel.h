@@ -38,6 +38,8 @@ struct ParallelRequest {
   std::optional<std::int64_t> bucket_bytes;
   bool overlaps_gradients = true;
   std::string gradients;
+  std::string sums;         // type that gradients of micro-batches add up in; "": float32
+  bool fuses_sums = false;  // products add their gradients up themselves
 };
 
 struct ParallelPlan {

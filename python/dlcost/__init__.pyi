@@ -255,7 +255,7 @@ def explain(model: Any, gpu: _Gpu, node: str = ..., *, changes: Union[str, Seque
 def parallel(model: Any, system: Union[_Path, System], plan: str = ..., *, micro_batch: int = ..., global_batch: int = ...,
              schedule: str = ..., devices: int = ..., spread: Optional[float] = ..., expert_load: float = ...,
              overlap: str = ..., bucket_bytes: Optional[int] = ..., overlaps_gradients: bool = ..., gradients: str = ...,
-             gpu: _Gpu = ..., changes: Union[str, Sequence[str]] = ..., **keywords: Any) -> ParallelPlans: ...
+             sums: str = ..., fuses_sums: bool = ..., gpu: _Gpu = ..., changes: Union[str, Sequence[str]] = ..., **keywords: Any) -> ParallelPlans: ...
 def scale(model: Any, system: Union[_Path, System], devices: Union[int, Iterable[int]], *, train: str, strong: bool = ...,
           zero: int = ..., bucket_bytes: Optional[int] = ..., overlap: bool = ..., gradients: str = ...,
           spread: Optional[float] = ..., input: Optional[Mapping[str, float]] = ..., samples: Optional[float] = ...,

@@ -37,13 +37,15 @@ def _integers(what, value):
 
 
 def parallel(model, system, plan="auto", *, micro_batch=1, global_batch=0, schedule="1f1b", devices=0, spread=None, expert_load=1.0,
-             overlap="", bucket_bytes=None, overlaps_gradients=True, gradients="", gpu=None, changes=(), **keywords):
+             overlap="", bucket_bytes=None, overlaps_gradients=True, gradients="", sums="", fuses_sums=False, gpu=None, changes=(),
+             **keywords):
     """A model laid out on the devices of a system: a training step with train="adamw", else the forward pass.
 
     plan: "dp=4,tp=2,pp=2,zero=1"; "auto": all plans of `devices` (a node's), the best first; "annotated": as the file says.
     spread: standard deviation of the devices' speeds, as a share. expert_load: tokens of the busiest device's experts over the mean.
     overlap: exchanges that run beside computation, of "tp,cp,ep,dp". bucket_bytes, overlaps_gradients, gradients: how replicas send
-    gradients (together so many, beside the backward pass, in another type), where there is no pipeline.
+    gradients (together so many, beside the backward pass, in another type), where there is no pipeline. sums, fuses_sums: the type that
+    gradients of micro-batches add up in, and whether products add up themselves.
     """
     request = _core.ParallelRequest()
     request.bindings, request.options = _split(keywords)
@@ -54,6 +56,7 @@ def parallel(model, system, plan="auto", *, micro_batch=1, global_batch=0, sched
     request.expert_load, request.overlap = number("expert_load", expert_load), overlap
     request.bucket_bytes = None if bucket_bytes is None else integer("bucket_bytes", bucket_bytes)
     request.overlaps_gradients, request.gradients = bool(overlaps_gradients), gradients
+    request.sums, request.fuses_sums = sums, bool(fuses_sums)
     return ParallelPlans(_core.parallel(load(model), _system(system), request))
 
 

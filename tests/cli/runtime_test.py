@@ -43,6 +43,15 @@ def parts(runtime, name):
     return [part["value"] for part in RUNTIMES[runtime]["parts"] if part["part"] == name]
 
 
+class Losses(unittest.TestCase):
+    def test_an_eager_loss_is_fused_with_nothing(self):
+        step = (RESNET, "--batch", "2", "--gpu", "a100", "--runtime", "pytorch-compile", "--precision", "bf16", "--train", "sgd", "--loss")
+        for loss, alone in (("cross_entropy", False), ("nll", True)):
+            kernels = [k["nodes"] for k in report(*step, loss)["kernels"]]
+            mixed = [nodes for nodes in kernels if any("/loss/" in n for n in nodes) and len([n for n in nodes if "Reshape" not in n]) > 1]
+            self.assertEqual(not mixed, alone, (loss, mixed))
+
+
 class Networks(unittest.TestCase):
     """Every runtime on ResNet-50 and BERT: kernels, attention and launches as its file says."""
 

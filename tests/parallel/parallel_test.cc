@@ -108,6 +108,24 @@ TEST(DataParallel, GathersUnitsAhead) {
   EXPECT_EQ(step.sent, Bytes((500 + 8000 + 4500) * 3 / 4));
 }
 
+// FSDP2: the layers that compute are copies of what was gathered, into buffers of 1000 for two of
+// them and 250 for the part of one that a device has.
+TEST(DataParallel, GathersUnitsIntoBuffers) {
+  StepProfile profile = Modules();
+  DataParallelPlan plan{.devices = 4, .zero = 3, .copies = true};
+  // While layer 2 goes back: the embedding, the layer, its gradients and those of layer 3.
+  EXPECT_EQ(PassesWithGathered(profile, plan), Bytes(500 + 1000 + 1000 + 1000 + 100 + 2250));
+  const System dgx = Find("dgx-a100");
+  const Seconds before = RunDataParallel(profile, dgx, plan).compute;
+  profile.streaming = ByteRate(1e6);
+  // Reads and writes what is gathered, once the embedding and twice each layer, and the gradients.
+  EXPECT_NEAR((RunDataParallel(profile, dgx, plan).compute - before).value(),
+              (2 * (500 + 8000) + 2 * 4000 + 500) / 1e6, 1e-9);
+  // Gradients are scattered in a type twice as wide as that they are kept in.
+  for (StepKernel& kernel : profile.kernels) kernel.gradients += kernel.gradients;
+  EXPECT_EQ(PassesWithGathered(profile, plan), Bytes(500 + 1000 + 1000 + 2000 + 100 + 2250));
+}
+
 // Copies of gradients for the update are as large as the part that a device updates; sums over
 // micro-batches are such copies.
 TEST(DataParallel, CopiesWhatItUpdates) {

@@ -132,6 +132,33 @@ TEST(Hybrid, SendsGradientsAsItIsTold) {
   EXPECT_EQ(RunDataParallel(profile, dgx, replicas).collectives, 4);
 }
 
+// Three micro-batches add up twice: a gradient and a sum are read, and the sum is written.
+TEST(Hybrid, AddsGradientsUp) {
+  StepProfile profile = Layers(8, 0.4, 8000);
+  const System dgx = Find("dgx-a100");
+  HybridPlan plan = ParsePlan("dp=1");
+  plan.global_batch = 3;
+  const auto time = [&] { return RunHybrid(profile, dgx, plan).time.value(); };
+  const double before = time();
+  profile.streaming = ByteRate(1e6);
+  for (StepKernel& kernel : profile.kernels) kernel.summed = kernel.trained + kernel.trained;
+  EXPECT_NEAR(time() - before, 2 * (8000 + 2 * 16000) / 1e6, 1e-9);
+  // Products that add up themselves write no gradient.
+  plan.gradients.fused_sums = true;
+  EXPECT_NEAR(time() - before, 2 * (2 * 16000 - 8000) / 1e6, 1e-9);
+  plan.global_batch = 1;
+  const double alone = time();
+  profile.streaming = ByteRate();
+  EXPECT_EQ(time(), alone);
+  // In every stage of a pipeline, of the gradients that are its own.
+  plan = ParsePlan("pp=2");
+  plan.global_batch = 8;
+  const double without = time();
+  profile.streaming = ByteRate(1e6);
+  const double adds = (8000 + 2 * 16000) / 2 / 1e6 * 7 / 8;  // of a micro-batch, in the mean
+  EXPECT_NEAR(time() - without, (8 + 1) * adds, 1e-9);
+}
+
 TEST(Hybrid, ExtrapolatesALongPipelineExactly) {
   const StepProfile profile = Layers(8, 0.8, 8 << 20);
   const System dgx = Find("dgx-a100");
@@ -196,6 +223,10 @@ TEST(Hybrid, SaysWhatDoesNotFitAndWhatWould) {
             "an interleaved schedule of 4 stages needs a multiple of 4 micro-batches, not 6");
   EXPECT_EQ(error("zer=1", 1, 1),
             "--parallel 'zer=1': write it as in dp=4,pp=2,zero=1 (did you mean 'zero'?)");
+  EXPECT_EQ(error("dp=2,zero=1,fsdp=2", 1, 2), "--parallel dp=2,zero=1,fsdp=2: fsdp is zero=3");
+  EXPECT_EQ(ToString(ParsePlan("dp=2,fsdp=1")), "dp=2,pp=1,zero=3");
+  EXPECT_EQ(ToString(ParsePlan("dp=2,fsdp=2,zero=3")), "dp=2,pp=1,fsdp=2");
+  EXPECT_EQ(ParsePlan("dp=2,fsdp=2").zero, 3);
   EXPECT_EQ(error("dp=0", 1, 1), "--parallel 'dp=0': dp is 1 to 1048576");
   EXPECT_EQ(error("dp=2,dp=2", 1, 4), "--parallel: dp is given twice");
 }

@@ -89,10 +89,10 @@ class SameAsProgram(unittest.TestCase):
         self.assertEqual(len(every.plans), every.plans_tried)
         self.same(dlcost.parallel(BERT, dlcost.system("dgx-h100"), "tp=4", micro_batch=4, dims={"sequence": 128}, gpu="a100"),
                   "parallel", BERT, "--system", "dgx-h100", "--parallel", "tp=4", "--micro-batch", "4", "--dim", "sequence=128", "--gpu", "a100")
-        self.same(dlcost.parallel(RESNET, "dgx-1", "dp=8", global_batch=8, train="sgd", bucket_bytes=10**6, overlaps_gradients=False,
-                                  gradients="fp16"),
-                  "parallel", RESNET, "--system", "dgx-1", "--parallel", "dp=8", "--global-batch", "8", "--train", "sgd", "--bucket", "1MB",
-                  "--no-overlap", "--gradients", "fp16")
+        self.same(dlcost.parallel(RESNET, "dgx-1", "dp=8", global_batch=16, train="sgd", bucket_bytes=10**6, overlaps_gradients=False,
+                                  gradients="fp16", sums="fp16", fuses_sums=True),
+                  "parallel", RESNET, "--system", "dgx-1", "--parallel", "dp=8", "--global-batch", "16", "--train", "sgd", "--bucket", "1MB",
+                  "--no-overlap", "--gradients", "fp16", "--sums", "fp16", "--fuse-sums")
         with open(ALEXNET, "rb") as file:
             self.assertRaisesRegex(dlcost.Error, "is no file", dlcost.parallel, file.read(), "dgx-1", "annotated", train="sgd")
         self.assertRaisesRegex(dlcost.Error, "^batch: say micro_batch and global_batch", dlcost.parallel, ALEXNET, "dgx-1", batch=4)
