@@ -144,7 +144,8 @@ def experts(row):
     plan = f"dp={devices // tp // pp},tp={tp},pp={pp},ep={ep},zero=1"
     # scripts/performance/configs/gpt_oss of Megatron Bridge: norms and the experts' activations are computed again, and
     # all-to-alls run beside another micro-batch on GB200 (moe_a2a_overlap), where a node's memory needs no pipeline.
-    overlap = ["--overlap", "ep"] if system.startswith("gb200") else []
+    # Gradients and parameters of replicas are exchanged beside computation (recipes/gpt_oss/gpt_oss.py).
+    overlap = ["--overlap", "ep,dp" if system.startswith("gb200") else "dp"]
     options = ["--runtime", "pytorch-eager", "--attention", "flash", "--precision", "bf16", "--loss", "cross_entropy",
                "--recompute", "selective:*layernorm*,*experts/QuickGelu*,*experts/MoE/Mul*", *overlap, *FUSED_BF16_SUMS, "--dim",
                f"sequence={length}", "--micro-batch", row["micro_batch"], "--global-batch", str(batch), "--train",
