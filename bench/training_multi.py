@@ -188,14 +188,12 @@ def replicas(row):
     batch = int(take("--batch"))
     take("--gpu")
     accumulated = int(take("--accumulate")) if "--accumulate" in options else 1
-    if system is None:
-        return None
-    if "Lambda" in row["device"] or "PCIe" in row["device"]:
-        return None  # clouds whose links are not stated
     if row["set"] == "dlperf":
         system = "dlperf.yaml"
     if row["set"] == "lambda":
         system = f"lambda-{device}.yaml"
+    if system is None or "LambdaCloud" in row["device"]:
+        return None  # what it runs on is not stated
     every = batch * devices * accumulated
     whole = every if row["micro_batch"] in training.MARKED else integer(row, "global_batch", every)
     passes = max(1, whole // (batch * devices))
@@ -254,7 +252,7 @@ def main():
         rows = list(csv.DictReader(file))
     asked = sorted({q for q in map(question, rows) if q})
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        published_systems.write(folder, SYSTEMS)
+        published_systems.write(folder, set(training.DEVICES.values()))
         paths = {}
         for q in asked:
             if q[1:3] in paths:
