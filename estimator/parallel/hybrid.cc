@@ -276,12 +276,12 @@ HybridStep RunHybrid(const StepProfile& profile, const System& system, const Hyb
   // which is little.
   const auto batches = static_cast<double>(plan.micro_batches());
   const bool sums = plan.micro_batches() > 1 && plan.zero < 2;
-  const StepProfile summed =
-      sums ? profile.WithSums((batches - 1) / batches, plan.gradients.fused_sums) : StepProfile();
-  const StepProfile& passed = sums ? summed : profile;
   const double slowest = SlowestOf(plan.devices(), plan.spread);
-  const StepProfile slowed = slowest == 1 ? StepProfile() : passed.Slowed(slowest);
-  const StepProfile& waiting = slowest == 1 ? passed : slowed;
+  const StepProfile slowed = slowest == 1 ? StepProfile() : profile.Slowed(slowest);
+  const StepProfile& passed = slowest == 1 ? profile : slowed;
+  const StepProfile summed =
+      sums ? passed.WithSums((batches - 1) / batches, plan.gradients.fused_sums) : StepProfile();
+  const StepProfile& waiting = sums ? summed : passed;
   const StepProfile overlapped =
       plan.overlap.divided()
           ? WithOverlap(waiting, plan.overlap, {plan.tensor, plan.context, plan.micro_batches()})
