@@ -32,24 +32,28 @@ void ParseSkeleton(const std::string& skeleton, onnx::ModelProto& proto) {
 
 namespace {
 
-Model Build(std::string skeleton, const std::string& path) {
+Model Build(const onnx::ModelProto& proto, const std::string& path) {
+  if (!proto.has_graph()) throw Error("not an ONNX model: it has no graph");
+  Model model;
+  model.path = path;
+  model.name = proto.graph().name();
+  model.producer = proto.producer_name();
+  model.ir_version = proto.ir_version();
+  for (const auto& import : proto.opset_import()) {
+    const std::int64_t version = std::clamp<std::int64_t>(import.version(), 1, 1'000'000);
+    model.opset[NormalDomain(import.domain())] = static_cast<int>(version);
+  }
+  for (const auto& entry : proto.metadata_props()) model.metadata[entry.key()] = entry.value();
+  model.graph = GraphBuilder(proto).Build();
+  return model;
+}
+
+Model BuildFrom(std::string skeleton, const std::string& path) {
   google::protobuf::Arena arena;
   auto* proto = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&arena);
   ParseSkeleton(skeleton, *proto);
   skeleton = std::string();  // it takes as much memory as the graph's names
-  if (!proto->has_graph()) throw Error("not an ONNX model: it has no graph");
-  Model model;
-  model.path = path;
-  model.name = proto->graph().name();
-  model.producer = proto->producer_name();
-  model.ir_version = proto->ir_version();
-  for (const auto& import : proto->opset_import()) {
-    const std::int64_t version = std::clamp<std::int64_t>(import.version(), 1, 1'000'000);
-    model.opset[NormalDomain(import.domain())] = static_cast<int>(version);
-  }
-  for (const auto& entry : proto->metadata_props()) model.metadata[entry.key()] = entry.value();
-  model.graph = GraphBuilder(*proto).Build();
-  return model;
+  return Build(*proto, path);
 }
 
 }  // namespace
@@ -71,14 +75,23 @@ Model Explained(std::string_view bytes, const std::string& path, const Build& bu
 }  // namespace
 
 Model ReadModelFromBytes(std::string_view bytes, const std::string& path) {
-  return Explained(bytes, path, [&] { return Build(ExtractSkeleton(bytes), path); });
+  return Explained(bytes, path, [&] { return BuildFrom(ExtractSkeleton(bytes), path); });
+}
+
+Model ReadModelFromProto(const onnx::ModelProto& proto, const std::string& path) {
+  try {
+    return Build(proto, path);
+  } catch (const Error& error) {
+    throw error.At(Printable(path));
+  }
 }
 
 Model ReadModel(const std::string& path) { return ReadModel(MappedFile(path), path); }
 
 Model ReadModel(const MappedFile& file, const std::string& path) {
   return Explained(file.bytes(), path, [&] {
-    return Build(ExtractSkeleton(file.bytes(), [&](std::size_t end) { file.Forget(end); }), path);
+    return BuildFrom(ExtractSkeleton(file.bytes(), [&](std::size_t end) { file.Forget(end); }),
+                     path);
   });
 }
 

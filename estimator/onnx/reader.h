@@ -6,6 +6,10 @@
 #include "estimator/graph/graph.h"
 #include "estimator/onnx/mapped_file.h"
 
+namespace onnx {
+class ModelProto;
+}
+
 namespace dlcost {
 
 // Reads the structure of an ONNX file: IR version 3 to the newest, any opset. Local functions are
@@ -17,5 +21,7 @@ Model ReadModel(const MappedFile& file, const std::string& path);
 
 // The same from bytes in memory; `path` only names the source in messages.
 Model ReadModelFromBytes(std::string_view bytes, const std::string& path);
+// The same from a message that holds no weights.
+Model ReadModelFromProto(const onnx::ModelProto& proto, const std::string& path);
 
 }  // namespace dlcost

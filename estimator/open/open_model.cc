@@ -12,13 +12,14 @@ namespace dlcost {
 namespace {
 
 Model Configured(std::string_view json, const std::string& path) {
-  std::string bytes;
-  try {
-    bytes = BuildNetworkOfConfig(json);
-  } catch (const Error& error) {
-    throw error.At(Printable(path));
-  }
-  return ReadModelFromBytes(bytes, path);
+  const auto network = [&] {
+    try {
+      return MakeNetworkOfConfig(json);
+    } catch (const Error& error) {
+      throw error.At(Printable(path));
+    }
+  }();
+  return ReadModelFromProto(network.proto(), path);
 }
 
 std::map<std::string, std::string>& Provided() {

@@ -8,7 +8,8 @@
 
 namespace dlcost {
 
-// The profile of a plan's micro-batch, null where the model does not split so.
+// The profile of a plan's micro-batch, which lasts as long as the search; null where the model does
+// not split so.
 using ProfileOfPlan = std::function<const StepProfile*(const HybridPlan&)>;
 
 struct PlanSearch {

@@ -6,7 +6,7 @@ namespace dlcost::networks {
 // The one-column AlexNet of Krizhevsky, "One weird trick for parallelizing convolutional neural
 // networks", arXiv 1404.5997, without normalization, on 227x227 images. TensorFlow's benchmarks
 // have 384 channels in conv4 and 1001 classes.
-std::string BuildAlexNet(const std::string& name, const Options& options) {
+Network BuildAlexNet(const std::string& name, const Options& options) {
   const std::int64_t conv4 = options.Size("conv4"), classes = options.Size("classes");
   Builder b(name, options.Opset(17), options.Type());
   Value x = b.Input("image", b.dtype(), {"batch", 3, 227, 227});
@@ -20,7 +20,7 @@ std::string BuildAlexNet(const std::string& name, const Options& options) {
   x = Relu(b, Affine(b, "fc6", x, 9216, 4096));
   x = Relu(b, Affine(b, "fc7", x, 4096, 4096));
   b.Output(Affine(b, "fc8", x, 4096, classes), "logits", b.dtype(), {"batch", classes});
-  return b.Serialize();
+  return b.Finish();
 }
 
 }  // namespace dlcost::networks

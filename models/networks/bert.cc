@@ -72,7 +72,7 @@ void PretrainingHead(Builder& b, Value x, const Value& pooled, const Value& word
 
 // The encoder and pooler of Devlin et al., "BERT: pre-training of deep bidirectional transformers
 // for language understanding", arXiv 1810.04805.
-std::string BuildBert(const std::string& name, const Options& options) {
+Network BuildBert(const std::string& name, const Options& options) {
   const AttentionSpec spec = {.width = options.Size("width"),
                               .heads = options.Size("heads"),
                               .dropout = options.Choice("dropout", {"none", "kept"}) == "kept"};
@@ -116,11 +116,11 @@ std::string BuildBert(const std::string& name, const Options& options) {
   }
   if (head != "pooler") {
     PretrainingHead(b, x, first, words, masked, ids, vocabulary, spec.width);
-    return b.Serialize();
+    return b.Finish();
   }
   b.Output(x, "last_hidden_state", b.dtype(), {"batch", "sequence", spec.width});
   b.Output(first, "pooler_output", b.dtype(), {"batch", spec.width});
-  return b.Serialize();
+  return b.Finish();
 }
 
 }  // namespace dlcost::networks

@@ -127,7 +127,7 @@ struct Builder::State {
 };
 
 Builder::Builder(const std::string& name, int opset, DType dtype)
-    : state_(std::make_unique<State>()) {
+    : state_(std::make_shared<State>()) {
   state_->dtype = dtype;
   state_->model.set_ir_version(IrVersion(opset));
   state_->model.set_producer_name("dlcost");
@@ -260,7 +260,7 @@ void Builder::Note(const std::string& text) {
 
 DType Builder::dtype() const { return state_->dtype; }
 
-std::string Builder::Serialize() {
+Network Builder::Finish() {
   for (onnx::NodeProto& node : *state_->graph().mutable_node()) {
     for (auto* values : {node.mutable_input(), node.mutable_output()}) {
       for (std::string& value : *values) {
@@ -269,12 +269,16 @@ std::string Builder::Serialize() {
       }
     }
   }
+  return Network(std::shared_ptr<const onnx::ModelProto>(state_, &state_->model));
+}
+
+std::string Network::Serialize() const {
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
     google::protobuf::io::CodedOutputStream coded(&stream);
     coded.SetSerializationDeterministic(true);
-    if (!state_->model.SerializeToCodedStream(&coded)) throw Error("the network is too large");
+    if (!model_->SerializeToCodedStream(&coded)) throw Error("the network is too large");
   }
   return bytes;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "estimator/core/dtype.h"
+#include "models/networks/network.h"
 
 namespace dlcost::networks {
 
@@ -75,12 +76,12 @@ class Builder {
   // The ONNX number of a type, for the attribute `to` of Cast.
   static std::int64_t OnnxType(DType dtype) { return static_cast<std::int64_t>(dtype); }
 
-  // The serialized ModelProto; equal calls give equal bytes. The last call to a builder.
-  std::string Serialize();
+  // The last call to a builder.
+  Network Finish();
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace dlcost::networks

@@ -59,13 +59,13 @@ std::string NoteOf(const ConfigReader& config, const std::string& family, const 
   return fmt::format("{}", fmt::join(notes, "; "));
 }
 
-std::string Build(const ConfigReader& config, const NetworkOptions& given) {
+networks::Network Build(const ConfigReader& config, const NetworkOptions& given) {
   const networks::ConfigFamily& family = FamilyOf(config);
   networks::DescribedNetwork network = family.read(config);
   if (auto* named = std::get_if<networks::NamedNetwork>(&network)) {
     named->options["dtype"] = TypeOf(config);
     for (const auto& [key, value] : given) named->options[key] = value;
-    return BuildNetwork(named->name, named->options);
+    return MakeNetwork(named->name, named->options);
   }
   const NetworkInfo info = {family.type,
                             "",
@@ -90,6 +90,10 @@ bool IsNetworkConfig(std::string_view bytes) {
 }
 
 std::string BuildNetworkOfConfig(std::string_view bytes, const NetworkOptions& options) {
+  return MakeNetworkOfConfig(bytes, options).Serialize();
+}
+
+networks::Network MakeNetworkOfConfig(std::string_view bytes, const NetworkOptions& options) {
   const auto json = nlohmann::json::parse(bytes, nullptr, false);
   if (!json.is_object()) throw Error("not a JSON object");
   return Build(ConfigReader(json), options);

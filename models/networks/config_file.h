@@ -15,5 +15,7 @@ bool IsNetworkConfig(std::string_view bytes);
 // the file says. `options`: phase (prefill or decode; of decoders) and dtype. What the network
 // leaves out of the file is in its metadata, "dlcost.note". Throws Error naming the key.
 std::string BuildNetworkOfConfig(std::string_view json, const NetworkOptions& options = {});
+// The same before it is serialized.
+networks::Network MakeNetworkOfConfig(std::string_view json, const NetworkOptions& options = {});
 
 }  // namespace dlcost

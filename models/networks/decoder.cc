@@ -90,7 +90,7 @@ Value RmsNorm(Builder& b, const std::string& name, const Value& x, std::int64_t 
                 {{"axis", -1}, {"epsilon", 1e-5f}});
 }
 
-std::string BuildDecoder(const std::string& name, const DecoderConfig& config, DType dtype) {
+Network BuildDecoder(const std::string& name, const DecoderConfig& config, DType dtype) {
   Validate(config);
   const Dim sequence = config.decode ? Dim(std::int64_t{1}) : Dim("sequence");
   Builder b(name, HasWindows(config) ? kOpsetOfWindows : kOpset, dtype);
@@ -118,7 +118,7 @@ std::string BuildDecoder(const std::string& name, const DecoderConfig& config, D
   x = RmsNorm(b, "norm", x, config.width);
   b.Output(Logits(b, x, table, ids, config), "logits", b.dtype(),
            {"batch", sequence, config.vocabulary});
-  return b.Serialize();
+  return b.Finish();
 }
 
 }  // namespace dlcost::networks

@@ -65,7 +65,7 @@ struct DecoderConfig {
 void Validate(const DecoderConfig& config);
 
 // The network as a serialized ModelProto.
-std::string BuildDecoder(const std::string& name, const DecoderConfig& config, DType dtype);
+Network BuildDecoder(const std::string& name, const DecoderConfig& config, DType dtype);
 
 // Its parts.
 

@@ -74,7 +74,7 @@ Value InvertedBottleneck(Builder& b, const Value& x, std::int64_t in, std::int64
 
 }  // namespace
 
-std::string BuildEfficientNet(const std::string& name, const Options& options) {
+Network BuildEfficientNet(const std::string& name, const Options& options) {
   const Member* member = kMembers;
   while (name != member->name) ++member;
   const Style style = {options.Choice("norm", {"folded", "kept"}) == "folded",
@@ -100,7 +100,7 @@ std::string BuildEfficientNet(const std::string& name, const Options& options) {
             ConvNorm(b, "head", "bn_head", x, {.in = in, .out = last, .kernel = 1}, style.folded));
   x = b.Node("Flatten", {b.Node("GlobalAveragePool", {x})}, {{"axis", 1}});
   b.Output(Affine(b, "classifier", x, last, 1000), "logits", b.dtype(), {"batch", 1000});
-  return b.Serialize();
+  return b.Finish();
 }
 
 }  // namespace dlcost::networks

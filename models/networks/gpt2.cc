@@ -63,7 +63,7 @@ Value Positions(Builder& b, const Value& ids, const Config& config) {
 // GPT-2 of Radford et al., "Language models are unsupervised multitask learners", 2019, with the
 // output projection tied to the embedding. phase=prefill reads a prompt; phase=decode makes one
 // token with a key-value cache of "past" tokens as inputs and outputs.
-std::string BuildGpt2(const std::string& name, const Options& options) {
+Network BuildGpt2(const std::string& name, const Options& options) {
   const bool dropout = options.Choice("dropout", {"none", "kept"}) == "kept";
   const Config config = {
       {.width = options.Size("width"), .heads = options.Size("heads"), .dropout = dropout},
@@ -93,7 +93,7 @@ std::string BuildGpt2(const std::string& name, const Options& options) {
     x = TiedProjection(b, x, table, config.vocabulary, width, ids);
   }
   b.Output(x, "logits", b.dtype(), {"batch", sequence, config.vocabulary});
-  return b.Serialize();
+  return b.Finish();
 }
 
 }  // namespace dlcost::networks

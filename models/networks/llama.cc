@@ -6,7 +6,7 @@ namespace dlcost::networks {
 
 // A decoder as in Grattafiori et al., "The Llama 3 herd of models", arXiv 2407.21783, table 3.
 // phase=prefill reads a prompt; phase=decode makes one token with a key-value cache.
-std::string BuildLlama(const std::string& name, const Options& options) {
+Network BuildLlama(const std::string& name, const Options& options) {
   DecoderConfig config;
   config.width = options.Size("width");
   config.inner = options.Size("inner");

@@ -6,7 +6,7 @@ namespace dlcost::networks {
 // A word-level language model: embedding, a stack of LSTM layers, projection on the vocabulary.
 // Embedding and hidden size are equal, as in the Penn Treebank models of Zaremba et al.,
 // arXiv 1409.2329.
-std::string BuildLstm(const std::string& name, const Options& options) {
+Network BuildLstm(const std::string& name, const Options& options) {
   const std::int64_t hidden = options.Size("hidden");
   const std::int64_t layers = options.Size("layers");
   const std::int64_t vocabulary = options.Size("vocabulary");
@@ -29,7 +29,7 @@ std::string BuildLstm(const std::string& name, const Options& options) {
   }
   b.Output(Linear(b, "decoder", x, hidden, vocabulary), "logits", b.dtype(),
            {"sequence", "batch", vocabulary});
-  return b.Serialize();
+  return b.Finish();
 }
 
 }  // namespace dlcost::networks

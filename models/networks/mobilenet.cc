@@ -38,7 +38,7 @@ Value InvertedResidual(Builder& b, const Value& x, std::int64_t in, std::int64_t
 }  // namespace
 
 // Batch normalization is folded into the convolutions.
-std::string BuildMobileNetV2(const std::string& name, const Options& options) {
+Network BuildMobileNetV2(const std::string& name, const Options& options) {
   Builder b(name, options.Opset(17), options.Type());
   Value x = b.Input("image", b.dtype(), {"batch", 3, 224, 224});
   {
@@ -58,7 +58,7 @@ std::string BuildMobileNetV2(const std::string& name, const Options& options) {
   }
   x = b.Node("Flatten", {b.Node("GlobalAveragePool", {x})}, {{"axis", 1}});
   b.Output(Affine(b, "classifier", x, 1280, 1000), "logits", b.dtype(), {"batch", 1000});
-  return b.Serialize();
+  return b.Finish();
 }
 
 }  // namespace dlcost::networks

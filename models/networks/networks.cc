@@ -10,7 +10,7 @@ namespace {
 
 struct Entry {
   NetworkInfo info;
-  std::string (*build)(const std::string& name, const networks::Options& options);
+  networks::Network (*build)(const std::string& name, const networks::Options& options);
 };
 
 NetworkOption Type(const std::string& standard = "f32") {
@@ -118,7 +118,7 @@ const std::vector<NetworkInfo>& Networks() {
   return networks;
 }
 
-std::string BuildNetwork(const std::string& name, const NetworkOptions& options) {
+networks::Network MakeNetwork(const std::string& name, const NetworkOptions& options) {
   std::vector<std::string> names;
   for (const Entry& entry : Entries()) {
     if (entry.info.name == name) {
@@ -128,6 +128,10 @@ std::string BuildNetwork(const std::string& name, const NetworkOptions& options)
   }
   throw Error("no network named '{}'{}; `dlcost network` lists them", Printable(name),
               DidYouMean(name, names));
+}
+
+std::string BuildNetwork(const std::string& name, const NetworkOptions& options) {
+  return MakeNetwork(name, options).Serialize();
 }
 
 }  // namespace dlcost

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "models/networks/network.h"
+
 namespace dlcost {
 
 // A setting that a network's builder accepts, for example layers=12.
@@ -30,5 +32,7 @@ const std::vector<NetworkInfo>& Networks();
 // options give equal bytes. Throws Error for an unknown network or option (with the nearest
 // spelling), and for a value that the network cannot be built with.
 std::string BuildNetwork(const std::string& name, const NetworkOptions& options = {});
+// The same before it is serialized.
+networks::Network MakeNetwork(const std::string& name, const NetworkOptions& options = {});
 
 }  // namespace dlcost

@@ -45,7 +45,7 @@ Value Block(Builder& b, const Value& x, std::int64_t in, std::int64_t width, std
 
 }  // namespace
 
-std::string BuildResNet(const std::string& name, const Options& options) {
+Network BuildResNet(const std::string& name, const Options& options) {
   const Stages* stages = kResNets;
   while (name != stages->name) ++stages;
   const bool folded = options.Choice("norm", {"folded", "kept"}) == "folded";
@@ -68,7 +68,7 @@ std::string BuildResNet(const std::string& name, const Options& options) {
   }
   x = b.Node("Flatten", {b.Node("GlobalAveragePool", {x})}, {{"axis", 1}});
   b.Output(Affine(b, "fc", x, in, 1000), "logits", b.dtype(), {"batch", 1000});
-  return b.Serialize();
+  return b.Finish();
 }
 
 }  // namespace dlcost::networks

@@ -48,7 +48,7 @@ Value Embed(Builder& b, const Value& table, const Value& positions, const Value&
 
 // The encoder-decoder of Vaswani et al., "Attention is all you need", arXiv 1706.03762, section 3
 // and table 3. One table embeds source and target and projects the output (section 3.4).
-std::string BuildTransformer(const std::string& name, const Options& options) {
+Network BuildTransformer(const std::string& name, const Options& options) {
   const Config config = {options.Size("layers"), options.Size("width"), options.Size("inner"),
                          options.Size("heads"), options.Size("vocabulary")};
   Builder b(name, options.Opset(17), options.Type());
@@ -85,7 +85,7 @@ std::string BuildTransformer(const std::string& name, const Options& options) {
     x = TiedProjection(b, x, table, config.vocabulary, config.width, target);
   }
   b.Output(x, "logits", b.dtype(), {"batch", "target", config.vocabulary});
-  return b.Serialize();
+  return b.Finish();
 }
 
 }  // namespace dlcost::networks

@@ -5,7 +5,7 @@ namespace dlcost::networks {
 
 // Configurations D and E of Simonyan and Zisserman, "Very deep convolutional networks for
 // large-scale image recognition", arXiv 1409.1556. Module names count layers as torchvision does.
-std::string BuildVgg(const std::string& name, const Options& options) {
+Network BuildVgg(const std::string& name, const Options& options) {
   const int deep = name == "vgg19" ? 4 : 3;  // convolutions in each of the last three stages
   const int convolutions[] = {2, 2, deep, deep, deep};
   const std::int64_t channels[] = {64, 128, 256, 512, 512};
@@ -35,7 +35,7 @@ std::string BuildVgg(const std::string& name, const Options& options) {
     x = Affine(b, "6", x, 4096, 1000);
   }
   b.Output(x, "logits", b.dtype(), {"batch", 1000});
-  return b.Serialize();
+  return b.Finish();
 }
 
 }  // namespace dlcost::networks

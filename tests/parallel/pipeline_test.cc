@@ -1,11 +1,14 @@
 // Pipelines against their closed forms, plans that combine them, and the search for plans.
 #include "estimator/parallel/pipeline.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <string>
 
 #include "estimator/collective/collective.h"
 #include "estimator/core/error.h"
@@ -240,6 +243,30 @@ TEST(Hybrid, TriesEveryPlanThatDivides) {
   EXPECT_GT(steps.size(), 40u);
   for (std::size_t i = 1; i < steps.size(); ++i) EXPECT_LE(steps[i - 1].time, steps[i].time);
   for (const HybridStep& step : steps) EXPECT_EQ(step.plan.devices(), 64);
+}
+
+TEST(Hybrid, FindsTheSamePlansInAnyOrder) {
+  const StepProfile profile = Layers(16, 0.2, 64 << 20);
+  const auto plans_of = [&](auto for_each) {
+    const ProfileOfPlan profile_of = [&](const HybridPlan& plan) {
+      return plan.tensor < 8 ? &profile : nullptr;
+    };
+    std::vector<std::string> plans;
+    for (const HybridStep& step :
+         AllPlans(profile_of, Find("dgx-a100"),
+                  {.devices = 64, .global_batch = 1024, .for_each = for_each})
+             .steps) {
+      plans.push_back(
+          fmt::format("{} {} {}", ToString(step.plan), step.plan.micro_batch, step.time.value()));
+    }
+    return plans;
+  };
+  int calls = 0;
+  const auto backwards = [&](std::size_t count, const std::function<void(std::size_t)>& body) {
+    for (std::size_t i = count; i-- > 0; ++calls) body(i);
+  };
+  EXPECT_EQ(plans_of(backwards), plans_of(nullptr));
+  EXPECT_GT(calls, 10);
 }
 
 // Of 3 GB micro-batches of one and two items fit, of four nothing does, and eight would need more.
