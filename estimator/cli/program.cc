@@ -9,8 +9,8 @@
 
 namespace {
 
-// Large pages for the heap behind its first few MB, where small ones, taken one by one, cost a tenth
-// of the run of a large model.
+// Large pages for the heap behind its first few MB, where small ones, taken one by one, cost a
+// tenth of the run of a large model.
 void WantLargePages() {
   constexpr std::size_t kHeap = 30 << 20, kSmallPages = 2 << 20, kLargePage = 2 << 20;
   void* const heap = std::malloc(kHeap);

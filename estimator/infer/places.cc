@@ -133,8 +133,7 @@ const ReadingNode* Places::Producer(const Tensor& tensor) const {
   const std::less<> before;
   const std::vector<Tensor>& all = main_->tensors;
   if (!before(&tensor, all.data()) && before(&tensor, all.data() + all.size())) {
-    const std::uint32_t producer =
-        main_producers_[static_cast<std::size_t>(&tensor - all.data())];
+    const std::uint32_t producer = main_producers_[static_cast<std::size_t>(&tensor - all.data())];
     return producer == kNone ? nullptr : &readers_[producer];
   }
   const auto found = producers_.find(&tensor);

@@ -18,7 +18,7 @@ struct Queue {
   std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
   std::priority_queue<int, std::vector<int>, std::greater<>> free;  // lanes, the lowest first
   std::vector<std::size_t> last;                                    // task that ran last, by lane
-  bool changed = false;  // since it was last looked at
+  bool changed = false;                                             // since it was last looked at
 };
 
 constexpr std::size_t kNoTask = static_cast<std::size_t>(-1);

@@ -108,8 +108,8 @@ TensorId NodeWriter::Ints(const std::vector<std::int64_t>& values) {
     if (key.size() > 1) key += ",";
     key += std::to_string(value);
   }
-  return Constant(key + "]", DType::kInt64,
-                  {static_cast<std::int64_t>(values.size())}, std::make_shared<Value>(values));
+  return Constant(key + "]", DType::kInt64, {static_cast<std::int64_t>(values.size())},
+                  std::make_shared<Value>(values));
 }
 
 TensorId NodeWriter::Scalar(double value, DType dtype) {
