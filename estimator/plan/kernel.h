@@ -92,6 +92,11 @@ class FusionSet {
   unsigned bits_ = 0;
 };
 
+// Whether neither a convolution nor the pointwise kernel behind it adds the convolution's own bias.
+constexpr bool AddsBiasApart(FusionSet fuses) {
+  return !fuses.Has(FusionStep::kConvolution) && !fuses.Has(FusionStep::kPointwise);
+}
+
 // Scores stay on the chip (flash and other fused multi-head kernels), or two products run with a
 // softmax between them.
 enum class AttentionForm {

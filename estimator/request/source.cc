@@ -136,6 +136,7 @@ Report LoadReport(const Source& source, const Report* like) {
       options.plan.attention_by_default = from.plan.attention_by_default;
       take(options.run.eager, standard.run.eager, from.run.eager);
       options.run.selection = from.run.selection;
+      options.run.bias_apart = from.run.bias_apart;
       take(options.run.converts, standard.run.converts, from.run.converts);
       take(options.run.update, standard.run.update, from.run.update);
       options.runtime = from.runtime;

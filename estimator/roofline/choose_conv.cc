@@ -273,9 +273,10 @@ ConvOptions ConvChooser::Options(Pipe pipe) const {
   options.tile = only ? *only : ChooseTile(ImplicitGemmOf(nest_), tiles, target_.device);
   if (tensor) options.tile = ForBytes(options.tile, Bits(type_) / 8.0);
   const Library& library = target_.library;
-  // Filters of one tap are matrix products of what is channels first; kernels for float32 write
-  // channels first.
-  const bool halves = Bits(type_) == 16 && library.conv_halves_nhwc && HasTaps(nest_);
+  // Forward, filters of one tap are matrix products of what is channels first; kernels for float32
+  // write channels first.
+  const bool backward = nest_.transposed || nest_.of_weights;
+  const bool halves = Bits(type_) == 16 && library.conv_halves_nhwc && (backward || HasTaps(nest_));
   const bool floats = type_ == DType::kFloat32 && library.tensor_conv_nhwc;
   options.convert_layout = tensor && target_.options.converts && (floats || halves);
   options.convert_result = options.convert_layout && halves;

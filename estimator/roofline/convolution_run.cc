@@ -2,6 +2,7 @@
 
 #include "estimator/roofline/choose_conv.h"
 #include "estimator/roofline/conv_time.h"
+#include "estimator/roofline/elementwise_time.h"
 #include "estimator/roofline/explain_tiles.h"
 #include "estimator/roofline/part.h"
 #include "estimator/roofline/terms.h"
@@ -64,6 +65,23 @@ ConvNest PackGroups(const Target& target, ConvNest nest, DType type) {
     nest.groups = nest.groups / 2;
   }
   return nest;
+}
+
+// The pass over the result that adds what the convolution's kernel does not.
+void AddBiasPass(const Target& target, const Part& part, const ConvNest& nest, PartRun& run) {
+  const Count outputs = OutputElements(nest);
+  if (!target.options.bias_apart || nest.of_weights || part.work.Of(OpClass::kAdd) < outputs)
+    return;
+  const Bytes bytes = SizeOf(part.type, outputs);
+  Stage stage{.name = "bias", .extra_read = bytes, .extra_written = bytes};
+  const StreamTime pass = ExpectedStream(
+      *target.timing,
+      {.bytes = 2 * bytes.AsDouble(), .element_bytes = std::max(Bits(part.type), 4) / 8.0},
+      ConditionsOf(target, part, 0));
+  run.execution.stages.push_back(std::move(stage));
+  run.time->apart += pass.seconds;
+  run.time->seconds += pass.seconds;
+  if (target.options.explain) TermWriter(run.time->terms).Time("adding the bias", pass.seconds);
 }
 
 void Explain(const Target& target, const Execution& execution, const ConvTime& t, PartTime& time) {
@@ -136,6 +154,7 @@ PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& a
   time.seconds = t.seconds;
   time.range = (*target.timing)[Constant::kRangeConv];
   if (target.options.explain) Explain(target, run.execution, t, time);
+  AddBiasPass(target, part, asked, run);
   ComputeUnit used = *unit;
   used.tensor = run.execution.On(Pipe::kTensor).fma > Count(0);
   ApplySustainedPower(target, used, 2 * t.batch * t.m * t.n * t.k, time);

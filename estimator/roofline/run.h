@@ -41,6 +41,9 @@ struct RunOptions {
   // Kernels that want channels last convert what the file has channels first, each on its own; else
   // data lie as their kernels want them throughout the model.
   bool converts = true;
+  // A convolution's own bias is added by a kernel of its own, as where nothing is fused with it
+  // (PyTorch, aten/src/ATen/native/Convolution.cpp: output.add_ of the reshaped bias).
+  bool bias_apart = false;
   // A board pauses before each kernel, as where a stopwatch waits for it: it starts at full clock
   // and comes down within burst.time. Else it has been at work for long, at the clock that its
   // power sustains.

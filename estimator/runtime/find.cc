@@ -57,6 +57,7 @@ void Assume(const Runtime& runtime, bool given, ReportOptions& options) {
   options.run.eager = runtime.eager;
   options.run.selection = runtime.selection;
   options.run.converts = runtime.converts;
+  options.run.bias_apart = AddsBiasApart(runtime.fuses);
   options.run.update = runtime.update;
 }
 

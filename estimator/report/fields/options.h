@@ -33,6 +33,7 @@ void Fields(auto& v, fields::IsA<ReportOptions> auto& options) {
   FusionSet set;
   for (const FusionStep step : fuses) set.Add(step);
   Keep(options.plan.fuses, set);
+  Keep(options.run.bias_apart, AddsBiasApart(set));
 }
 
 }  // namespace dlcost
