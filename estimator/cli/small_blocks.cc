@@ -190,14 +190,16 @@ void* TakeStray(std::size_t c) {
 void* Take(std::size_t c) {
   if (void* const stray = TakeStray(c)) return stray;
   Span*& first = blocks.spans[c];
-  while (first != nullptr) {
-    if (void* const block = TakeFrom(*first)) return block;
-    first->is_in_list = false;
-    first = first->next;
+  while (true) {
+    while (first != nullptr) {
+      if (void* const block = TakeFrom(*first)) return block;
+      first->is_in_list = false;
+      first = first->next;
+    }
+    at_thread_end.IsWanted();
+    first = TakeSpan(c);  // which may have been used up before it was left behind
+    if (first == nullptr) return std::malloc(kSizes[c]);
   }
-  at_thread_end.IsWanted();
-  first = TakeSpan(c);
-  return first == nullptr ? std::malloc(kSizes[c]) : TakeFrom(*first);
 }
 
 }  // namespace

@@ -58,6 +58,21 @@ TEST(SmallBlocks, WhatIsDroppedIsUsedAgain) {
   EXPECT_LT(seen.size(), 100u);
 }
 
+// Threads that end with as many blocks as a span has, or one more or fewer.
+TEST(SmallBlocks, SpansThatAreUsedUpAreLeftBehind) {
+  std::vector<Block> blocks;
+  for (const std::size_t size : {1024, 896, 512, 48}) {
+    for (std::size_t count = 1; count < 80'000 / size; ++count) {
+      std::thread([&] {
+        for (std::size_t i = 0; i < count; ++i) {
+          blocks.push_back(Make(size, static_cast<unsigned char>(count + i)));
+        }
+      }).join();
+    }
+  }
+  for (const Block& block : blocks) Drop(block);
+}
+
 // Blocks change hands: made by one thread, dropped by another, or by one that comes after both.
 TEST(SmallBlocks, ThreadsDropEachOthersBlocks) {
   std::mutex mutex;
