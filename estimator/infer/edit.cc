@@ -1,5 +1,7 @@
 #include "estimator/infer/edit.h"
 
+#include <numeric>
+
 #include "estimator/infer/infer_once.h"
 
 namespace dlcost {
@@ -37,7 +39,10 @@ void BecomePart(Tensor& tensor, const Shape& part) {
   const Count whole = tensor.type.shape->Elements();
   if (tensor.is_initializer) {
     if (whole > Count(0)) {
-      tensor.stored = Bytes((tensor.stored.count() * part.Elements() + whole - Count(1)) / whole);
+      // In lowest terms: the experts of a layer are more than 2^32 elements, twice over.
+      const Count common = std::gcd(part.Elements().value(), whole.value());
+      tensor.stored =
+          Bytes(CeilDiv(tensor.stored.count() * (part.Elements() / common), whole / common));
     }
     tensor.value = nullptr;
   }
