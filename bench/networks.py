@@ -99,6 +99,8 @@ def of_type(row, name):
     options = TYPES[row["precision"]]
     if row["precision"] == "amp_fp16" and name == "PyTorch":
         options = ["--precision", "amp-fp16"]
+        if "resnet" in row["model"].lower():  # Classification/ConvNets/configs.yml: memory_format nhwc
+            options += ["--layout", "kernels"]
     return row["precision"].removeprefix("amp_").replace("F16", "fp16"), options
 
 

@@ -94,6 +94,13 @@ def update(row, network, kind):
     return ["--update-form", "loop" if loops else "fused"]
 
 
+def layout(row, network, kind):
+    """DeepLearningExamples trains ResNets in half precision channels last (PyTorch: Classification/ConvNets/configs.yml,
+    memory_format; MXNet and PaddlePaddle are taken to do the same)."""
+    last = row["set"] == "dle" and network.startswith("resnet") and kind == "amp-fp16"
+    return ["--layout", "kernels"] if last else []
+
+
 def length(row, network):
     """The tokens of a sequence, which fine-tuning on SQuAD and tagging do not say: 384 and 128."""
     if not network.startswith("bert"):
@@ -137,7 +144,7 @@ def question(row):
         optimizer = "adamw"
     options = ["--gpu", device, "--batch", str(batch), "--train", optimizer, "--precision", kind,
                *([] if halves(row, network) else framework[1]),
-               *update(row, network, kind)]  # fmt: skip
+               *layout(row, network, kind), *update(row, network, kind)]  # fmt: skip
     tokens = length(row, network)
     if tokens:
         settings = (*settings, *head(row))

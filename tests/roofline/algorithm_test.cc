@@ -79,6 +79,58 @@ TEST(AlexNet, ChoicesOnA100) {
   }
 }
 
+// A convolution of halves on 8 images of 56 x 56, `taps` by `taps` with 64 channels.
+Kernel HalfConv(std::int64_t taps, Count groups = 1, Count channels = 64) {
+  ConvNest nest{.batch = 8, .groups = groups, .in_channels = channels, .out_channels = channels};
+  for (int i = 0; i < 2; ++i) {
+    nest.axes.push_back({.in = 56, .out = 56, .kernel = taps, .stride = 1, .pad_begin = taps / 2});
+  }
+  return Alone(nest, DType::kFloat16);
+}
+
+// Image, filter and result of a 3x3 filter, each read and written once more; nothing of a 1x1
+// filter forward, nothing where data lie as kernels want them, nothing on a V100.
+TEST(HalfConvolution, ConvertsWhatLiesChannelsFirst) {
+  const Bytes image(2LL * 8 * 64 * 56 * 56), filter(2LL * 64 * 64 * 9);
+  const auto extra = [](const char* gpu, std::int64_t taps, RunOptions options = {}) {
+    const Device device = DeviceOf(gpu);
+    return Runner(&device, options).Run(HalfConv(taps)).execution->ExtraRead();
+  };
+  EXPECT_EQ(extra("rtx-3090", 3), image + filter + image);
+  EXPECT_EQ(extra("rtx-3090", 3, {.converts = false}), Bytes(0));
+  EXPECT_EQ(extra("rtx-3090", 1), Bytes(0));
+  EXPECT_EQ(extra("v100", 3), Bytes(0));
+}
+
+// 32 groups of 4 channels fill 64 columns as 2 groups of 64.
+TEST(HalfConvolution, SmallGroupsShareTiles) {
+  const Device device = DeviceOf("a100");
+  const Runner runner(&device, {.converts = false});
+  const TileGrid packed = *runner.Run(HalfConv(3, 32, 128)).execution->Grid();
+  EXPECT_EQ(packed.batch, Count(2));
+  EXPECT_EQ(packed.n, Count(64));
+  EXPECT_EQ(packed.k, Count(64 * 9));
+  const TileGrid wide = *runner.Run(HalfConv(3, 2, 128)).execution->Grid();
+  EXPECT_EQ(wide.batch, Count(2));
+  EXPECT_EQ(wide.n, Count(64));
+}
+
+// A pass over the result, where nothing is fused with the convolution.
+TEST(HalfConvolution, BiasIsAPassOfItsOwn) {
+  const Device device = DeviceOf("a100");
+  Kernel kernel = HalfConv(3);
+  const Count outputs = Count(8LL * 64 * 56 * 56);
+  const auto stages = [&](bool apart) {
+    const Runner runner(&device, {.converts = false, .bias_apart = apart});
+    return runner.Run(kernel).execution->stages;
+  };
+  EXPECT_EQ(stages(true).size(), 1U);  // there is no bias
+  kernel.work.Add(OpClass::kAdd, DType::kFloat16, outputs);
+  EXPECT_EQ(stages(false).size(), 1U);
+  ASSERT_EQ(stages(true).size(), 2U);
+  EXPECT_EQ(stages(true)[1].extra_written, SizeOf(DType::kFloat16, outputs));
+}
+
 TEST(Gemm, TilesAndSplitsOfTheAffineLayersOnA100) {
   const Device a100 = DeviceOf("a100-sxm4-80gb");
   const Runner runner(&a100, {});
