@@ -176,7 +176,20 @@ class Fuser {
     return false;
   }
 
+  // A transposition that nothing but this elementwise unit reads.
+  bool IsView(const Growing& growing, const FusionRule& rule) const {
+    if (!fuses_.Has(FusionStep::kViews) || rule.kernel != KernelKind::kMovement ||
+        rule.result != KernelKind::kPointwise || growing.group.nodes.size() != 1 ||
+        values_.node(growing.last).node->op != "Transpose") {
+      return false;
+    }
+    const ValueId value = values_.Output(growing.last, 0);
+    return value != ValueGraph::kNoValue && !values_.Escapes(value) &&
+           values_.Readers(value).size() == 1;
+  }
+
   bool Fuses(const Growing& growing, const FusionRule& rule, const FusedUnit& unit) const {
+    if (IsView(growing, rule)) return true;
     if (rule.kernel != KernelKind::kProduct) return fuses_.Has(rule.step);
     if (IsConvolution(growing)) return fuses_.Has(FusionStep::kConvolution);
     return fuses_.Has(rule.step) || (fuses_.Has(FusionStep::kBias) && IsBias(growing, unit));
@@ -232,6 +245,7 @@ class Fuser {
 
   void Join(Growing& growing, const FusionRule& rule, const FusedUnit& unit) {
     Group& group = growing.group;
+    if (IsView(growing, rule)) group.main = unit.main;
     if (group.kind == KernelKind::kProduct &&
         values_.node(unit.last()).node->op == "BatchNormalization" && group.nodes.size() == 1) {
       group.folded.push_back(unit.last());
@@ -250,7 +264,10 @@ class Fuser {
   bool MergePromotion(std::size_t from, std::size_t into) {
     Growing& source = growing_[from];
     const Group& group = source.group;
-    if (!source.open || group.nodes.size() != 1 || !values_.node(group.main).node->promotes ||
+    const bool alone =
+        group.nodes.size() == 1 ||
+        (group.nodes.size() == 2 && values_.node(group.nodes[0]).node->op == "Transpose");
+    if (!source.open || !alone || !values_.node(source.last).node->promotes ||
         !SamePlace(group.main, growing_[into].group.main)) {
       return false;
     }

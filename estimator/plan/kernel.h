@@ -65,6 +65,7 @@ enum class FusionStep {
   kPointwise,    // elementwise chains, and data that they rearrange on the way
   kRows,         // reductions and normalizations with what they read and what follows row by row
   kParallel,     // products of one operand with several weights, stacked into one
+  kViews,        // transpositions that elementwise kernels alone read, which read them as they lie
 };
 std::string_view Name(FusionStep step);  // "bias", "product", ...
 std::optional<FusionStep> ParseFusionStep(std::string_view name);

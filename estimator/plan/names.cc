@@ -9,9 +9,9 @@ constexpr std::array kFusions = {Fusion::kNone, Fusion::kDefault, Fusion::kIdeal
 constexpr std::array kForms = {AttentionForm::kFlash, AttentionForm::kFlash1,
                                AttentionForm::kFlash2, AttentionForm::kFlash16,
                                AttentionForm::kMaterialized};
-constexpr std::array kSteps = {FusionStep::kBias,        FusionStep::kProduct,
-                               FusionStep::kConvolution, FusionStep::kPointwise,
-                               FusionStep::kRows,        FusionStep::kParallel};
+constexpr std::array kSteps = {
+    FusionStep::kBias, FusionStep::kProduct,  FusionStep::kConvolution, FusionStep::kPointwise,
+    FusionStep::kRows, FusionStep::kParallel, FusionStep::kViews};
 
 template <typename Value, std::size_t kSize>
 std::optional<Value> Named(const std::array<Value, kSize>& values, std::string_view name) {
@@ -49,6 +49,8 @@ std::string_view Name(FusionStep step) {
       return "pointwise";
     case FusionStep::kRows:
       return "rows";
+    case FusionStep::kViews:
+      return "views";
     case FusionStep::kParallel:
       return "parallel";
   }

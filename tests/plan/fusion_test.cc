@@ -214,6 +214,28 @@ TEST(Fusion, AValueThatOthersReadEndsItsKernel) {
   EXPECT_THAT(Labels(plan), ElementsAre("mat_mul", "relu + mat_mul + add"));
 }
 
+// What elementwise kernels alone read is read as it lies; a product wants a copy.
+TEST(Fusion, TranspositionsAreViewsOfElementwiseKernels) {
+  SmallModel small;
+  small.Input("x", {4, 8, 16})
+      .Weight("b", {16, 8, 4})
+      .Weight("w", {4, 4})
+      .Node("Transpose", {"x"}, {"t"})
+      .Node("Mul", {"t", "b"}, {"m"})
+      .Node("Transpose", {"x"}, {"u"})
+      .Node("MatMul", {"u", "w"}, {"p"})
+      .Output("m")
+      .Output("p");
+  const InferredModel model = small.Infer();
+  PlanOptions options{.fusion = Fusion::kDefault, .fuses = {}};
+  EXPECT_EQ(MakePlan(model, options).kernels.size(), 4U);
+  options.fuses.Add(FusionStep::kViews);
+  const Plan plan = MakePlan(model, options);
+  ASSERT_EQ(plan.kernels.size(), 3U);
+  EXPECT_EQ(plan.kernels[0].bytes(), Bytes(4LL * 3 * 4 * 8 * 16));
+  EXPECT_EQ(model.nodes[plan.kernels[0].main].node->op, "Mul");
+}
+
 TEST(Fusion, MobileNetActivations) {
   const Plan plan = PlanWith(Export("mobilenet_v3_dynamo"), Fusion::kDefault);
   for (const std::string& label : Labels(plan)) {

@@ -22,7 +22,7 @@ inline constexpr DType kLast<DType> = static_cast<DType>(kDTypeCount - 1);
 template <>
 inline constexpr Fusion kLast<Fusion> = Fusion::kIdeal;
 template <>
-inline constexpr FusionStep kLast<FusionStep> = FusionStep::kParallel;
+inline constexpr FusionStep kLast<FusionStep> = FusionStep::kViews;
 template <>
 inline constexpr MathMode kLast<MathMode> = MathMode::kFp16Accumulate;
 template <>
