@@ -173,6 +173,9 @@ ConvChoice ConvChooser::ChooseOfWeights(const TimeOf& seconds) const {
 std::optional<Execution> ConvChooser::FastestProduct(bool tensor, const TimeOf& seconds) const {
   ConvOptions options = Options(ProductPipe());
   Execution candidate = ImplicitGemmConv(nest_, options, target_.library);
+  // Conversions may stand before and behind it.
+  Stage& product = *std::find_if(candidate.stages.begin(), candidate.stages.end(),
+                                 [](const Stage& stage) { return stage.grid.has_value(); });
   const auto set = [&](const TileGrid& grid) {
     options.tile = {.m = static_cast<int>(grid.tile_m.value()),
                     .n = static_cast<int>(grid.tile_n.value()),
@@ -192,7 +195,7 @@ std::optional<Execution> ConvChooser::FastestProduct(bool tensor, const TimeOf& 
         const bool other = whole ? !tensor && !nest_.of_weights : !idle;
         if (other) return std::numeric_limits<double>::infinity();
         set(grid);
-        SetTiles(candidate.stages.back(), nest_, options);
+        SetTiles(product, nest_, options);
         return seconds(candidate, least);
       });
   if (std::isinf(best.seconds)) return std::nullopt;

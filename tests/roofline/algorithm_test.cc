@@ -102,6 +102,22 @@ TEST(HalfConvolution, ConvertsWhatLiesChannelsFirst) {
   EXPECT_EQ(extra("v100", 3), Bytes(0));
 }
 
+// Its tiles and parts of k are those of the product alone.
+TEST(HalfConvolution, RunsTheSameTilesWhereItConverts) {
+  const Device device = DeviceOf("a100");
+  ConvNest nest{.in_channels = 512, .out_channels = 512};
+  for (int i = 0; i < 2; ++i) {
+    nest.axes.push_back({.in = 7, .out = 7, .kernel = 3, .stride = 1, .pad_begin = 1});
+  }
+  const Kernel kernel = Alone(nest, DType::kFloat16);
+  const auto grid = [&](bool converts) {
+    return *Runner(&device, {.converts = converts}).Run(kernel).execution->Grid();
+  };
+  EXPECT_GT(grid(false).split_k, Count(1));
+  EXPECT_EQ(grid(true).split_k, grid(false).split_k);
+  EXPECT_EQ(grid(true).tile_n, grid(false).tile_n);
+}
+
 // 32 groups of 4 channels fill 64 columns as 2 groups of 64.
 TEST(HalfConvolution, SmallGroupsShareTiles) {
   const Device device = DeviceOf("a100");
