@@ -34,8 +34,6 @@ constexpr double kSlowProduct = 1.25;
 // So few channels of a result leave seven eighths of the smallest tile, 32 columns, empty.
 constexpr int kFewChannels = 4;
 
-bool HasTaps(const ConvNest& nest) { return nest.Product(&ConvAxis::kernel) > Count(1); }
-
 // The one tile of halves on vector units.
 constexpr TileShape kHalvesTile = {.m = 128, .n = 128, .k = 8, .resident = 2};
 // That of gradients of 16-bit weights on matrix units, where no kernel takes fewer channels than an
@@ -279,7 +277,8 @@ ConvOptions ConvChooser::Options(Pipe pipe) const {
   // Forward, filters of one tap are matrix products of what is channels first; kernels for float32
   // write channels first.
   const bool backward = nest_.transposed || nest_.of_weights;
-  const bool halves = Bits(type_) == 16 && library.conv_halves_nhwc && (backward || HasTaps(nest_));
+  const bool halves =
+      Bits(type_) == 16 && library.conv_halves_nhwc && (backward || nest_.LongestFilter() > 1);
   const bool floats = type_ == DType::kFloat32 && library.tensor_conv_nhwc;
   options.convert_layout = tensor && target_.options.converts && (floats || halves);
   options.convert_result = options.convert_layout && halves;

@@ -60,6 +60,7 @@ ConvNest PackGroups(const Target& target, ConvNest nest, DType type) {
   const std::optional<ComputeUnit> unit = FindUnit(target, type);
   const bool depthwise = nest.in_channels == nest.groups;
   if (!unit || !unit->tensor || Bits(type) != 16 || nest.of_weights || depthwise) return nest;
+  if (target.options.conv) return nest;  // what the user forces computes each group by itself
   const Count widest = std::max(nest.in_channels, nest.out_channels);
   while (nest.groups % 2 == Count(0) && widest / nest.groups * 2 <= Count(kPackedChannels)) {
     nest.groups = nest.groups / 2;

@@ -126,6 +126,10 @@ TEST(HalfConvolution, SmallGroupsShareTiles) {
   EXPECT_EQ(packed.batch, Count(2));
   EXPECT_EQ(packed.n, Count(64));
   EXPECT_EQ(packed.k, Count(64 * 9));
+  // A direct kernel that the user forces computes no products between groups.
+  const Runner forced(&device, {.converts = false, .conv = Algorithm::kDirect});
+  EXPECT_EQ(forced.Run(HalfConv(3, 32, 128)).execution->On(Pipe::kVector).fma,
+            Count(8LL * 56 * 56 * 128 * 4 * 9));
   const TileGrid wide = *runner.Run(HalfConv(3, 2, 128)).execution->Grid();
   EXPECT_EQ(wide.batch, Count(2));
   EXPECT_EQ(wide.n, Count(64));
