@@ -102,9 +102,9 @@ struct NestStructure {
     return std::hash<std::string_view>()(nest.cell);
   }
   std::size_t operator()(const ElementwiseNest& nest) const {
-    std::size_t hash = nest.normalizes ? 1 : 0;
+    std::size_t hash = (nest.normalizes ? 1u : 0u) + (nest.activation ? 2u : 0u);
     if (nest.update == nullptr) return hash;
-    hash += nest.update->passes.size() * 2;
+    hash += nest.update->passes.size() * 4;
     for (const Count elements : nest.update->tensors) {
       hash = hash * 1000003 + static_cast<std::size_t>(elements.value());
     }

@@ -149,6 +149,7 @@ PartTime MaterializedTime(const Target& target, const AttentionNest& nest, const
   product(execution.stages[0], keys, nest.qk_dim.AsDouble(), "scores");
   const StreamProblem softmax{.kind = StreamKind::kSoftmax,
                               .bytes = 2 * heads * queries * keys * unit.bytes,
+                              .rows = heads * queries,
                               .row_elements = keys,
                               .element_bytes = unit.bytes};
   const StreamTime s = ExpectedStream(d, softmax, conditions);

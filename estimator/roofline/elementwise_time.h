@@ -13,8 +13,8 @@ enum class StreamKind {
 // A kernel whose time is the time of its traffic.
 struct StreamProblem {
   StreamKind kind = StreamKind::kElementwise;
-  double bytes = 0;         // read and written
-  double row_elements = 0;  // softmax and normalization: length of a row
+  double bytes = 0;                   // read and written
+  double rows = 1, row_elements = 0;  // softmax and normalization: how many, of what length
   double element_bytes = 4;
   double arithmetic = 0;       // FLOP, for the rare kernel that is bound by it
   double arithmetic_peak = 0;  // FLOP/s; 0: arithmetic is free
@@ -23,8 +23,9 @@ struct StreamProblem {
 };
 
 struct StreamTime {
-  double miss = 0;  // share of the bytes that device memory delivers
-  double rate = 0;  // byte/s from device memory
+  double miss = 0;          // share of the bytes that device memory delivers
+  double reread_bytes = 0;  // of rows that are read again and did not stay in the cache
+  double rate = 0;          // byte/s from device memory
   double memory_seconds = 0;
   double fill_seconds = 0;  // limit of the units that have work
   double arithmetic_seconds = 0;

@@ -28,22 +28,20 @@ void AddArithmetic(const Target& target, const Part& part, StreamProblem& p) {
   p.special_rate = unit->peak / 2 / 4;
 }
 
-// What a call on rows prepares beyond that of an elementwise operator, as a share of launch.call:
-// once for a softmax, twice for a normalization, which keeps mean and deviation of its rows. On
-// A100, V100, T4 and P4 a softmax takes 6.9 to 8.5 us longer than an addition, a normalization 22
-// to 26; on a P100 (another version) 17 and 6.
-constexpr double kRowPreparation = 0.55;
-
-double PreparationsOf(StreamKind kind) {
+// What a call prepares beyond that of an elementwise function, as a share of launch.call. Layers
+// are Python objects whose own call comes first: on A100, V100, T4 and P4 a GELU takes 4 to 6 us
+// longer than an addition, a ReLU 5 to 7, a softmax 7 to 8.5, a normalization, which also keeps
+// mean and deviation of its rows, 21 to 27 (fit rows of the smallest sizes).
+double PreparationOf(StreamKind kind, bool activation) {
   switch (kind) {
     case StreamKind::kSoftmax:
-      return 1;
+      return 0.6;
     case StreamKind::kNormalization:
-      return 2;
+      return 1.7;
     case StreamKind::kElementwise:
       break;
   }
-  return 0;
+  return activation ? 0.4 : 0;
 }
 
 // A copy in another type is two of a framework's operators: one makes the tensor, one fills it
@@ -64,6 +62,9 @@ void Explain(const StreamProblem& p, const StreamTime& t, PartTime& time) {
   TermWriter terms(time.terms);
   terms.Fact("traffic", p.bytes, "B", "read and written");
   terms.Fact("from device memory", 100 * t.miss, "%", "the rest is in the cache");
+  if (t.reread_bytes > 0) {
+    terms.Fact("read again", t.reread_bytes, "B", "of rows that did not stay in the cache");
+  }
   terms.TimeIfAny("launch", time.launch);
   TermWriter side =
       terms.Longest("together", std::max({t.memory_seconds, t.fill_seconds, t.arithmetic_seconds}));
@@ -87,6 +88,7 @@ PartRun RunStream(const Target& target, const Part& part) {
   p.element_bytes = std::max(Bits(part.type), 8) / 8.0;
   p.kind = KindOf(part);
   if (const auto* rows = std::get_if<ReduceNest>(&part.nest)) {
+    p.rows = rows->outer.AsDouble();
     p.row_elements = rows->reduce.AsDouble();
   }
   AddArithmetic(target, part, p);
@@ -97,7 +99,8 @@ PartRun RunStream(const Target& target, const Part& part) {
   time.memory = t.memory_seconds;
   time.seconds = t.seconds;
   time.range = (*target.timing)[Constant::kRangeElementwise];
-  time.setup = kRowPreparation * PreparationsOf(p.kind) * (*target.timing)[Constant::kLaunchCall];
+  const bool activation = elements != nullptr && elements->activation;
+  time.setup = PreparationOf(p.kind, activation) * (*target.timing)[Constant::kLaunchCall];
   if (elements != nullptr && elements->normalizes) time.setup = SetupOfLayer(*target.timing);
   if (IsTypeCopy(part.work)) time.calls = kCallsOfCopy;
   if (target.options.explain) Explain(p, t, time);

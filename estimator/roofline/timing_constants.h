@@ -51,7 +51,6 @@ enum class Constant {
   kConvWinogradFused,
   kStreamSustained,
   kSoftmax,
-  kNormalization,
   kRangeGemm,
   kRangeBatched,
   kRangeAttention,

@@ -38,6 +38,7 @@ TimingDevice MakeTimingDevice(const Device& device) {
   result.units = device.units.value_or(1);
   const auto& clock = device.max_clock ? device.max_clock : device.boost_clock;
   result.clock = clock ? clock->value() : 1e9;
+  if (device.per_unit.threads) result.threads = *device.per_unit.threads;
   result.memory_rate = device.memory.bandwidth->value();
   result.cache = device.WarmCapacity().AsDouble();
   if (device.power) result.power = device.power->value();

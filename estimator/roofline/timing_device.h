@@ -15,6 +15,7 @@ struct Device;
 struct TimingDevice {
   double units = 1;        // SMs, CUs, cores
   double clock = 1e9;      // of the units, in Hz
+  double threads = 2048;   // that one unit works on at a time
   double memory_rate = 0;  // rated bandwidth of device memory, byte/s
   double cache = 0;        // bytes that can stay on the chip between kernels
   double power = 0;        // of the board, in W; 0: not public, no limit

@@ -6,7 +6,7 @@ namespace dlcost {
 namespace {
 
 // Fused activations count what their parts would count one by one. Products of constants alone are
-// free.
+// free. Sigmoid and Tanh are mostly called as functions.
 constexpr UnaryOp kTable[] = {
     {.name = "Relu",
      .since = {1, 6, 13, 14},
@@ -14,17 +14,20 @@ constexpr UnaryOp kTable[] = {
      .operations = {.compare = 1},
      .real = [](double x) { return x > 0 ? x : 0; },
      .integer = [](std::int64_t x) -> MaybeInt { return x > 0 ? x : 0; },
-     .example = SixFloats(6)},
+     .example = SixFloats(6),
+     .activation = true},
     {.name = "LeakyRelu",
      .since = {1, 6, 16},
      .formula = "x or alpha * x: 1 compare, 1 mul per element",
      .operations = {.mul = 1, .compare = 1},
-     .example = SixFloats(12)},
+     .example = SixFloats(12),
+     .activation = true},
     {.name = "ThresholdedRelu",
      .since = {1, 10, 22},
      .formula = "x > alpha ? x : 0: 1 compare per element",
      .operations = {.compare = 1},
-     .example = SixFloats(6)},
+     .example = SixFloats(6),
+     .activation = true},
     {.name = "Sigmoid",
      .since = {1, 6, 13},
      .formula = "1 / (1 + exp(-x)): 1 exp, 1 add, 1 div per element",
@@ -39,48 +42,57 @@ constexpr UnaryOp kTable[] = {
      .since = {1, 6, 22},
      .formula = "max(0, min(1, alpha * x + beta)): 1 mul, 1 add, 2 compares per element",
      .operations = {.add = 1, .mul = 1, .compare = 2},
-     .example = SixFloats(24)},
+     .example = SixFloats(24),
+     .activation = true},
     {.name = "HardSwish",
      .since = {14, 22},
      .formula = "x * HardSigmoid(x): 2 mul, 1 add, 2 compares per element",
      .operations = {.add = 1, .mul = 2, .compare = 2},
-     .example = SixFloats(30)},
+     .example = SixFloats(30),
+     .activation = true},
     {.name = "Elu",
      .since = {1, 6, 22},
      .formula = "x or alpha * (exp(x) - 1): 1 compare, 1 exp, 1 add, 1 mul per element",
      .operations = {.add = 1, .mul = 1, .exp = 1, .compare = 1},
-     .example = SixFloats(18)},
+     .example = SixFloats(18),
+     .activation = true},
     {.name = "Selu",
      .since = {1, 6, 22},
      .formula = "gamma * (x or alpha * exp(x) - alpha): 1 compare, 1 exp, 1 add, 2 mul per element",
      .operations = {.add = 1, .mul = 2, .exp = 1, .compare = 1},
-     .example = SixFloats(24)},
+     .example = SixFloats(24),
+     .activation = true},
     {.name = "Celu",
      .since = {12, 28},
      .formula =
          "x or alpha * (exp(x / alpha) - 1): 1 compare, 1 div, 1 exp, 1 add, 1 mul per element",
      .operations = {.add = 1, .mul = 1, .div = 1, .exp = 1, .compare = 1},
-     .example = SixFloats(24)},
+     .example = SixFloats(24),
+     .activation = true},
     {.name = "Softplus",
      .since = {1, 22},
      .formula = "log(1 + exp(x)): 1 exp, 1 add, 1 log per element",
      .operations = {.add = 1, .exp = 1, .log = 1},
-     .example = SixFloats(6)},
+     .example = SixFloats(6),
+     .activation = true},
     {.name = "Softsign",
      .since = {1, 22},
      .formula = "x / (1 + |x|): 1 compare, 1 add, 1 div per element",
      .operations = {.add = 1, .div = 1, .compare = 1},
-     .example = SixFloats(18)},
+     .example = SixFloats(18),
+     .activation = true},
     {.name = "Mish",
      .since = {18, 22},
      .formula = "x * tanh(log(1 + exp(x))): 1 exp, 1 add, 1 log, 1 tanh, 1 mul per element",
      .operations = {.add = 1, .mul = 1, .exp = 1, .log = 1, .trig = 1},
-     .example = SixFloats(12)},
+     .example = SixFloats(12),
+     .activation = true},
     {.name = "Shrink",
      .since = {9},
      .formula = "x + bias, x - bias or 0: 2 compares, 1 add per element",
      .operations = {.add = 1, .compare = 2},
-     .example = SixFloats(18)},
+     .example = SixFloats(18),
+     .activation = true},
 };
 
 constexpr auto kTableOps = MakeUnaryOps<kTable>();
@@ -88,8 +100,8 @@ constexpr auto kTableOps = MakeUnaryOps<kTable>();
 // erf: 0.5 * x * (1 + erf(x / sqrt(2))). tanh: 0.5 * x * (1 + tanh(c * (x + 0.044715 * x^3))).
 OpCost CostGelu(const OpContext& ctx) {
   const std::string approximate = ctx.String("approximate", "none");
-  if (approximate == "none") return CostPerElement(ctx, {.add = 1, .mul = 3, .trig = 1});
-  if (approximate == "tanh") return CostPerElement(ctx, {.add = 2, .mul = 6, .trig = 1});
+  if (approximate == "none") return CostActivation(ctx, {.add = 1, .mul = 3, .trig = 1});
+  if (approximate == "tanh") return CostActivation(ctx, {.add = 2, .mul = 6, .trig = 1});
   throw Error("approximate is '{}'; there are 'none' and 'tanh'", Printable(approximate));
 }
 
@@ -100,7 +112,7 @@ PerElement SwishOperations(const OpContext& ctx) {
   return {.add = 1, .mul = ctx.Float("alpha", 1) == 1 ? 1 : 2, .div = 1, .exp = 1};
 }
 
-OpCost CostSwish(const OpContext& ctx) { return CostPerElement(ctx, SwishOperations(ctx)); }
+OpCost CostSwish(const OpContext& ctx) { return CostActivation(ctx, SwishOperations(ctx)); }
 
 constexpr OpCase kSwishCases[] = {SixFloats(18), SixFloats(24, "alpha=1.702")};
 
@@ -138,7 +150,7 @@ void InferPrelu(OpContext& ctx) {
   }
 }
 
-OpCost CostPrelu(const OpContext& ctx) { return CostPerElement(ctx, {.mul = 1, .compare = 1}); }
+OpCost CostPrelu(const OpContext& ctx) { return CostActivation(ctx, {.mul = 1, .compare = 1}); }
 
 constexpr OpCase kPreluCases[] = {{.what = "a slope per channel",
                                    .inputs = "f32[1,4,5,5] w:f32[4,1,1]",

@@ -28,6 +28,12 @@ OpCost CostPerElement(const OpContext& ctx, const PerElement& operations) {
   return cost;
 }
 
+OpCost CostActivation(const OpContext& ctx, const PerElement& operations) {
+  OpCost cost = CostPerElement(ctx, operations);
+  cost.nest = ElementwiseNest{.elements = ctx.OutputShape(0).Elements(), .activation = true};
+  return cost;
+}
+
 Shape AlignedShapeB(const OpContext& ctx, int numpy_since) {
   const Shape& a = ctx.InputShape(0);
   const Shape& b = ctx.InputShape(1);

@@ -21,6 +21,8 @@ void AddPerElement(Work& work, const PerElement& operations, DType type, Count e
 
 // Streams every operand and does `operations` for each element of output 0, in the type of input 0.
 OpCost CostPerElement(const OpContext& ctx, const PerElement& operations);
+// The same of an activation function.
+OpCost CostActivation(const OpContext& ctx, const PerElement& operations);
 
 // Inference of elementwise operators over inputs 0 and 1. From opset `numpy_since` on they
 // broadcast as numpy does; before, input 1 is aligned at `axis` of input 0, and only if `broadcast`
@@ -40,6 +42,7 @@ struct UnaryOp {
   OpCase example = {};
   DType output = DType::kUndefined;  // kUndefined: as the input
   int removed_in = 0;
+  bool activation = false;  // ElementwiseNest::activation
 };
 
 // An elementwise operator with two broadcast inputs.
@@ -80,7 +83,8 @@ struct UnaryFunctions {
   }
   static void Values(OpContext& ctx) { MapUnary(ctx, kTable[kIndex].real, kTable[kIndex].integer); }
   static OpCost Cost(const OpContext& ctx) {
-    return CostPerElement(ctx, kTable[kIndex].operations);
+    const UnaryOp& op = kTable[kIndex];
+    return op.activation ? CostActivation(ctx, op.operations) : CostPerElement(ctx, op.operations);
   }
   static constexpr OpDef Def() {
     const UnaryOp& op = kTable[kIndex];

@@ -113,6 +113,7 @@ struct UpdatePasses {
 struct ElementwiseNest {
   Count elements;
   bool normalizes = false;  // with statistics that are known: batch normalization at inference
+  bool activation = false;  // a function that networks hold as a layer of its own: Relu, Gelu
   std::shared_ptr<const UpdatePasses> update =
       nullptr;  // of optimizers that frameworks also run so
 };

@@ -116,6 +116,8 @@ TEST_F(ExpectedTest, CallsOfSomeKindsAreSetUpLonger) {
   EXPECT_DOUBLE_EQ(prepared(ElementwiseNest{.elements = 64, .normalizes = true}, Selection::kFirst),
                    layer);
   EXPECT_EQ(prepared(ElementwiseNest{.elements = 64}, Selection::kFirst), 0);
+  EXPECT_DOUBLE_EQ(prepared(ElementwiseNest{.elements = 64, .activation = true}, Selection::kFirst),
+                   0.4 * call);
   const GemmNest linear{.m = 64, .n = 64, .k = 64}, batched{.batch = 2, .m = 64, .n = 64, .k = 64};
   EXPECT_DOUBLE_EQ(prepared(linear, Selection::kFirst), timing_[Constant::kLaunchProduct]);
   EXPECT_EQ(prepared(batched, Selection::kFirst), 0);
