@@ -3,7 +3,7 @@
 
 Each row of published/timm.csv becomes the command line that a user of its run would write: PyTorch in eager mode or
 compiled, under autocast (fp16), with the attention that timm calls in that version. The networks are torchvision's,
-which have the parameters and the multiplications of the row's (docs/timing.md); they are not part of this repository,
+which have the parameters and the multiplications of the row's (docs/accuracy.md); they are not part of this repository,
 and rows whose file is not in the folder are counted. No constant of dlcost was fitted to these rows.
 
 usage: timm.py DLCOST timm.csv MODELS_FOLDER [--rows] [--networks]
