@@ -4,15 +4,6 @@
 namespace dlcost::networks {
 namespace {
 
-// 0 where attention_mask [batch, sequence] is 1, the lowest number where it is 0; broadcasts over
-// heads and queries.
-Value PaddingMask(Builder& b, const Value& attention_mask) {
-  const Value mask = b.Node("Unsqueeze", {attention_mask, b.Ints({1, 2})});
-  const Value keep = b.Node("Cast", {mask}, {{"to", Builder::OnnxType(b.dtype())}});
-  const Value drop = b.Node("Sub", {b.Scalar(1.0f), keep});
-  return b.Node("Mul", {drop, b.Scalar(Lowest(b.dtype()))});
-}
-
 struct Embedding {
   Value table, rows;
 };

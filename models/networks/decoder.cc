@@ -84,12 +84,6 @@ void Validate(const DecoderConfig& config) {
   }
 }
 
-Value RmsNorm(Builder& b, const std::string& name, const Value& x, std::int64_t width) {
-  const Builder::Scope scope = b.In(name);
-  return b.Node("RMSNormalization", {x, b.Weight("weight", {width})},
-                {{"axis", -1}, {"epsilon", 1e-5f}});
-}
-
 Network BuildDecoder(const std::string& name, const DecoderConfig& config, DType dtype) {
   Validate(config);
   const Dim sequence = config.decode ? Dim(std::int64_t{1}) : Dim("sequence");

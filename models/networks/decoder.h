@@ -73,7 +73,6 @@ Network BuildDecoder(const std::string& name, const DecoderConfig& config, DType
 struct Angles {
   Value cos, sin;
 };
-Value RmsNorm(Builder& b, const std::string& name, const Value& x, std::int64_t width);
 // x: [batch, sequence, width] to the same.
 Value DecoderAttention(Builder& b, const Value& x, const Angles& angles, std::size_t layer,
                        const DecoderConfig& config);

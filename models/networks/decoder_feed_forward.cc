@@ -5,14 +5,6 @@
 namespace dlcost::networks {
 namespace {
 
-Value Activate(Builder& b, const Value& x, const std::string& activation) {
-  if (activation == "silu") return b.Node("Mul", {x, b.Node("Sigmoid", {x})});
-  if (activation == "gelu") return b.Node("Gelu", {x});
-  if (activation == "gelu_tanh") return b.Node("Gelu", {x}, {{"approximate", "tanh"}});
-  if (activation == "relu") return b.Node("Relu", {x});
-  throw Error("no activation '{}' for a gate", activation);
-}
-
 // down(activation(gate(x)) * up(x))
 Value Gated(Builder& b, const Value& x, std::int64_t inner, const DecoderConfig& config) {
   const bool bias = config.feed_forward_bias;

@@ -76,6 +76,20 @@ Value LayerNorm(Builder& b, const std::string& name, const Value& x, std::int64_
                 {{"axis", -1}, {"epsilon", 1e-5f}});
 }
 
+Value RmsNorm(Builder& b, const std::string& name, const Value& x, std::int64_t width) {
+  const Builder::Scope scope = b.In(name);
+  return b.Node("RMSNormalization", {x, b.Weight("weight", {width})},
+                {{"axis", -1}, {"epsilon", 1e-5f}});
+}
+
+Value Activate(Builder& b, const Value& x, const std::string& activation) {
+  if (activation == "silu") return b.Node("Mul", {x, b.Node("Sigmoid", {x})});
+  if (activation == "gelu") return b.Node("Gelu", {x});
+  if (activation == "gelu_tanh") return b.Node("Gelu", {x}, {{"approximate", "tanh"}});
+  if (activation == "relu") return Relu(b, x);
+  throw Error("no activation '{}'", activation);
+}
+
 Value SplitHeads(Builder& b, const Value& x, const AttentionSpec& spec) {
   if (spec.width % spec.heads != 0) {
     throw Error("a width of {} does not split into {} heads", spec.width, spec.heads);
@@ -95,8 +109,10 @@ Value AttendHeads(Builder& b, const Value& q, const Value& k, const Value& v, co
   using Ints = std::vector<std::int64_t>;
   const Value keys = b.Node("Transpose", {k}, {{"perm", Ints{0, 1, 3, 2}}});
   Value scores = b.Node("MatMul", {q, keys});
-  const auto head_width = static_cast<float>(spec.width) / static_cast<float>(spec.heads);
-  scores = b.Node("Mul", {scores, b.Scalar(1.0f / std::sqrt(head_width))});
+  if (spec.scaled) {
+    const auto head_width = static_cast<float>(spec.width) / static_cast<float>(spec.heads);
+    scores = b.Node("Mul", {scores, b.Scalar(1.0f / std::sqrt(head_width))});
+  }
   if (!mask.empty()) scores = b.Node("Add", {scores, mask});
   Value weights = b.Node("Softmax", {scores}, {{"axis", -1}});
   if (spec.dropout) weights = Dropout(b, weights);
@@ -121,6 +137,13 @@ Value CausalMask(Builder& b, const Value& ids) {
   const Value square = b.Node("Concat", {length, length}, {{"axis", 0}});
   const Value lowest = b.Fill(square, Lowest(b.dtype()));
   return b.Node("Trilu", {lowest, b.Int(1)}, {{"upper", 1}});
+}
+
+Value PaddingMask(Builder& b, const Value& attention_mask) {
+  const Value mask = b.Node("Unsqueeze", {attention_mask, b.Ints({1, 2})});
+  const Value keep = b.Node("Cast", {mask}, {{"to", Builder::OnnxType(b.dtype())}});
+  const Value drop = b.Node("Sub", {b.Scalar(1.0f), keep});
+  return b.Node("Mul", {drop, b.Scalar(Lowest(b.dtype()))});
 }
 
 Value FirstPositions(Builder& b, const Value& table, const Value& ids) {

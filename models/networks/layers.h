@@ -36,12 +36,17 @@ Value TiedProjection(Builder& b, const Value& x, const Value& table, std::int64_
                      std::int64_t width, const Value& ids);
 // Over the last axis, with scale and bias.
 Value LayerNorm(Builder& b, const std::string& name, const Value& x, std::int64_t width);
+// Over the last axis, by the root of the mean of squares, with a scale alone.
+Value RmsNorm(Builder& b, const std::string& name, const Value& x, std::int64_t width);
+// "silu", "gelu", "gelu_tanh" or "relu".
+Value Activate(Builder& b, const Value& x, const std::string& activation);
 
 struct AttentionSpec {
   std::int64_t width;
   std::int64_t heads;
   bool bias = true;
   bool dropout = false;  // of the weights, in training
+  bool scaled = true;    // scores by the root of a head's width
 };
 
 // Dropout as an export in training mode has it: nothing at inference.
@@ -59,6 +64,9 @@ Value MultiHeadAttention(Builder& b, const Value& query, const Value& memory, co
 // [sequence, sequence]: 0 where a position may look, the lowest number of the type to its right.
 // `ids` is [batch, sequence].
 Value CausalMask(Builder& b, const Value& ids);
+// [batch, 1, 1, sequence]: 0 where attention_mask [batch, sequence] is 1, the lowest number of the
+// type where it is 0.
+Value PaddingMask(Builder& b, const Value& attention_mask);
 // The first rows of a learned or fixed position table [rows, width], one per position of `ids`
 // [batch, sequence].
 Value FirstPositions(Builder& b, const Value& table, const Value& ids);
