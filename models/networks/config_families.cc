@@ -9,13 +9,17 @@
 namespace dlcost::networks {
 namespace {
 
-// Names of transformers' activations.
-std::string ActivationOf(const ConfigReader& config, const std::string& otherwise) {
-  const std::string name = config.Text("hidden_activation", config.Text("hidden_act", otherwise));
+// An activation by its name in transformers, which stands under `key`.
+std::string ActivationNamed(const std::string& name, const std::string& key) {
   if (name == "silu" || name == "swish") return "silu";
   if (name == "gelu_pytorch_tanh" || name == "gelu_new") return "gelu_tanh";
   if (name == "gelu" || name == "relu") return name;
-  throw Error("hidden_act: no network is built with '{}'", Printable(name));
+  throw Error("{}: no network is built with '{}'", key, Printable(name));
+}
+
+std::string ActivationOf(const ConfigReader& config, const std::string& otherwise) {
+  return ActivationNamed(config.Text("hidden_activation", config.Text("hidden_act", otherwise)),
+                         "hidden_act");
 }
 
 // A node and a few per layer: what an untrusted file may ask for.
@@ -297,16 +301,50 @@ DescribedNetwork Bert(const ConfigReader& config) {
                        {"types", Digits(config.Size("type_vocab_size"))}}};
 }
 
+T5Config T5Of(const ConfigReader& config, const std::string& feed_forward, bool tied) {
+  T5Config t5;
+  t5.width = config.Size("d_model");
+  t5.inner = config.Size("d_ff");
+  t5.heads = config.Size("num_heads");
+  t5.head_width = config.Size("d_kv");
+  t5.vocabulary = config.Size("vocab_size");
+  t5.encoder_layers = static_cast<std::int64_t>(LayersOf(config, "num_layers"));
+  t5.decoder_layers = config.Has("num_decoder_layers")
+                          ? static_cast<std::int64_t>(LayersOf(config, "num_decoder_layers"))
+                          : t5.encoder_layers;
+  t5.buckets = config.Size("relative_attention_num_buckets", t5.buckets);
+  t5.distance = config.Size("relative_attention_max_distance", t5.distance);
+  t5.tied = config.Flag("tie_word_embeddings", tied);
+  // "relu", or "gated-gelu", which is gelu_new in transformers too.
+  std::string name = config.Text("feed_forward_proj", feed_forward);
+  const std::string gated = "gated-";
+  t5.gated = name.starts_with(gated);
+  if (t5.gated) name = name.substr(gated.size());
+  t5.activation =
+      ActivationNamed(t5.gated && name == "gelu" ? "gelu_new" : name, "feed_forward_proj");
+  return t5;
+}
+
+DescribedNetwork T5(const ConfigReader& config) { return T5Of(config, "relu", true); }
+DescribedNetwork MT5(const ConfigReader& config) { return T5Of(config, "gated-gelu", false); }
+// Every layer has biases of its own for distances.
+DescribedNetwork UMT5(const ConfigReader& config) {
+  T5Config t5 = T5Of(config, "gated-gelu", true);
+  t5.biases_by_layer = true;
+  return t5;
+}
+
 }  // namespace
 
 const std::vector<ConfigFamily>& ConfigFamilies() {
   static const std::vector<ConfigFamily> families = {
-      {"bert", Bert},         {"deepseek_v2", Deepseek}, {"deepseek_v3", Deepseek},
-      {"gemma", Gemma},       {"gemma2", Gemma2},        {"gemma3_text", Gemma3},
-      {"gpt2", Gpt2},         {"gpt_oss", GptOss},       {"llama", Llama},
-      {"mistral", Mistral},   {"mixtral", Mixtral},      {"phi3", Phi3},
-      {"qwen2", Qwen2},       {"qwen2_moe", Qwen2Moe},   {"qwen3", Qwen3},
-      {"qwen3_moe", Qwen3Moe}};
+      {"bert", Bert},       {"deepseek_v2", Deepseek}, {"deepseek_v3", Deepseek},
+      {"gemma", Gemma},     {"gemma2", Gemma2},        {"gemma3_text", Gemma3},
+      {"gpt2", Gpt2},       {"gpt_oss", GptOss},       {"llama", Llama},
+      {"mistral", Mistral}, {"mixtral", Mixtral},      {"mt5", MT5},
+      {"phi3", Phi3},       {"qwen2", Qwen2},          {"qwen2_moe", Qwen2Moe},
+      {"qwen3", Qwen3},     {"qwen3_moe", Qwen3Moe},   {"t5", T5},
+      {"umt5", UMT5}};
   return families;
 }
 

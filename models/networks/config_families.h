@@ -7,6 +7,7 @@
 #include "models/networks/config_reader.h"
 #include "models/networks/decoder.h"
 #include "models/networks/networks.h"
+#include "models/networks/t5.h"
 
 namespace dlcost::networks {
 
@@ -15,7 +16,7 @@ struct NamedNetwork {
   std::string name;
   NetworkOptions options;
 };
-using DescribedNetwork = std::variant<DecoderConfig, NamedNetwork>;
+using DescribedNetwork = std::variant<DecoderConfig, T5Config, NamedNetwork>;
 
 // How the configurations of one `model_type` are read. Sources: the classes of configuration and
 // the modules of transformers 5.23 (Hugging Face), whose defaults stand where a key may be left

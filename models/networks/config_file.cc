@@ -69,12 +69,19 @@ networks::Network Build(const ConfigReader& config, const NetworkOptions& given)
   }
   const NetworkInfo info = {family.type,
                             "",
-                            {{"phase", "prefill", "prefill or decode"},
+                            {{"phase", "prefill", "prefill, decode or, of a T5, a part of it"},
                              {"dtype", TypeOf(config), "element type: f32, f16 or bf16"}}};
   const networks::Options options(info, given);
+  const std::string type = options.Choice("dtype", {"f32", "f16", "bf16"});
+  if (auto* t5 = std::get_if<networks::T5Config>(&network)) {
+    t5->note = NoteOf(config, t5->note, type);
+    const networks::T5Phase phase =
+        networks::T5PhaseOf(options.Choice("phase", networks::kT5Phases));
+    return BuildT5Network(family.type, *t5, phase, options.Type());
+  }
   auto& decoder = std::get<networks::DecoderConfig>(network);
   decoder.decode = options.Choice("phase", {"prefill", "decode"}) == "decode";
-  decoder.note = NoteOf(config, decoder.note, options.Choice("dtype", {"f32", "f16", "bf16"}));
+  decoder.note = NoteOf(config, decoder.note, type);
   return BuildDecoder(family.type, decoder, options.Type());
 }
 

@@ -17,6 +17,7 @@ Network BuildEfficientNet(const std::string& name, const Options& options);
 Network BuildLstm(const std::string& name, const Options& options);
 Network BuildTransformer(const std::string& name, const Options& options);
 Network BuildBert(const std::string& name, const Options& options);
+Network BuildT5(const std::string& name, const Options& options);
 Network BuildGpt2(const std::string& name, const Options& options);
 Network BuildLlama(const std::string& name, const Options& options);
 

@@ -88,6 +88,28 @@ std::vector<Entry> MakeEntries() {
   };
   add("bert-base", "BERT encoder with pooler", bert(12, 768, 3072, 12), BuildBert);
   add("bert-large", "BERT encoder with pooler", bert(24, 1024, 4096, 16), BuildBert);
+  const auto t5 = [](int layers, int width, int inner, int heads, int head_width) {
+    return std::vector<NetworkOption>{
+        {"phase", "prefill",
+         "prefill (encoder over the source, decoder over the target), encoder, decoder (over the "
+         "target, from an encoded source) or decode (one token, caches of keys and values)"},
+        {"version", "1.0",
+         "1.0 (relu; the embedding makes the logits) or 1.1 (gated GELU, as Flan-T5 and mT5; a "
+         "table of their own)"},
+        Size("layers", layers, "layers of encoder and decoder each"),
+        Size("width", width, "width of the model"),
+        Size("inner", inner, "width inside the feed-forward layers"),
+        Size("heads", heads, "attention heads"),
+        Size("head_width", head_width, "width of a head"),
+        Size("vocabulary", 32128, "rows of the embedding"),
+        DropoutOption(),
+        Type()};
+  };
+  add("t5-small", "T5 encoder-decoder, 60 million parameters", t5(6, 512, 2048, 8, 64), BuildT5);
+  add("t5-base", "T5 encoder-decoder, 220 million parameters", t5(12, 768, 3072, 12, 64), BuildT5);
+  add("t5-large", "T5 encoder-decoder, 770 million parameters", t5(24, 1024, 4096, 16, 64),
+      BuildT5);
+  add("t5-3b", "T5 encoder-decoder, 3 billion parameters", t5(24, 1024, 16384, 32, 128), BuildT5);
   add("gpt2", "GPT-2 decoder, 124 million parameters",
       {Phase(), Size("layers", 12, "layers"), Size("width", 768, "width of the model"),
        Size("heads", 12, "attention heads"), Size("vocabulary", 50257, "rows of the embedding"),

@@ -30,7 +30,9 @@ std::int64_t MacsOf(const InferredModel& model, const std::string& part = "") {
 }
 
 std::map<std::string, std::int64_t> DimsOf(const std::string& name) {
-  if (name.starts_with("transformer")) return {{"source", 16}, {"target", 12}};
+  for (const char* both : {"transformer", "t5"}) {
+    if (name.starts_with(both)) return {{"source", 16}, {"target", 12}};
+  }
   for (const char* language : {"lstm", "bert", "gpt2", "llama"}) {
     if (name.starts_with(language)) return {{"sequence", 16}};
   }

@@ -24,14 +24,28 @@ SMALL = {
     "bert-base": ["layers=2", "width=32", "inner=64", "heads=4", "vocabulary=50"],
     "bert-large": ["layers=1", "width=48", "inner=96", "heads=4", "vocabulary=50"],
     "gpt2": ["layers=2", "width=32", "heads=4", "vocabulary=50"],
+    "t5-small": ["layers=2", "width=32", "inner=64", "heads=4", "head_width=8", "vocabulary=50"],
+    "t5-base": ["layers=2", "width=32", "inner=48", "heads=2", "head_width=24", "vocabulary=50",
+                "version=1.1"],
+    "t5-large": ["layers=1", "width=32", "inner=64", "heads=4", "head_width=8", "vocabulary=50"],
+    "t5-3b": ["layers=1", "width=24", "inner=64", "heads=4", "head_width=12", "vocabulary=50"],
     "llama3-8b": ["layers=2", "width=32", "inner=64", "heads=4", "kv_heads=2", "vocabulary=50",
                   "dtype=f32"],
 }
-DECODERS = ("gpt2", "llama3-8b")
+# By the beginning of a network's name or a configuration's type, where there are several.
+PHASES = {"gpt2": ("prefill", "decode"), "llama3": ("prefill", "decode"),
+          "t5": ("prefill", "encoder", "decoder", "decode")}
+PHASES["mt5"] = PHASES["t5"]
 VISION = {"resnet18": "resnet18", "resnet34": "resnet34", "resnet50": "resnet50",
           "resnet101": "resnet101", "resnet152": "resnet152", "vgg16": "vgg16", "vgg19": "vgg19",
           "mobilenet-v2": "mobilenet_v2"}
-SEQUENCE = 16
+SEQUENCE, TARGET = 16, 12
+
+
+def phases(name, otherwise):
+    """The settings that build each phase of a network."""
+    found = next((PHASES[start] for start in PHASES if name.startswith(start)), otherwise)
+    return [[f"phase={phase}"] for phase in found] or [[]]
 
 
 def write(binary, name, options, path):
@@ -71,6 +85,7 @@ SMALL_CONFIG = {
     "shared_expert_intermediate_size": 24, "kv_lora_rank": 16, "q_lora_rank": 24,
     "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 8,
     "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "max_position_embeddings": 64,
+    "d_model": 32, "d_ff": 64, "d_kv": 8, "num_heads": 4, "num_layers": 2, "num_decoder_layers": 3,
 }
 CONFIGS = pathlib.Path(__file__).parent.parent / "networks" / "configs"
 
@@ -101,7 +116,7 @@ def check_configs(checks, estimator, work):
             path = write(estimator.binary, str(config), [], work / f"{config.stem}_window.onnx")
             onnx.checker.check_model(onnx.load(path), full_check=True)
             config.write_text(json.dumps(windowed))
-        for phase in [[]] if kind == "bert" else [["phase=prefill"], ["phase=decode"]]:
+        for phase in phases(kind, () if kind == "bert" else ("prefill", "decode")):
             title = " ".join([config.stem, *phase])
             path = write(estimator.binary, str(config), phase,
                          work / f"{title.replace(' ', '_')}.onnx")
@@ -127,6 +142,12 @@ def torch_twins():
             hidden_size=1024, num_hidden_layers=24, num_attention_heads=16,
             intermediate_size=4096)), (ids,)
         yield "gpt2", dims, transformers.GPT2LMHeadModel(transformers.GPT2Config()), (ids,)
+        target = torch.ones(1, TARGET, dtype=torch.long)
+        dims = ["--dim", f"source={SEQUENCE}", "--dim", f"target={TARGET}"]
+        for name, sizes in {"t5-small": {}, "t5-base": {
+                "d_model": 768, "d_ff": 3072, "num_layers": 12, "num_heads": 12}}.items():
+            yield name, dims, transformers.T5ForConditionalGeneration(
+                transformers.T5Config(**sizes)), (ids, ids, target)
 
 
 def check_twins(checks, estimator, work):
@@ -146,8 +167,7 @@ def main():
     estimator, work = Estimator(sys.argv[1]), pathlib.Path(sys.argv[2])
     checks = harness.Checks("reference networks")
     for name in names(estimator.binary):
-        variants = [[]] if name not in DECODERS else [["phase=prefill"], ["phase=decode"]]
-        for variant in variants:
+        for variant in phases(name, ()):
             options = [*SMALL.get(name, []), *variant]
             title = " ".join([name, *options])
             path = write(estimator.binary, name, options, work / f"{title.replace(' ', '_')}.onnx")
