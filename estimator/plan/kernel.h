@@ -104,13 +104,16 @@ enum class AttentionForm {
   kFlash,    // the fastest kernels that the device has, for every type
   kFlash1,   // those of FlashAttention as it came out in 2022, and of Triton then
   kFlash2,   // those of FlashAttention-2
-  kFlash16,  // kFlash for types of 16 bits and narrower, wider ones materialize
+  kFlash16,  // kFlash for types of 16 bits and narrower, and for a single query over any others:
+             // several wider ones materialize
   kMaterialized,
 };
 std::string_view Name(AttentionForm form);  // "flash", "flash-1", ..., "materialized"
 std::optional<AttentionForm> ParseAttentionForm(std::string_view name);
 std::span<const AttentionForm> AttentionForms();
-// Whether scores of this type go through memory.
+// Whether scores of this type go through memory, where `queries` of a sequence look at once, or
+// more than one.
+bool Materializes(AttentionForm form, DType type, Count queries);
 bool Materializes(AttentionForm form, DType type);
 
 struct PlanOptions {

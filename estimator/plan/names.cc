@@ -83,6 +83,10 @@ std::optional<AttentionForm> ParseAttentionForm(std::string_view name) {
 
 std::span<const AttentionForm> AttentionForms() { return kForms; }
 
+bool Materializes(AttentionForm form, DType type, Count queries) {
+  return Materializes(form, type) && !(form == AttentionForm::kFlash16 && queries == Count(1));
+}
+
 bool Materializes(AttentionForm form, DType type) {
   constexpr int kHalf = 16;  // bits
   return form == AttentionForm::kMaterialized ||

@@ -170,7 +170,8 @@ PartRun RunAttention(const Target& target, const Part& part, const AttentionNest
   const std::optional<ComputeUnit> unit = FindUnit(target, part.type);
   const bool timed = unit && target.timing != nullptr;
   const Conditions conditions = ConditionsOf(target, part);
-  const bool fused = nest.backward || !Materializes(target.options.attention, part.type);
+  const bool fused =
+      nest.backward || !Materializes(target.options.attention, part.type, nest.q_len);
   run.runner_up = nest.backward ? "" : fused ? "materialized" : "flash";
   std::optional<AttentionProblem> p;
   if (timed) p = ProblemOf(part, nest, *unit, target.options.attention);

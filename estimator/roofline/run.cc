@@ -256,12 +256,12 @@ class KernelRunner {
 
   // What an algorithm that the user forces moves beside the operands: no other may avoid it.
   Bytes ForcedTraffic() const {
-    const auto attends = [](const auto& of) {
-      return std::holds_alternative<AttentionNest>(of.nest);
+    const auto materializes = [&](const auto& of) {
+      const auto* nest = std::get_if<AttentionNest>(&of.nest);
+      return nest != nullptr && Materializes(target_.options.attention, kernel_.math, nest->q_len);
     };
-    const bool attention =
-        attends(kernel_) || std::any_of(kernel_.parts.begin(), kernel_.parts.end(), attends);
-    const bool materialized = attention && Materializes(target_.options.attention, kernel_.math);
+    const bool materialized = materializes(kernel_) ||
+                              std::any_of(kernel_.parts.begin(), kernel_.parts.end(), materializes);
     if (!(run_.forced || materialized) || run_.execution == nullptr) return Bytes(0);
     return run_.execution->ExtraRead() + run_.execution->ExtraWritten();
   }

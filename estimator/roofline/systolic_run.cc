@@ -26,7 +26,8 @@ struct OnArrays {
     return SystolicGemm(AsGemm(InAnyOrder(nest)), type, machine());
   }
   Execution operator()(const AttentionNest& nest) const {
-    return SystolicAttention(nest, type, machine(), Materializes(target.options.attention, type));
+    return SystolicAttention(nest, type, machine(),
+                             Materializes(target.options.attention, type, nest.q_len));
   }
   Execution operator()(const RecurrentNest& nest) const {
     return SystolicRecurrent(nest, type, machine());

@@ -132,5 +132,28 @@ TEST(OneExecution, MaterializedAttentionMovesItsScores) {
   EXPECT_GT(apart.expected->time.expected, 1.3 * fused.expected->time.expected);
 }
 
+// Of floats, "flash-16bit" materializes the scores of several queries alone.
+TEST(OneExecution, OneQueryOfFloatsStaysOnTheChip) {
+  const Device device = DeviceOf("a100-sxm4-80gb");
+  for (const std::int64_t queries : {1, 2, 512}) {
+    Kernel kernel;
+    const AttentionNest nest{.batch = 4,
+                             .q_heads = 16,
+                             .kv_heads = 16,
+                             .q_len = queries,
+                             .kv_len = 512,
+                             .qk_dim = 64,
+                             .v_dim = 64};
+    kernel.nest = nest;
+    kernel.nest_name = "attention";
+    kernel.math = DType::kFloat32;
+    kernel.work.Add(OpClass::kMac, DType::kFloat32, MacsOf(nest));
+    kernel.needed = kernel.work;
+    const KernelRun run = Runner(&device, {.attention = AttentionForm::kFlash16}).Run(kernel);
+    const Count moved = queries == 1 ? Count(0) : Count(4) * 4 * 16 * queries * 512 * 4;
+    EXPECT_EQ(run.execution->ExtraRead() + run.execution->ExtraWritten(), Bytes(moved)) << queries;
+  }
+}
+
 }  // namespace
 }  // namespace dlcost

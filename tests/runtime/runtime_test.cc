@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "estimator/infer/retype.h"
+#include "models/networks/networks.h"
 #include "tests/plan/plan_model.h"
 
 namespace dlcost {
@@ -138,6 +139,20 @@ TEST(Runtimes, FusedAttentionForHalfTypesAlone) {
   EXPECT_EQ(CountLabels(MakePlan(bert, plan), "softmax"), 2);
   Retype(bert, DType::kFloat16);
   EXPECT_EQ(CountLabels(MakePlan(bert, plan), "attention"), 2);
+}
+
+// One token over its cache, in a decoder's fused kernel, whatever the type.
+TEST(Runtimes, FusedAttentionOfOneTokenInFloatsToo) {
+  const PlanOptions plan = With("fastertransformer").plan;
+  const auto attentions = [&](const std::string& phase, const std::string& dim) {
+    InferOptions options;
+    options.bindings.dims = {{dim, 16}};
+    const std::string file = BuildNetwork("gpt2", {{"phase", phase}, {"layers", "2"}});
+    return CountLabels(MakePlan(Infer(ReadModelFromBytes(file, "gpt2"), options), plan),
+                       "attention");
+  };
+  EXPECT_EQ(attentions("decode", "past"), 2);
+  EXPECT_EQ(attentions("prefill", "sequence"), 0);
 }
 
 // Query, key and value as one product: three times as wide, its operand read once.
