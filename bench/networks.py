@@ -4,7 +4,7 @@
 Each row of the table (a run on one device, with its batch, length and type) becomes the command lines that a user
 would write: its framework is --runtime, its type --dtype, --math or, where PyTorch mixes them, --precision. Nothing
 else is told, but that the servers of 2021 (Triton) fuse no attention. Generated text is a prompt and as many decode passes as tokens, at the middle of the lengths
-that they see. Runs whose figure holds the loading of the next batch are told apart, and rows that ask for something
+that they see; T5's translations, whose tables have no lengths, are in published_translations.py. Runs whose figure holds the loading of the next batch are told apart, and rows that ask for something
 else are counted by reason. No constant of dlcost was fitted to the rows that are judged.
 
 usage: networks.py DLCOST serving.csv [--devices] [--rows]
@@ -15,6 +15,7 @@ import collections
 import re
 
 import published_runs
+import published_translations
 
 LLAMA_7B = ("llama3-8b", "inner=11008", "kv_heads=32", "vocabulary=32000")
 NAMES = {LLAMA_7B: "llama-7b"}
@@ -31,11 +32,15 @@ NETWORKS = (
     (r"^llama-3-8B;", ("llama3-8b",)),
     (r"^LLaMA 7B;", LLAMA_7B),
     (r"^gpt: Performance of GPT-", ("gpt2",)),
+    (r"^t5: T5-small ", ("t5-small",)),
+    (r"^t5: T5-base ", ("t5-base",)),
+    (r"^t5: T5-3B ", ("t5-3b",)),
 )
 WANTED = re.compile(r"bert|resnet-?50|RN50|efficientnet|gpt|t5|llama", re.IGNORECASE)
 DEVICES = {
     "A100 (40GB)": "a100-sxm4-40gb", "A100-SXM4-40GB": "a100-sxm4-40gb", "A100-SXM4-80GB": "a100-sxm4-80gb",
     "A100": "a100-sxm4-40gb", "A30": "a30", "A10": "a10", "A40": "a40", "T4": "t4", "L4": "l4", "L40S": "l40s",
+    "A100-40GB": "a100-sxm4-40gb", "A100-80GB": "a100-sxm4-80gb", "V100-16GB": "v100-sxm2-16gb",
     "V100": "v100-sxm2-16gb", "V100-SXM2-16GB": "v100-sxm2-16gb", "V100-SXM2-32GB": "v100-sxm2-32gb",
     "A100 PCIe 80GB": "a100-pcie-80gb", "A100 SXM 80GB": "a100-sxm4-80gb", "H100 PCIe 80GB": "h100-pcie",
     "A40 48GB": "a40", "L40S 48GB": "l40s", "RTX A6000 48GB": "rtx-a6000", "RTX 6000 Ada 48GB": "rtx-6000-ada",
@@ -51,6 +56,7 @@ RUNTIMES = {
     "FasterTransformer": "fastertransformer",
     "Paddle-TRT": "paddle-trt",
     "PyTorch": "pytorch-eager",
+    "Huggingface": "pytorch-eager",
     "TorchScript": "torchscript",
     "TF": "tensorflow",
     "ONNX Runtime": "onnxruntime",
@@ -136,6 +142,12 @@ def passes(network, row):
         width = int(size["head_num"]) * int(size["size_per_head"])
         settings = (f"layers={size['num_layers']}", f"width={width}", f"heads={size['head_num']}", "positions=4096")
         return generated(network, settings, row, batch), value / 1e3
+    if network[0].startswith("t5"):
+        if value == 0:
+            raise NotJudged("no figure")
+        if published_translations.split(row):
+            raise NotJudged("several devices")
+        return published_translations.runs(network, row)
     if "bert" in network[0]:
         length = row["input_len"] or ("384" if "triton" in row["model"] else "")  # its README: questions of SQuAD
         if not length:
