@@ -4,7 +4,7 @@
 Each row of the table (a run on one device, with its batch, length and type) becomes the command lines that a user
 would write: its framework is --runtime, its type --dtype, --math or, where PyTorch mixes them, --precision. Nothing
 else is told, but that the servers of 2021 (Triton) fuse no attention. Generated text is a prompt and as many decode passes as tokens, at the middle of the lengths
-that they see; T5's translations, whose tables have no lengths, are in published_translations.py. Runs whose figure holds the loading of the next batch are told apart, and rows that ask for something
+that they see; T5's translations, whose tables have no lengths, are in published_translations.py. Runs whose figure holds more than the network are told apart, and rows that ask for something
 else are counted by reason. No constant of dlcost was fitted to the rows that are judged.
 
 usage: networks.py DLCOST serving.csv [--devices] [--rows]
@@ -63,9 +63,14 @@ RUNTIMES = {
     "TensorRT-LLM": "trtllm",
     "llama.cpp": "llama.cpp",
 }
-# Their clocks run from one batch to the next, with the loader's iteration between: DeepLearningExamples,
-# PaddlePaddle/Classification/RN50v1.5/inference.py. TensorFlow's and MXNet's figures hold whole input pipelines.
-LOADING = {"Paddle-TRT"}
+# Figures that hold more than the network, told apart. Paddle-TRT's clock runs from one batch to the next, with the
+# loader's iteration between: DeepLearningExamples, PaddlePaddle/Classification/RN50v1.5/inference.py. (TensorFlow's and
+# MXNet's hold whole input pipelines.) Translations by transformers are loops of Python around each token: sampling,
+# beam search, caches that it reorders.
+APART = {
+    "Paddle-TRT": "with the loading of the next batch in the figure",
+    "Huggingface": "with generation loops in Python in the figure",
+}
 
 Question = collections.namedtuple("Question", "network framework device dtype passes measured")
 
@@ -206,10 +211,10 @@ def main():
     asked = sorted(asked)
     parts = [(settings, options) for q in asked for settings, options, _ in q.passes]
     seconds = iter(published_runs.expected_all(arguments.dlcost, parts))
-    groups, loading = {}, {}
+    groups, apart = {}, {name: {} for name in APART}
     for q in asked:
         time = sum(times * next(seconds) for _, _, times in q.passes)
-        kind = loading if q.framework in LOADING else groups
+        kind = apart.get(q.framework, groups)
         key = (q.network, q.framework, *([q.device] if arguments.devices else []), q.dtype)
         kind.setdefault(key, []).append(time / q.measured - 1)
         if arguments.rows:
@@ -224,9 +229,10 @@ def main():
             errors = [e for key, errors in groups.items() if key[column] == name for e in errors]
             print(published_runs.line(f"all {name}", errors))
     print(published_runs.line("all", [e for errors in groups.values() for e in errors]))
-    print("\nwith the loading of the next batch in the figure")
-    for key, errors in sorted(loading.items()):
-        print(published_runs.line(" ".join(key), errors))
+    for name, heading in APART.items():
+        print(f"\n{heading}")
+        for key, errors in sorted(apart[name].items()):
+            print(published_runs.line(" ".join(key), errors))
     print(f"\nnot judged: {sum(reasons.values())} rows")
     for reason, rows in reasons.most_common():
         print(f"{rows:6} {reason}")
