@@ -2,6 +2,7 @@
 //
 //   accuracy measured/gemm.csv measured/conv.csv          # one line per device, source and type
 //   accuracy --by type,size measured/attention.csv        # finer groups
+//   accuracy --names measured/gemm.csv                    # how often the recorded kernel is named
 //   accuracy --leave-one-out measured/gemm.csv            # each device as if it had no rows
 //   accuracy --format json --hw my_devices/ table.csv
 
@@ -22,6 +23,7 @@
 #include "estimator/calibrate/calibrate.h"
 #include "estimator/calibrate/latency_case.h"
 #include "estimator/calibrate/latency_table.h"
+#include "estimator/calibrate/recorded_kernel.h"
 #include "estimator/core/error.h"
 #include "estimator/hardware/database.h"
 #include "estimator/hardware/device.h"
@@ -51,10 +53,17 @@ struct Options {
   double fit_share = 0;    // rows that a calibration fitted are left out
   bool leave_one_out = false;
   bool rows = false;
+  bool names = false;
 };
 
 using GroupKey = std::tuple<std::string, std::string, std::string, std::string, std::string,
                             std::string>;  // table, device, source, dtype, type, size
+
+// How often the kernel is named that a profiler recorded.
+struct Naming {
+  int rows = 0, right = 0;
+  int parted = 0, parts_right = 0;  // of those named right whose parts of k are recorded
+};
 
 struct Known {
   Device device;
@@ -88,7 +97,9 @@ class Harness {
     for (const auto& [why, count] : skipped_) {
       fmt::print(stderr, "skipped {} row{}: {}\n", count, count == 1 ? "" : "s", why);
     }
-    if (options_.format == "json") {
+    if (options_.names) {
+      PrintNames();
+    } else if (options_.format == "json") {
       PrintJson();
     } else {
       PrintText();
@@ -195,6 +206,7 @@ class Harness {
       ++skipped_[fmt::format("{}: {}", id, why)];
       return;
     }
+    if (options_.names) return AddName(table, row, known->timing, *c);
     const TimeRange time = ExpectedRange(known->timing, *c);
     groups_[{table.name, c->device, c->source, c->dtype, By("type") ? c->type : "",
              By("size") ? c->size : ""}]
@@ -204,6 +216,65 @@ class Harness {
                  c->source, c->type, c->measured * 1e6, c->bound * 1e6, time.expected * 1e6,
                  c->naive * 1e6);
     }
+  }
+
+  void AddName(const LatencyTable& table, const LatencyRow& row, const TimingDevice& timing,
+               const LatencyCase& c) {
+    const std::optional<RecordedKernel> recorded = RecordedBy(table.kind, row);
+    if (!recorded) return;
+    const RecordedKernel named = NamedBy(ExecutionOf(timing, c));
+    const bool right = IsSameKernel(*recorded, named);
+    Naming& naming = names_[{table.name, c.device, c.source, By("type") ? c.type : ""}];
+    ++naming.rows;
+    naming.right += right ? 1 : 0;
+    if (right && recorded->parts > Count(0)) {
+      ++naming.parted;
+      naming.parts_right += recorded->parts == named.parts ? 1 : 0;
+    }
+    if (options_.rows) {
+      fmt::print("{}:{},{},{},{},{},{},{},{}\n", table.name, row.line, c.device, c.source, c.type,
+                 recorded->Text(), recorded->parts, named.Text(), named.parts);
+    }
+  }
+
+  void PrintNames() const {
+    if (options_.format == "json") {
+      nlohmann::ordered_json out = nlohmann::ordered_json::array();
+      for (const auto& [key, naming] : names_) {
+        nlohmann::ordered_json row;
+        row["table"] = std::get<0>(key);
+        row["device"] = std::get<1>(key);
+        row["source"] = std::get<2>(key);
+        if (By("type")) row["type"] = std::get<3>(key);
+        row["rows"] = naming.rows;
+        row["named"] = naming.right;
+        row["parts_known"] = naming.parted;
+        row["parts"] = naming.parts_right;
+        out.push_back(std::move(row));
+      }
+      fmt::print("{}\n", out.dump(2));
+      return;
+    }
+    const auto line = [](std::string_view table, std::string_view device, std::string_view source,
+                         std::string_view type, const Naming& naming) {
+      const auto share = [](int part, int whole) {
+        return whole == 0 ? std::string("-") : fmt::format("{:.1f}%", 100.0 * part / whole);
+      };
+      fmt::print("{:<6} {:<15} {:<16} {:<13} {:>6} {:>7} {:>7}\n", table, device, source, type,
+                 naming.rows, share(naming.right, naming.rows),
+                 share(naming.parts_right, naming.parted));
+    };
+    fmt::print("{:<6} {:<15} {:<16} {:<13} {:>6} {:>7} {:>7}\n", "table", "device", "source",
+               By("type") ? "type" : "", "rows", "named", "parts");
+    Naming all;
+    for (const auto& [key, naming] : names_) {
+      line(std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), naming);
+      all.rows += naming.rows;
+      all.right += naming.right;
+      all.parted += naming.parted;
+      all.parts_right += naming.parts_right;
+    }
+    line("all", "", "", "", all);
   }
 
   void PrintText() const {
@@ -275,6 +346,8 @@ class Harness {
   std::vector<std::string> left_out_;
   std::map<std::string, std::unique_ptr<Known>> devices_;
   std::map<GroupKey, std::vector<TimeComparison>> groups_;
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, Naming>
+      names_;  // table, device, source, type
   std::map<std::string, int> skipped_;
 };
 
@@ -299,7 +372,12 @@ int Main(int argc, char** argv) {
                "Time each device as one that nobody has measured: without what its rows gave; the "
                "common constants are fitted again to other devices' rows (takes minutes)");
   app.add_flag("--rows", options.rows,
-               "Also print every row (us): measured, bound, expected, naive");
+               "Also print every row (us): measured, bound, expected, naive; with --names: the "
+               "recorded tile and parts of k, and those that are named");
+  app.add_flag(
+      "--names", options.names,
+      "Of the rows beside which a profiler recorded a kernel (columns kernel and grid), how "
+      "many are named right: algorithm and tile, and of these the parts of k");
   CLI11_PARSE(app, argc, argv);
   Harness harness(options);
   harness.Read(options.tables);

@@ -113,6 +113,12 @@ double ExpectedSeconds(const TimingDevice& timing, const LatencyCase& row) {
   return ExpectedRange(timing, row).expected;
 }
 
+Execution ExecutionOf(const TimingDevice& timing, const LatencyCase& row) {
+  const Runner runner(*row.hardware, row.options, timing);
+  const KernelRun run = runner.Run(row.kernels.back());
+  return run.execution ? *run.execution : Execution();
+}
+
 Constant RangeOf(const LatencyCase& row) {
   const LoopNest& nest = row.kernels.back().nest;
   if (const auto* gemm = std::get_if<GemmNest>(&nest)) {

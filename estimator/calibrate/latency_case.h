@@ -34,6 +34,8 @@ std::optional<LatencyCase> MakeCase(LatencyKind kind, const LatencyRow& row, con
 // The product's answer with the constants of `timing`, in seconds.
 TimeRange ExpectedRange(const TimingDevice& timing, const LatencyCase& row);
 double ExpectedSeconds(const TimingDevice& timing, const LatencyCase& row);
+// What runs in the row's last kernel, the one that a table tells of.
+Execution ExecutionOf(const TimingDevice& timing, const LatencyCase& row);
 // The constant that says how wide the range of a row's class is.
 Constant RangeOf(const LatencyCase& row);
 

@@ -108,6 +108,7 @@ constexpr KernelNameRule kRules[] = {
     {"16816gemm", "", "cuBLAS", kGemm, How::kNone, true},
     {"8816gemm", "", "cuBLAS", kGemm, How::kNone, true},
     {"16832gemm", "", "cuBLAS", kGemm, How::kNone, true},
+    {"xmma_gemm", "_ffma_", "cuBLAS", kGemm, How::kNone, false},
     {"xmma_gemm", "", "cuBLAS", kGemm, How::kNone, true},
     {"nvjet", "", "cuBLAS", kGemm, How::kNone, true},
     {"cijk_", "_mi", "Tensile", kGemm, How::kNone, true},

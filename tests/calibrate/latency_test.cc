@@ -8,6 +8,7 @@
 #include "estimator/calibrate/calibrate.h"
 #include "estimator/calibrate/latency_case.h"
 #include "estimator/calibrate/latency_table.h"
+#include "estimator/calibrate/recorded_kernel.h"
 #include "estimator/core/error.h"
 #include "estimator/hardware/database.h"
 #include "estimator/hardware/device.h"
@@ -274,6 +275,51 @@ TEST(Calibrate, TheSplitIsStableAndAboutAsLargeAsAsked) {
     fitted += first ? 1 : 0;
   }
   EXPECT_NEAR(fitted, 4000, 150);
+}
+
+std::string Recorded(LatencyKind kind, std::map<std::string, std::string> fields) {
+  const auto recorded = RecordedBy(kind, Row(std::move(fields)));
+  return recorded ? recorded->Text() : "none";
+}
+
+TEST(RecordedKernel, TheNameTellsAlgorithmAndTile) {
+  using enum LatencyKind;
+  EXPECT_EQ(Recorded(kGemm, {{"kernel", "volta_sgemm_128x64_tn"}}), "64x128");
+  EXPECT_EQ(Recorded(kGemm, {{"kernel", "ampere_sgemm_64x32_sliced1x4_tn"}}), "32x64 sliced");
+  EXPECT_EQ(Recorded(kGemm, {{"kernel", "sm80_xmma_gemm_f32f32_tilesize128x64x8_stage3_ffma_a4"}}),
+            "128x64");
+  EXPECT_EQ(Recorded(kConv, {{"kernel", "maxwell_sgemm_32x128_nn"}, {"algorithm", "winograd"}}),
+            "winograd_nonfused 32x128");
+  EXPECT_EQ(Recorded(kConv, {{"kernel", "volta_scudnn_128x32_relu_small_nn_v1"}}),
+            "implicit_gemm 128x32");
+  EXPECT_EQ(Recorded(kConv, {{"kernel", "void implicit_convolve_sgemm<float, 5, 5>(int)"}}),
+            "implicit_gemm");
+  EXPECT_EQ(Recorded(kGemm, {{"kernel", ""}}), "none");
+  EXPECT_EQ(Recorded(kGemm, {{"kernel", "vectorized_elementwise_kernel"}}), "none");
+}
+
+TEST(RecordedKernel, TheGridTellsPartsOfKWhereThereIsNoBatch) {
+  const auto parts = [](const char* batch) {
+    return RecordedBy(
+               LatencyKind::kGemm,
+               Row({{"kernel", "volta_sgemm_128x64_tn"}, {"grid", "20x16x3"}, {"batch", batch}}))
+        ->parts;
+  };
+  EXPECT_EQ(parts("1"), Count(3));
+  EXPECT_EQ(parts("8"), Count(0));
+}
+
+TEST(RecordedKernel, WhatTheNameDoesNotTellIsNotHeldAgainstIt) {
+  const RecordedKernel named{
+      .algorithm = Algorithm::kImplicitGemm, .rows = 128, .columns = 64, .parts = 1};
+  RecordedKernel recorded{.algorithm = Algorithm::kImplicitGemm};
+  EXPECT_TRUE(IsSameKernel(recorded, named));
+  recorded.rows = 128, recorded.columns = 64;
+  EXPECT_TRUE(IsSameKernel(recorded, named));
+  recorded.sliced = true;
+  EXPECT_FALSE(IsSameKernel(recorded, named));
+  recorded.sliced = false, recorded.columns = 32;
+  EXPECT_FALSE(IsSameKernel(recorded, named));
 }
 
 }  // namespace

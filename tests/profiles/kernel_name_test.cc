@@ -43,6 +43,9 @@ constexpr Case kCases[] = {
     {"ampere_sgemm_32x32_sliced1x4_tn", kGemm, "cuBLAS", "", "f32", false, 32, 32, 0},
     {"ampere_fp16_s16816gemm_fp16_64x64_ldg8_f2f_stages_64x5_tn", kGemm, "cuBLAS", "", "f16", true,
      64, 64, 0},
+    {"sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize128x64x8_stage3_warpsize2x2x1_ffma_aligna4_"
+     "alignc4_execute_kernel__5x_cublas",
+     kGemm, "cuBLAS", "", "f32", false, 128, 64, 8},
     {"void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_128x256_16x3_nn_align4>(T1::Params)",
      kGemm, "CUTLASS", "", "", true, 128, 256, 16},
     {"void gemv2T_kernel_val<float, float, float, 128, 16, 4, 4, false>(int)", kGemm, "",
