@@ -38,6 +38,13 @@ Count SplitOfRegisters(const GemmNest& nest, const TileShape& tile, const Device
   return std::max(Count(1), std::min(places / blocks, nest.k / kLeastPart));
 }
 
+// Whether kernels that load runs of a row take the product.
+bool IsWhole(const GemmNest& nest) {
+  const auto divides = [](int n, Count extent) { return extent % n == Count(0); };
+  return divides(64, nest.m) && ((divides(2, nest.n) && divides(16, nest.k)) ||
+                                 (divides(64, nest.n) && divides(2, nest.k)));
+}
+
 }  // namespace
 
 const Library& LibraryOf(const Device& device) {
@@ -63,8 +70,7 @@ RuledTile ByOccupancy(const GemmNest& nest, const OccupancyRule& rule, const Dev
     most = value;
     chosen.tile = each.shape;
   }
-  if (rule.many > 0 && blocks_per_unit(rule.large) >= rule.many && nest.m % 64 == Count(0) &&
-      nest.n % 2 == Count(0) && nest.k % 16 == Count(0)) {
+  if (rule.many > 0 && blocks_per_unit(rule.large) >= rule.many && IsWhole(nest)) {
     return {rule.large, 1};
   }
   if (rule.few > 0 && blocks_per_unit(rule.small) <= rule.few) chosen.tile = rule.small;

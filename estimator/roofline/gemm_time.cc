@@ -110,6 +110,11 @@ Passes InSquares(const TimingDevice& d, const GemmProblem& p, const TileGrid& gr
   return {std::max(tiles_m / down, 1.0), std::max(tiles_n / across, 1.0)};
 }
 
+// Share of the rated bandwidth that loads along rows of k elements reach.
+double Rate(const StridedLoads& loads, double k) {
+  return loads.sustained * (1 + loads.short_rows / k);
+}
+
 // What blocks that drift apart no longer share: half after so many steps.
 double Lost(double steps, double half) {
   const double drift = steps / half, steep = drift * std::sqrt(drift);
@@ -203,8 +208,9 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
   t.reread_bytes = s.w * s.keep_w * (passes.columns - 1) + s.a * s.keep_a * (passes.rows - 1);
   t.memory_bytes = s.first_bytes + t.reread_bytes + s.other_bytes;
   const double operands = s.first_bytes + t.reread_bytes;
-  const double slower =
-      strided != nullptr && !grid.wide ? d[Constant::kMemorySustained] / strided->sustained : 1;
+  const double slower = strided != nullptr && !grid.wide
+                            ? std::max(1.0, d[Constant::kMemorySustained] / Rate(*strided, p.k))
+                            : 1;
   t.memory_seconds = StreamSeconds(d, s.sustained, operands * slower + s.other_bytes);
   const double shared =
       p.tensor ? std::max(rows, columns) * (1 - 1.0 / d.library->shared_loads) : 0;

@@ -34,7 +34,7 @@ struct OccupancyRule {
   TileShape small;
   double few = 0;
   // Taken before all others where its blocks per unit are at least `many` and 64, 2 and 16 divide
-  // m, n and k. 0: there is none.
+  // m, n and k, or 64, 64 and 2. 0: there is none.
   TileShape large;
   double many = 0;
   bool splits = false;  // blocks share k while they are fewer than the places
@@ -50,6 +50,8 @@ struct StridedLoads {
   // together, so that rounds count with a quarter of it.
   double columns_drift = 0, rows_drift = 0, rounds_power = 1;
   double narrow = 1;  // steps of blocks with an extent below 64, over those of others
+  // Rows of so many elements pass at twice the rate: short ones lie close together.
+  double short_rows = 0;
 };
 
 struct MatrixVectorConstants {
