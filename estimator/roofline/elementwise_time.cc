@@ -18,18 +18,22 @@ constexpr double kLoadBytes = 128;
 // and SoftMax.cu). A normalization's four warps take a row: once for mean and deviation, once for
 // the result. A softmax's block takes a long row, four elements a thread: for the largest, the sum
 // and the result. `half`: where rows that are worked on at once fill so much of the last-level
-// cache, half of what is read again comes from device memory. Set with 400 fit rows of six boards
-// with 2 to 48 MB of cache.
+// cache, half of what is read again comes from device memory. Set with 86 and 71 fit rows of six
+// boards with 2 to 48 MB of cache.
 struct RowPasses {
   double again = 0;  // reads after the first
   double threads = 1;
   double half = 1;
 };
 
+bool IsLongSoftmax(const StreamProblem& p) {
+  return p.kind == StreamKind::kSoftmax && p.row_elements > kOnePassElements;
+}
+
 RowPasses PassesOf(const StreamProblem& p) {
   constexpr double kWarp = 32, kLargestBlock = 1024;
   if (p.kind == StreamKind::kNormalization) return {.again = 1, .threads = 4 * kWarp, .half = 0.51};
-  if (p.kind == StreamKind::kSoftmax && p.row_elements > kOnePassElements) {
+  if (IsLongSoftmax(p)) {
     return {.again = 2, .threads = std::min(p.row_elements / 4, kLargestBlock), .half = 0.35};
   }
   return {};
@@ -50,8 +54,7 @@ double RereadBytes(const TimingDevice& d, const StreamProblem& p) {
 
 // Share of stream.sustained that a kernel of this kind and shape reaches.
 double KindShare(const TimingDevice& d, const StreamProblem& p) {
-  const bool long_rows = p.kind == StreamKind::kSoftmax && p.row_elements > kOnePassElements;
-  return long_rows ? d[Constant::kSoftmax] : 1;
+  return IsLongSoftmax(p) ? d[Constant::kSoftmax] : 1;
 }
 
 }  // namespace
