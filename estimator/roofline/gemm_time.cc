@@ -181,14 +181,17 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
       s.c.fill > 0 ? (rows + columns) * depth * p.input_bytes / (s.c.fill * d.clock) : 0;
   const double overhead = d[Constant::kTileOverhead];
   const double part_bytes = split > 1 ? 4 : p.output_bytes;
-  const double drain = rows * columns * part_bytes / (s.c.drain * d.clock);
+  const double drain_rate = s.c.drain * d.clock;
   const double compute = AlmostLonger(arithmetic, fill) / t.busy;
   if (p.tensor) {
-    // One block fills a unit: nothing computes while its tile drains.
-    t.tile_seconds = compute + drain + overhead;
-    t.units_seconds = t.waves * t.tile_seconds;
+    // One block fills a unit: nothing computes while its results leave. What limits them is the
+    // cache that takes them, not the unit, so that padding and idle units cost nothing.
+    t.tile_seconds = compute + overhead;
+    t.units_seconds = t.waves * t.tile_seconds +
+                      p.batch * p.m * p.n * split * part_bytes / (d.units * drain_rate);
   } else {
     // While one block drains its tile another one computes; the last drain stands alone.
+    const double drain = rows * columns * part_bytes / drain_rate;
     t.tile_seconds = AlmostLonger(compute, drain) + overhead;
     t.units_seconds = t.waves * t.tile_seconds + std::min(compute, drain);
   }
@@ -217,9 +220,10 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
   t.cache_bytes = t.tiles * (rows + columns - shared) * depth * p.input_bytes;
   t.cache_seconds = t.cache_bytes / s.cache_rate;
   if (split > 1) {
-    // Every part writes 4-byte sums; a last pass reads them and writes the result.
-    t.split_seconds =
-        d[Constant::kTileSplit] + p.batch * p.m * p.n * 4 * split * 1.5 / s.cache_rate;
+    // Every part writes 4-byte sums; a last pass reads them and writes the result. On matrix units
+    // it is a kernel of its own.
+    t.split_seconds = d[p.tensor ? Constant::kLaunchGraph : Constant::kTileSplit] +
+                      p.batch * p.m * p.n * 4 * split * 1.5 / s.cache_rate;
   }
   t.seconds = std::max({t.units_seconds, t.memory_seconds, t.cache_seconds}) + t.split_seconds;
   if (t.seconds < best) {  // else the norm, which is no less, need not be worked out

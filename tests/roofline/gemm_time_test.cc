@@ -67,8 +67,9 @@ TEST(GemmTime, TilesAndWavesByHand) {
   // One tile: 2 * 128 * 128 * 1024 FLOP at 1 TFLOP/s of one unit.
   const double arithmetic = 2.0 * 128 * 128 * 1024 / 1e12;
   const double fill = 256.0 * 1024 * 2 / 400e9;
-  const double drain = 128.0 * 128 * 2 / 400e9;
-  EXPECT_NEAR(t.tile_seconds, Overlap(8, arithmetic, fill) + drain, 1e-15);
+  EXPECT_NEAR(t.tile_seconds, Overlap(8, arithmetic, fill), 1e-15);
+  // The result alone, without padding, leaves at the rate of all 100 units.
+  EXPECT_NEAR(t.units_seconds - t.tile_seconds, 1e6 * 2 / (100 * 400e9), 1e-15);
   EXPECT_EQ(t.launch_seconds, 2e-6);
 }
 
@@ -167,7 +168,9 @@ TEST(GemmTime, TheLastWaveCostsAsMuchAsAFullOne) {
   const GemmTime tail = GemmWithTile(d, Square(1408, 1280, 4096), {}, {128, 128}, 1);
   EXPECT_EQ(full.waves, 1);
   EXPECT_EQ(tail.waves, 2);
-  EXPECT_NEAR(tail.units_seconds, 2 * full.units_seconds, 1e-12);
+  EXPECT_EQ(tail.tile_seconds, full.tile_seconds);
+  const double drained = (1408 - 1280) * 1280.0 * 2 / (100 * 400e9);
+  EXPECT_NEAR(tail.units_seconds, full.units_seconds + full.tile_seconds + drained, 1e-12);
 }
 
 TEST(GemmTime, SplittingKFillsIdleUnits) {
