@@ -78,9 +78,11 @@ GemmOptions ChooseProduct(const Target& target, DType type, const GemmNest& nest
   const OccupancyRule& rule = nest.batch > Count(1) ? library.batched : library.linear;
   const bool timed = unit.tensor || (rule.tiles.empty() && library.linear_by_time);
   if (timed && timer != nullptr) {
+    const bool small =
+        unit.tensor && nest.m > Count(1) && nest.m * nest.n * nest.k < Count(library.least_split);
     const TimedTile best = FastestTile(
         nest, unit.tensor ? library.gemm_tensor : library.gemm_vector, unit.bytes,
-        nest.batch == Count(1),
+        nest.batch == Count(1) && !small,
         [&](const TileGrid& grid, double least) { return timer->Tiled(grid, least).seconds; });
     options.tile = best.tile;
     options.split_k = best.split_k;

@@ -117,6 +117,9 @@ struct Library {
   std::span<const TileShape> gemm_vector, gemm_tensor;
   // Which of them runs: weights with rows of activations, and strided-batched products.
   OccupancyRule linear, batched;
+  // Products of several rows on matrix units with fewer multiply-adds than this run in one part of
+  // k, however long that takes.
+  int least_split = 0;
   // Of the tiles of vector kernels for weights the fastest one counts, where there is no rule.
   bool linear_by_time = false;
   StridedLoads strided;  // of vector kernels for weights
