@@ -124,7 +124,10 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   // kernels; other kernels compute their whole tile (rows of H100 and L40S).
   const bool whole =
       p.phase == AttentionPhase::kEncoder || (p.query_bytes <= 1 && kernel.whole_tiles_8bit);
-  const double tile = whole ? std::max<double>(p.tile, kernel.rows) : p.tile;
+  const bool alone =
+      p.phase == AttentionPhase::kEncoder && !p.backward && kernel.contiguous_rows > 0;
+  const int rows_of_tile = alone ? kernel.contiguous_rows : kernel.rows;
+  const double tile = whole ? std::max<double>(p.tile, rows_of_tile) : p.tile;
   const double efficiency = Efficiency(d, p);
   const double queries = p.batch * p.heads * p.query_length;
   const double flops_per_clock = p.peak / d.units / d.clock;
@@ -147,7 +150,7 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
                                            : keys;
   t.blocks = p.batch * p.heads * std::ceil(p.query_length / tile);
   // A unit takes blocks side by side; one block alone on it is no faster.
-  const double resident = p.head_size > kWideHead ? 1 : kernel.resident;
+  const double resident = alone || p.head_size > kWideHead ? 1 : kernel.resident;
   t.waves = t.blocks / (d.units * resident);
   const double rows = resident * tile;
   const bool narrow =

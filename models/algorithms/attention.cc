@@ -141,7 +141,10 @@ Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& opti
     tiled.left = tiled.right = -1;
   }
   const Count heads = nest.batch * (packed ? nest.kv_heads : nest.q_heads);
-  const Count rows = std::min(Count(constants.rows), RoundUp(tiled.q_len, constants.decode_rows));
+  const bool contiguous = !nest.cached && !nest.backward && nest.q_len > Count(1);
+  const int most =
+      contiguous ? std::max(constants.contiguous_rows, constants.rows) : constants.rows;
+  const Count rows = std::min(Count(most), RoundUp(tiled.q_len, constants.decode_rows));
   const Count columns = constants.columns;
 
   const Count depth = MacsPerScore(nest);

@@ -193,7 +193,10 @@ constexpr AttentionConstants kHopperAttention = {.rows = 128,
                                                  .fill = 29,
                                                  .fill_8bit = 35.06};
 // TensorRT-LLM on Ada (its measured rows): 8-bit queries run in kernels for heads of 128, heads
-// of 256 at a third of their rate, and its kernel for shared 8-bit caches does not split keys.
+// of 256 at a third of their rate, and its kernel for shared 8-bit caches does not split keys. Over
+// contiguous keys a block takes 128 queries and a unit to itself: with 400 positions times step
+// where 4 blocks for each head, and not 7 half ones, begin another wave (40 heads 29 us, 56 heads
+// 30, 80 heads 43 to 45, 112 heads 62), and 13 to 64 positions take three quarters of what 128 do.
 constexpr AttentionConstants kAdaAttention = {.rows = 64,
                                               .columns = 64,
                                               .decode_rows = 16,
@@ -202,6 +205,7 @@ constexpr AttentionConstants kAdaAttention = {.rows = 64,
                                               .wide_8bit = 0.28,
                                               .whole_tiles_8bit = true,
                                               .resident = 2,
+                                              .contiguous_rows = 128,
                                               .score_clocks = 0.13,
                                               .splits_8bit = false,
                                               .efficiency_8bit = 0.72,

@@ -97,6 +97,8 @@ struct AttentionConstants {
   double narrow_overhead = 1;
   int side_launches = 0;  // small kernels beside each: clearing the counter of a tile scheduler
   double resident = 2;    // blocks of queries that a unit takes side by side, heads up to 192
+  // Over contiguous keys: query positions of a block that has a unit alone. 0: as above.
+  int contiguous_rows = 0;
   // Clocks of one unit per score for scaling, exponential and sum, not hidden by the products.
   double score_clocks = 0.09;
   bool splits_8bit = true;  // blocks that share an 8-bit cache also split its keys
