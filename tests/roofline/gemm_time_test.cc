@@ -161,6 +161,17 @@ TEST(GemmTime, ABoardWithoutPowerForItsPeakSlowsDown) {
   EXPECT_NEAR(UnderPower(d, work), 6, 1e-9);  // half the clock, waiting or not
 }
 
+TEST(GemmTime, IntegersSustainWhat16BitsDo) {
+  TimingDevice d = PlainDevice();
+  d.constants[Constant::kTensorEfficiency8] = 0.5;
+  GemmProblem p = Square(1280, 1280, 4096);
+  p.input_bytes = 1;
+  p.energy_width = EnergyWidth(DType::kInt8);
+  EXPECT_EQ(GemmWithTile(d, p, {}, {128, 128}, 1).efficiency, d[Constant::kTensorEfficiency]);
+  p.energy_width = EnergyWidth(DType::kFloat8E4M3FN);
+  EXPECT_EQ(GemmWithTile(d, p, {}, {128, 128}, 1).efficiency, 0.5);
+}
+
 TEST(GemmTime, TheLastWaveCostsAsMuchAsAFullOne) {
   const TimingDevice d = PlainDevice();
   // 100 tiles of 128 x 128 fill one wave, 110 tiles need two.
