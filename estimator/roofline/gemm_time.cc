@@ -40,6 +40,13 @@ double VectorShape(const TimingDevice& d, const GemmProblem& p) {
   return ragged < 2 ? 1 : d[Constant::kVectorRagged];
 }
 
+// What kernels of small products cost large ones: LongSums.
+double TensorShape(const TimingDevice& d, const GemmProblem& p) {
+  const LongSums& sums = d.library->long_sums;
+  const bool applies = p.linear && p.input_bytes >= 4 && sums.from > 0 && p.k >= sums.from;
+  return applies ? sums.rate : 1;
+}
+
 UnitConstants Constants(const TimingDevice& d, const GemmProblem& p) {
   using C = Constant;
   if (!p.tensor) {
@@ -50,8 +57,8 @@ UnitConstants Constants(const TimingDevice& d, const GemmProblem& p) {
   // their width, sustain what 16 bits do: with the rate of floats products of integers on an RTX
   // 4090 came out 20 % too slow.
   const bool narrow_floats = p.input_bytes <= 1 && p.energy_width >= p.input_bytes;
-  return {d[narrow_floats ? C::kTensorEfficiency8 : C::kTensorEfficiency], 1, d[C::kTensorFill],
-          d[C::kTensorDrain], d[C::kTensorOverlap]};
+  return {d[narrow_floats ? C::kTensorEfficiency8 : C::kTensorEfficiency],
+          TensorShape(d, p), d[C::kTensorFill], d[C::kTensorDrain], d[C::kTensorOverlap]};
 }
 
 }  // namespace
@@ -173,7 +180,8 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
                     : VectorBusy(t.waves, grid);
   t.padding = grid.PaddingShare();
   // What ragged extents cost was seen on whole products, not on parts of k.
-  t.efficiency = std::min(1.0, s.c.efficiency * (split > 1 ? std::max(1.0, s.c.shape) : s.c.shape));
+  const double shape = split > 1 && !p.tensor ? std::max(1.0, s.c.shape) : s.c.shape;
+  t.efficiency = std::min(1.0, s.c.efficiency * shape);
 
   // Warps whose columns lie beyond the matrix compute nothing. Strided-batched kernels do all of
   // their tiles: recorded times do not fall with columns below the tile's.
@@ -183,7 +191,7 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
   const double arithmetic = 2 * rows * used * depth / (p.peak / d.units * t.efficiency);
   const double fill =
       s.c.fill > 0 ? (rows + columns) * depth * p.input_bytes / (s.c.fill * d.clock) : 0;
-  const double overhead = d[Constant::kTileOverhead];
+  const double overhead = d[Constant::kTileOverhead] + (p.tensor ? d.library->tile_start : 0);
   const double part_bytes = split > 1 ? 4 : p.output_bytes;
   const double drain_rate = s.c.drain * d.clock;
   const double compute = AlmostLonger(arithmetic, fill) / t.busy;

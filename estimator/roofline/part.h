@@ -60,10 +60,9 @@ struct PartRun {
 
 class GemmTimer;
 
-// The tile and the parts of k that the library takes for a product: on vector units by its rule, on
 // The tile and the parts of k that the library takes for a product: on vector units by its rule, or
 // the fastest where Library::linear_by_time; on matrix units the fastest that it has (by its rule
-// without a timer).
+// without a timer), whose timer has the batch of Library::tuned_batch where there is one.
 GemmOptions ChooseProduct(const Target& target, DType type, const GemmNest& nest,
                           const ComputeUnit& unit, const GemmTimer* timer);
 

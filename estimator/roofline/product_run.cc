@@ -31,6 +31,20 @@ GemmProblem ProblemOf(const Part& part, const GemmNest& nest, const ComputeUnit&
   return p;
 }
 
+// What the library chooses a tile for: Library::tuned_batch.
+Count ChosenBatch(const Library& library, const GemmNest& nest, const ComputeUnit& unit) {
+  const bool tuned = unit.tensor && library.tuned_batch > 0 && nest.batch > Count(1);
+  return tuned ? Count(library.tuned_batch) : nest.batch;
+}
+
+GemmProblem WithBatch(GemmProblem p, double batch) {
+  const double share = batch / p.batch;
+  p.batch = batch;
+  if (p.weight_bytes) *p.weight_bytes *= share;
+  p.extra_bytes *= share;
+  return p;
+}
+
 Execution Choose(const Target& target, const Part& part, const GemmNest& nest,
                  const ComputeUnit& unit, const GemmTimer* timer) {
   if (!unit.tensor && (nest.m <= Count(1) || nest.n <= Count(1))) {
@@ -80,8 +94,10 @@ GemmOptions ChooseProduct(const Target& target, DType type, const GemmNest& nest
   if (timed && timer != nullptr) {
     const bool small =
         unit.tensor && nest.m > Count(1) && nest.m * nest.n * nest.k < Count(library.least_split);
+    GemmNest chosen = nest;
+    chosen.batch = ChosenBatch(library, nest, unit);
     const TimedTile best = FastestTile(
-        nest, unit.tensor ? library.gemm_tensor : library.gemm_vector, unit.bytes,
+        chosen, unit.tensor ? library.gemm_tensor : library.gemm_vector, unit.bytes,
         nest.batch == Count(1) && !small,
         [&](const TileGrid& grid, double least) { return timer->Tiled(grid, least).seconds; });
     options.tile = best.tile;
@@ -110,7 +126,14 @@ PartRun RunProduct(const Target& target, const Part& part, const GemmNest& nest)
   const Conditions conditions =
       ConditionsOf(target, part, p.weight_bytes.value_or(p.batch * p.n * p.k * p.input_bytes));
   const GemmTimer timer(*target.timing, p, conditions);
-  run.execution = Choose(target, part, nest, *unit, &timer);
+  const Count batch = ChosenBatch(target.library, nest, *unit);
+  if (batch == nest.batch) {
+    run.execution = Choose(target, part, nest, *unit, &timer);
+  } else {
+    const GemmProblem tuned = WithBatch(p, batch.AsDouble());
+    const GemmTimer choice(*target.timing, tuned, conditions);
+    run.execution = Choose(target, part, nest, *unit, &choice);
+  }
   const TileGrid* grid = run.execution.Grid();
   const GemmTime t = grid != nullptr ? timer.Tiled(*grid) : timer.Vector();
   PartTime& time = run.time.emplace();

@@ -120,6 +120,11 @@ constexpr TileShape kHopperTensor[] = {
 // Register tiles of AVX-512 kernels (oneDNN's and OpenBLAS's developer guides): rows in registers,
 // columns in two vectors.
 constexpr TileShape kCpuGemm[] = {{.m = 6, .n = 32, .k = 1}};
+// rocBLAS takes the kernel of the nearest size that it was tuned for, out of hundreds (its source,
+// library/src/blas3/Tensile/Logic/asm_full/arcturus: *_SB.yaml, in fp32), and neighbours differ by
+// factors. Squares stand for the shapes there (MacroTile0, MacroTile1; DepthU 16 and more).
+constexpr TileShape kGfx908Gemm[] = {
+    {.m = 128, .n = 128, .k = 32}, {.m = 64, .n = 64, .k = 32}, {.m = 32, .n = 32, .k = 32}};
 constexpr TileShape kGenericGemm[] = {{.m = 128, .n = 128, .k = 8}, {.m = 64, .n = 64, .k = 8}};
 
 // Names: tile148, tile228 and tile418 are images x rows x columns of 2x2 tiles, 32 in all. Recorded
@@ -378,6 +383,32 @@ constexpr Library kLibraries[] = {
      .attention = {.rows = 32, .columns = 32, .decode_rows = 1, .most_shared = 32},
      .shared_loads = 1,
      .tensor_flops_per_instruction = 0},
+    {.id = "gfx908",
+     .covers = "rocBLAS on CDNA (gfx908)",
+     .gemm_vector = kGenericGemm,
+     .gemm_tensor = kGfx908Gemm,
+     .conv_vector = kGenericGemm,
+     .conv_tensor = kGenericGemm,
+     .gemm_scale = {},
+     .gemm_accumulate = {.add = 1},
+     .conv_epilogue = {},
+     .tensor_conv_nhwc = false,
+     .matrix_vector = {.chunk = 128, .adds_per_chunk = 0, .row = {}},
+     .winograd = kCudnnWinograd,
+     .fft = kMaxwellFft,
+     .attention = kAttention,
+     // The grid of sizes in arcturus_Cijk_Ailk_Bljk_SB_GB.yaml, powers of two up to 2048, has batch
+     // 8 (beside some cubes of 160 to 1,000). Expected times of 447 products of an MI100 are off by
+     // 23 % with 8, by 26 % with 4, 12, 16 or none, constants fitted to each. Not so on gfx90a: the
+     // rates that its file records for 1,000 products each follow from the fastest tile, to 7 % of
+     // each other.
+     .tuned_batch = 8,
+     .tile_start = 2.6e-6,
+     // Sizes in arcturus_Cijk_Alik_Bljk_SB.yaml whose k is long have few outputs, as 512 x 512 x
+     // 39,488 (tiles of 64 x 48, 8 parts of k). An MI100 reaches 9 to 11 TFLOP/s in all of
+     // PyTorch's Linear with k 65,536, with 50,272 now 11, now 34.
+     .long_sums = {.from = 58e3, .rate = 0.31},
+     .tensor_flops_per_instruction = 0},
     {.id = "generic",
      .covers = "devices without a known library: 128x128 and 64x64 tiles",
      .gemm_vector = kGenericGemm,
@@ -402,9 +433,10 @@ struct Coverage {
 // By the beginning of the architecture's name with its compute capability: "Blackwell (RTX) 12.0"
 // is Blackwell.
 constexpr Coverage kCoverage[] = {
-    {"Kepler", "pascal"}, {"Maxwell", "pascal"},   {"Pascal 6.0", "gp100"}, {"Pascal", "pascal"},
-    {"Volta", "volta"},   {"Turing", "turing"},    {"Ampere", "ampere"},    {"Ada", "ada"},
-    {"Hopper", "hopper"}, {"Blackwell", "hopper"},
+    {"Kepler", "pascal"},  {"Maxwell", "pascal"},   {"Pascal 6.0", "gp100"}, {"Pascal", "pascal"},
+    {"Volta", "volta"},    {"Turing", "turing"},    {"Ampere", "ampere"},    {"Ada", "ada"},
+    {"Hopper", "hopper"},  {"Blackwell", "hopper"}, {"CDNA 2", "generic"},   {"CDNA 3", "generic"},
+    {"CDNA 4", "generic"}, {"CDNA", "gfx908"},
 };
 
 const Library& Find(std::string_view id) {

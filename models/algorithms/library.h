@@ -54,6 +54,13 @@ struct StridedLoads {
   double short_rows = 0;
 };
 
+// A library that takes the kernel of the nearest size that it was tuned for has none for large
+// products of a long k: kernels of small products run.
+struct LongSums {
+  double from = 0;  // the least of k, fp32; 0: there is no such k
+  double rate = 1;  // over that of other products
+};
+
 struct MatrixVectorConstants {
   int chunk;           // elements of a row that the threads of one group take per step
   int adds_per_chunk;  // additions that join their sums
@@ -153,6 +160,13 @@ struct Library {
   WinogradConstants winograd;
   FftConstants fft;
   AttentionConstants attention;
+  // Batched products on matrix units run in the tile that is fastest for this many of them, for
+  // which the library was tuned, however many there are. 0: in the fastest for their own.
+  int tuned_batch = 0;
+  // Seconds that a tile of a product on matrix units takes beyond Constant::kTileOverhead: its
+  // first steps wait for memory, and no other tile of its unit computes meanwhile.
+  double tile_start = 0;
+  LongSums long_sums;  // of kernels for weights on matrix units
   // Blocks of products on matrix units that ask for an operand together, so that it crosses the
   // last-level cache once: the two units of a cluster, times thread block clusters.
   int shared_loads = 2;

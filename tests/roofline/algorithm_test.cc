@@ -171,6 +171,20 @@ TEST(Gemm, VocabularyPadsToTheTile) {
   EXPECT_EQ(run.execution->Grid()->padded_n(), Count(10112));
 }
 
+// rocBLAS was tuned for 8 products on gfx908: 128 tiles of 128 x 128, a round and a bit of an
+// MI100's 120 units.
+TEST(Gemm, ManyProductsRunTheTileThatIsFastestForEight) {
+  const auto tile = [](const char* gpu, std::int64_t batch) {
+    const Device device = DeviceOf(gpu);
+    const KernelRun run =
+        Runner(&device, {}).Run(Alone(GemmNest{.batch = batch, .m = 512, .n = 512, .k = 512}));
+    return run.execution->Grid()->tile_m.AsDouble();
+  };
+  EXPECT_EQ(tile("mi100", 8), 64);
+  EXPECT_EQ(tile("mi100", 8000), 64);
+  EXPECT_EQ(tile("mi210", 8000), 128);
+}
+
 TEST(Conv, ForcedAlgorithmsWhereTheyAreValid) {
   const InferredModel model =
       InferFile(std::string(DLCOST_SOURCE_DIR) + "/models/networks/resnet50.onnx");

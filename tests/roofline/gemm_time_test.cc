@@ -122,6 +122,27 @@ TEST(GemmTime, BlocksOfAClusterShareAnOperand) {
   EXPECT_NEAR(GemmWithTile(d, p, {}, {128, 256}, 1).cache_bytes, alone * 256 / 384, 1);
 }
 
+TEST(GemmTime, LongSumsOfWeightsRunInKernelsOfSmallProducts) {
+  TimingDevice d = PlainDevice();
+  Library library = LibraryFor("generic");
+  library.long_sums = {.from = 50000, .rate = 0.25};
+  library.tile_start = 3e-6;
+  d.library = &library;
+  GemmProblem p = Square(2048, 2048, 50000);
+  p.input_bytes = p.output_bytes = 4;
+  p.linear = true;
+  const auto efficiency = [&] { return GemmWithTile(d, p, {}, {128, 128}, 1).efficiency; };
+  EXPECT_EQ(efficiency(), 0.25);
+  p.k = 49999;
+  EXPECT_EQ(efficiency(), 1);
+  p.k = 50000;
+  p.linear = false;  // a product of two activations
+  EXPECT_EQ(efficiency(), 1);
+  const double tile = GemmWithTile(d, p, {}, {128, 128}, 1).tile_seconds;
+  library.tile_start = 0;
+  EXPECT_NEAR(tile - GemmWithTile(d, p, {}, {128, 128}, 1).tile_seconds, 3e-6, 1e-12);
+}
+
 TEST(GemmTime, AVectorOnVectorUnitsStreamsTheMatrix) {
   const TimingDevice d = PlainDevice();
   GemmProblem p = Square(1, 4096, 4096);
