@@ -68,7 +68,7 @@ constexpr ConstantDef kDefs[] = {
     {C::kTensorFill, "tensor.fill", 64, 2, 400, "B/clk",
      "operand bytes that reach one unit per clock", kTrait},
     {C::kTensorDrain, "tensor.drain", 13.1, 1, 400, "B/clk",
-     "result bytes that leave one unit per clock, not hidden behind the main loop"},
+     "result bytes that the cache takes per clock and unit, not hidden behind the main loop"},
     {C::kTensorOverlap, "tensor.overlap", 4.8, 1, 10, "exponent", "as vector.overlap", kTrait},
     {C::kKernelOverlap, "kernel.overlap", 1.6, 1, 10, "exponent",
      "as vector.overlap, for prefill attention and for convolutions on vector units", kUniversal},
