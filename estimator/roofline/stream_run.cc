@@ -28,6 +28,26 @@ void AddArithmetic(const Target& target, const Part& part, StreamProblem& p) {
   p.special_rate = unit->peak / 2 / 4;
 }
 
+// Channels first a framework's depthwise kernel has a thread for each result, and each tap is eight
+// instructions of it, two more where operands are narrower than the sum: two for bounds, three for
+// addresses, two loads, two conversions, one addition (counted in PyTorch,
+// aten/src/ATen/native/cuda/DepthwiseConv2d.cu, conv_depthwise2d_forward_kernel). They run in
+// float32. Channels last libraries have kernels that share what they load.
+constexpr double kTapInstructions = 8, kTapConversions = 2;
+
+// Instructions of a tap; 0: the kernel has none.
+double TapOf(const Target& target, const Part& part) {
+  if (!std::holds_alternative<ConvNest>(part.nest) || !target.options.converts) return 0;
+  return kTapInstructions + (Bits(part.type) < 32 ? kTapConversions : 0);
+}
+
+void AddTaps(const Target& target, const Part& part, double tap, StreamProblem& p) {
+  const std::optional<ComputeUnit> unit = FindVectorUnit(target, DType::kFloat32);
+  if (!unit) return;
+  p.arithmetic_peak = unit->peak;
+  p.arithmetic = 2 * tap * part.work.Of(OpClass::kMac).AsDouble();
+}
+
 // What a call prepares beyond that of an elementwise function, as a share of launch.call. Layers
 // are Python objects whose own call comes first: on A100, V100, T4 and P4 a GELU takes 4 to 6 us
 // longer than an addition, a ReLU 5 to 7, a softmax 7 to 8.5, a normalization, which also keeps
@@ -58,7 +78,7 @@ bool IsTypeCopy(const Work& work) {
   return work.Of(OpClass::kConvert) > Count(0);
 }
 
-void Explain(const StreamProblem& p, const StreamTime& t, PartTime& time) {
+void Explain(const StreamProblem& p, const StreamTime& t, double tap, PartTime& time) {
   TermWriter terms(time.terms);
   terms.Fact("traffic", p.bytes, "B", "read and written");
   terms.Fact("from device memory", 100 * t.miss, "%", "the rest is in the cache");
@@ -71,6 +91,7 @@ void Explain(const StreamProblem& p, const StreamTime& t, PartTime& time) {
   side.Time("memory", t.memory_seconds, "and the first access");
   side.Below().Fact("rate", t.rate, "B/s", "sustained for this kind of kernel");
   side.TimeIfAny("arithmetic", t.arithmetic_seconds);
+  if (tap > 0) side.Below().Fact("instructions", tap, "", "of a lane for each multiply-add");
   side.Time("units' share of the bandwidth", t.fill_seconds);
 }
 
@@ -92,6 +113,8 @@ PartRun RunStream(const Target& target, const Part& part) {
     p.row_elements = rows->reduce.AsDouble();
   }
   AddArithmetic(target, part, p);
+  const double tap = TapOf(target, part);
+  if (tap > 0) AddTaps(target, part, tap, p);
   const StreamTime t = ExpectedStream(*target.timing, p, ConditionsOf(target, part));
   PartTime& time = run.time.emplace();
   time.launch = t.launch_seconds;
@@ -103,7 +126,7 @@ PartRun RunStream(const Target& target, const Part& part) {
   time.setup = PreparationOf(p.kind, activation) * (*target.timing)[Constant::kLaunchCall];
   if (elements != nullptr && elements->normalizes) time.setup = SetupOfLayer(*target.timing);
   if (IsTypeCopy(part.work)) time.calls = kCallsOfCopy;
-  if (target.options.explain) Explain(p, t, time);
+  if (target.options.explain) Explain(p, t, tap, time);
   return run;
 }
 
