@@ -143,7 +143,7 @@ class Harness {
         std::string why;
         std::optional<LatencyCase> c = MakeCase(table.kind, row, known->device, &why);
         // Libraries timed in a loop without a framework, years apart, belong to another population.
-        if (c && !c->options.eager && row.Text("source") == "deepbench") continue;
+        if (c && !c->options.Calls() && row.Text("source") == "deepbench") continue;
         if (c) rows.push_back({std::move(*c), &known->timing});
       }
     }

@@ -46,8 +46,9 @@ class CaseMaker {
     case_.dtype = dtype;
     case_.size = SizeClass(case_.measured);
     case_.options.cache = CacheState::kWarm;
-    case_.options.eager = Optional("timing") == "eager" && !protocol_.back_to_back;
-    case_.options.rested = case_.options.eager;  // one call, then the timer waits for it
+    const bool called = Optional("timing") == "eager" && !protocol_.back_to_back;
+    if (called) case_.options.launch = Launch::kEager;
+    case_.options.rested = called;  // one call, then the timer waits for it
     case_.extra_launch = protocol_.extra_launch;
     std::optional<RowCalls> calls = CallsOf(kind, row_, type_, protocol_, skipped_);
     if (!calls) return std::nullopt;

@@ -124,8 +124,9 @@ void AddDeviceOptions(CLI::App& app, DeviceOptions& options, Devices devices) {
       ->type_name("STATE")
       ->capture_default_str();
   app.add_option("--launch", options.launch,
-                 "how kernels start, for expected times: graph (one after the other) or eager (a "
-                 "framework call each); without it as --runtime does")
+                 "how kernels start, for expected times: graph (one after the other), eager (a "
+                 "framework call each) or script (the same without Python); without it as "
+                 "--runtime does")
       ->type_name("MODE");
   app.add_option("--layout", options.layout,
                  "how tensors lie between convolutions on matrix units: file (channels first, as "

@@ -67,8 +67,7 @@ std::vector<std::string> DiffConditions(const Report& before, const Report& afte
   }
   compare("math", [](const Report& r) { return Name(r.options.run.math); });
   compare("cache", [](const Report& r) { return Name(r.options.run.cache); });
-  compare("launch",
-          [](const Report& r) -> Text { return r.options.run.eager ? "eager" : "graph"; });
+  compare("launch", [](const Report& r) { return Name(r.options.run.launch); });
   compare("fusion", [](const Report& r) { return Name(r.options.plan.fusion); });
   compare("attention", [](const Report& r) { return Name(r.options.plan.Form()); });
   compare("convolutions", [](const Report& r) -> Text {

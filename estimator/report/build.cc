@@ -115,7 +115,7 @@ class Builder {
 
   // The terms of a run that the memo holds, shared by all kernels that are like it.
   std::shared_ptr<const TimeSteps> StepsOf(const KernelRun& known) {
-    if (options_.detail < ReportDetail::kSteps || !known.expected || options_.run.eager) {
+    if (options_.detail < ReportDetail::kSteps || !known.expected || options_.run.Calls()) {
       return nullptr;
     }
     std::shared_ptr<const TimeSteps>& steps = steps_[&known];

@@ -29,8 +29,8 @@ std::string RuntimeName(const ReportOptions& options) {
 
 std::string RuntimeText(const ReportOptions& options) {
   return fmt::format("{}: {}; attention {}, launch {}, math {}", RuntimeName(options),
-                     FusionText(options.plan), Name(options.plan.Form()),
-                     options.run.eager ? "eager" : "graph", Name(options.run.math));
+                     FusionText(options.plan), Name(options.plan.Form()), Name(options.run.launch),
+                     Name(options.run.math));
 }
 
 }  // namespace dlcost

@@ -21,8 +21,8 @@ void SetRun(const DeviceOptions& options, RunOptions& run) {
   RequireOneOf("--cache", options.cache, {"cold", "warm"});
   run.cache = options.cache == "warm" ? CacheState::kWarm : CacheState::kCold;
   if (!options.launch.empty()) {
-    RequireOneOf("--launch", options.launch, {"graph", "eager"});
-    run.eager = options.launch == "eager";
+    RequireOneOf("--launch", options.launch, NamesOf(Launches()));
+    run.launch = *ParseLaunch(options.launch);
   }
   if (!options.layout.empty()) {
     RequireOneOf("--layout", options.layout, {"file", "kernels"});

@@ -38,6 +38,30 @@ std::span<const UpdateForm> UpdateForms() {
   return kForms;
 }
 
+std::string_view Name(Launch launch) {
+  switch (launch) {
+    case Launch::kGraph:
+      return "graph";
+    case Launch::kEager:
+      return "eager";
+    case Launch::kScript:
+      return "script";
+  }
+  return "";
+}
+
+std::optional<Launch> ParseLaunch(std::string_view name) {
+  for (const Launch launch : Launches()) {
+    if (Name(launch) == name) return launch;
+  }
+  return std::nullopt;
+}
+
+std::span<const Launch> Launches() {
+  static constexpr std::array kLaunches = {Launch::kGraph, Launch::kEager, Launch::kScript};
+  return kLaunches;
+}
+
 std::string_view Name(Selection selection) {
   switch (selection) {
     case Selection::kCall:

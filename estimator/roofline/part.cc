@@ -45,7 +45,7 @@ std::optional<ComputeUnit> FindVectorUnit(const Target& target, DType type) {
 }
 
 Conditions ConditionsOf(const Target& target, const Part& part, double weights) {
-  Conditions conditions{.eager = target.options.eager,
+  Conditions conditions{.eager = target.options.Calls(),
                         .rested = target.options.rested,
                         .weight_copies = target.options.weight_copies};
   if (target.options.cache != CacheState::kCold) return conditions;

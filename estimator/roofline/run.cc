@@ -279,7 +279,7 @@ class KernelRunner {
     expected.memory = sum.memory * times;
     expected.device = sum.seconds * times;
     expected.busy = std::max(sum.seconds - sum.launch, 0.0) * times;
-    if (target_.options.eager) {
+    if (target_.options.Calls()) {
       const TimingDevice& d = *target_.timing;
       expected.host = d[Constant::kLaunchHost];
       if (IsBatched(kernel_.nest)) expected.host += kBatchedCall * d[Constant::kLaunchProduct];
@@ -315,11 +315,14 @@ class KernelRunner {
 
   // The host's time before each run of the kernel.
   double PreparationOf(const PartTime& time) const {
+    const bool script = target_.options.launch == Launch::kScript;
+    const double layer = script ? kLayerCall * (*target_.timing)[Constant::kLaunchCall] : 0;
+    const double setup = std::max(time.setup - layer, 0.0);
     switch (target_.options.selection) {
       case Selection::kCall:
-        return std::max(time.setup, time.asked);
+        return std::max(setup, time.asked);
       case Selection::kFirst:
-        return time.setup;
+        return setup;
       case Selection::kBuild:
         break;
     }
@@ -332,10 +335,11 @@ class KernelRunner {
     TermWriter top = root.Longest("expected", expected.time.expected);
     top.Time("bound", run_.bound.time.value(), "what nothing beats: " + run_.bound.limiter);
     if (AddsUpWider()) top.Text("adds up in", "fp32", "frameworks ask their library for it");
-    TermWriter device = target_.options.eager ? OnTheWay(expected, top) : top;
+    TermWriter device = target_.options.Calls() ? OnTheWay(expected, top) : top;
     TermWriter model =
-        times > 1 ? device.Times("runs", expected.device, times).Sum("one run", sum.seconds)
-                  : device.Sum(target_.options.eager ? "on the device" : "time model", sum.seconds);
+        times > 1
+            ? device.Times("runs", expected.device, times).Sum("one run", sum.seconds)
+            : device.Sum(target_.options.Calls() ? "on the device" : "time model", sum.seconds);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       const PartTime& part = *parts_[i].time;
       int level = model.level();

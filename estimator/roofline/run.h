@@ -13,7 +13,17 @@ namespace dlcost {
 
 struct TimingDevice;
 
-// When an eager call's library settles which kernel runs.
+// How kernels start.
+enum class Launch {
+  kGraph,   // they follow each other: a graph, or a queue that its host keeps filled
+  kEager,   // each is a framework's call, layers are called as Python objects
+  kScript,  // each is a framework's call, from an interpreter without Python
+};
+std::string_view Name(Launch launch);  // "graph", "eager", "script"
+std::optional<Launch> ParseLaunch(std::string_view name);
+std::span<const Launch> Launches();
+
+// When a framework's call settles which kernel of its library runs.
 enum class Selection {
   kCall,   // at every call, as where a stopwatch calls it once
   kFirst,  // at the first call of a shape; later ones find the choice and set it up
@@ -35,7 +45,7 @@ std::span<const UpdateForm> UpdateForms();
 struct RunOptions {
   MathMode math = MathMode::kDefault;
   CacheState cache = CacheState::kCold;
-  bool eager = false;  // every kernel is a framework call; else they follow each other
+  Launch launch = Launch::kGraph;
   Selection selection = Selection::kCall;
   UpdateForm update = UpdateForm::kFused;
   // Kernels that want channels last convert what the file has channels first, each on its own; else
@@ -53,6 +63,8 @@ struct RunOptions {
   // Weights are used in turns: so many copies pass before one comes again (a measuring loop's).
   double weight_copies = 1;
   bool explain = false;  // fill in Expected::terms and advice: takes longer than the time itself
+
+  bool Calls() const { return launch != Launch::kGraph; }  // every kernel is a framework's call
 };
 
 // One kernel as it runs: what its library executes, moves and launches, the time that nothing

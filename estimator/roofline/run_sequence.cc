@@ -9,7 +9,7 @@ RunSequence::Step RunSequence::Add(const Kernel& kernel) {
   const KernelRun& run = runs_.Run(kernel);
   std::optional<TimeRange> time;
   if (run.expected) {
-    time = options_.eager
+    time = options_.Calls()
                ? calls_.Add(*run.expected, kernel.repeat.AsDouble(), run.bound.time.value())
                : run.expected->time;
   }

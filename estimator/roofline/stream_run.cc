@@ -48,10 +48,10 @@ void AddTaps(const Target& target, const Part& part, double tap, StreamProblem& 
   p.arithmetic = 2 * tap * part.work.Of(OpClass::kMac).AsDouble();
 }
 
-// What a call prepares beyond that of an elementwise function, as a share of launch.call. Layers
-// are Python objects whose own call comes first: on A100, V100, T4 and P4 a GELU takes 4 to 6 us
-// longer than an addition, a ReLU 5 to 7, a softmax 7 to 8.5, a normalization, which also keeps
-// mean and deviation of its rows, 21 to 27 (fit rows of the smallest sizes).
+// What a call prepares beyond that of an elementwise function, as a share of launch.call, the
+// layer's own call (kLayerCall) included: on A100, V100, T4 and P4 a softmax takes 7 to 8.5 us
+// longer than an addition, a normalization, which also keeps mean and deviation of its rows, 21 to
+// 27 (fit rows of the smallest sizes).
 double PreparationOf(StreamKind kind, bool activation) {
   switch (kind) {
     case StreamKind::kSoftmax:
@@ -61,7 +61,7 @@ double PreparationOf(StreamKind kind, bool activation) {
     case StreamKind::kElementwise:
       break;
   }
-  return activation ? 0.4 : 0;
+  return activation ? kLayerCall : 0;
 }
 
 // A copy in another type is two of a framework's operators: one makes the tensor, one fills it

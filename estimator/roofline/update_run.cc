@@ -56,7 +56,7 @@ PartRun RunUpdate(const Target& target, const Part& part, const UpdatePasses& up
       StreamProblem p;
       p.element_bytes = element;
       p.bytes = elements.AsDouble() * (pass.reads + pass.writes) * element;
-      Conditions conditions{.eager = target.options.eager, .rested = target.options.rested};
+      Conditions conditions{.eager = target.options.Calls(), .rested = target.options.rested};
       // What an earlier pass over the same tensor touched may still be in the cache.
       conditions.kept_rest =
           static_cast<double>(pass.again_read) / std::max(pass.reads + pass.writes, 1);

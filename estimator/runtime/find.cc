@@ -54,7 +54,7 @@ void Assume(const Runtime& runtime, bool given, ReportOptions& options) {
   options.plan.fuses = runtime.fuses;
   options.plan.attention_by_default = runtime.attention;
   options.run.math = runtime.math;
-  options.run.eager = runtime.eager;
+  options.run.launch = runtime.launch;
   options.run.selection = runtime.selection;
   options.run.converts = runtime.converts;
   options.run.bias_apart = AddsBiasApart(runtime.fuses);

@@ -27,7 +27,7 @@ struct Runtime {
   FusionSet fuses;
   AttentionForm attention = AttentionForm::kFlash;
   MathMode math = MathMode::kDefault;
-  bool eager = false;  // RunOptions::eager
+  Launch launch = Launch::kGraph;
   Selection selection = Selection::kCall;
   bool converts = true;  // RunOptions::converts
   UpdateForm update = UpdateForm::kFused;

@@ -130,7 +130,7 @@ class RuntimeReader {
   }
 
   void Launch(const Entry& entry) {
-    runtime_.eager = OneOf<bool>(entry, {{"graph", false}, {"eager", true}});
+    runtime_.launch = OneOf(entry, Named(Launches()));
     AddPart("launch", entry.value, entry.note, entry);
   }
 

@@ -47,7 +47,7 @@ std::string RuntimeListText(const std::vector<Runtime>& runtimes, std::size_t ma
   for (const Runtime& runtime : runtimes) {
     table.Add({Printable(runtime.id), Printable(OrAll(runtime.vendors)), FusedText(runtime),
                std::string(Name(runtime.attention)), std::string(Name(runtime.math)),
-               runtime.eager ? "eager" : "graph", std::string(Name(runtime.selection)),
+               std::string(Name(runtime.launch)), std::string(Name(runtime.selection)),
                runtime.converts ? "file" : "kernels", std::string(Name(runtime.update))});
   }
   table.MayStandBelow("fuses");

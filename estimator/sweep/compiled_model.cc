@@ -187,7 +187,7 @@ bool CompiledModel::Contains(const Point& sizes) const {
 
 void CompiledModel::Time(std::span<const std::int64_t> values, const Device& device,
                          KernelTimes& times, SweepPoint& point) const {
-  const bool eager = sweep_.setups[setup_].report.run.eager;
+  const bool eager = sweep_.setups[setup_].report.run.Calls();
   times.ForgetWhenFull();
   std::vector<const KernelTimes::Time*> of_kernel;
   std::vector<std::int64_t> sizes;

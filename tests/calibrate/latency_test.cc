@@ -66,7 +66,7 @@ TEST(LatencyCase, BoundsOfAProductByHand) {
   ASSERT_TRUE(c.has_value()) << why;
   EXPECT_DOUBLE_EQ(c->naive, 2.0 * 4096 * 4096 * 4096 / 312e12);
   EXPECT_DOUBLE_EQ(c->bound, c->naive);
-  EXPECT_FALSE(c->options.eager);
+  EXPECT_EQ(c->options.launch, Launch::kGraph);
   EXPECT_EQ(c->type, "gemm");
   EXPECT_EQ(c->size, "0.1-1ms");
 }

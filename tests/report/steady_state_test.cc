@@ -15,7 +15,7 @@ TEST(SteadyState, LargerBatchesAreNoSlowerPerImage) {
       for (const bool eager : {false, true}) {
         ReportOptions options;
         options.plan.fusion = Fusion::kDefault;
-        options.run.eager = eager;
+        options.run.launch = eager ? Launch::kEager : Launch::kGraph;
         options.detail = ReportDetail::kOperators;
         double before = 0;
         for (const std::int64_t batch : {256, 512, 1024, 2048}) {

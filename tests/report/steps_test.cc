@@ -19,7 +19,7 @@ Report ReportWith(const std::string& network, ReportDetail detail, const Binding
       Infer(ReadModel(source + "/models/networks/" + network + ".onnx"), {bindings});
   ReportOptions options;
   options.plan.fusion = Fusion::kDefault;
-  options.run.eager = eager;
+  options.run.launch = eager ? Launch::kEager : Launch::kGraph;
   options.detail = detail;
   return BuildReport(model, DeviceDatabase({source + "/hw_specs"}).Find("a100"), options);
 }

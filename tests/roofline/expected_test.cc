@@ -93,7 +93,7 @@ TEST_F(ExpectedTest, ProductsOfHalvesOnAP100TakeTheTimeOfFloats) {
 
 TEST_F(ExpectedTest, ATinyKernelIsItsLaunch) {
   const auto graph = Run(Gemm(8, 8, 8));
-  const auto eager = Run(Gemm(8, 8, 8), {.eager = true});
+  const auto eager = Run(Gemm(8, 8, 8), {.launch = Launch::kEager});
   ASSERT_TRUE(graph && eager);
   EXPECT_EQ(graph->limiter, "launch");
   EXPECT_LT(graph->time.expected, 8e-6);
@@ -104,10 +104,11 @@ TEST_F(ExpectedTest, ATinyKernelIsItsLaunch) {
 // The host's time before a kernel is that of its kind of call.
 TEST_F(ExpectedTest, CallsOfSomeKindsAreSetUpLonger) {
   const double call = timing_[Constant::kLaunchCall];
-  const auto prepared = [&](const LoopNest& nest, Selection selection) {
+  const auto prepared = [&](const LoopNest& nest, Selection selection,
+                            Launch launch = Launch::kEager) {
     Kernel kernel = Gemm(64, 64, 64);
     kernel.nest = nest;
-    return Run(kernel, {.eager = true, .selection = selection})->prepared;
+    return Run(kernel, {.launch = launch, .selection = selection})->prepared;
   };
   const ConvNest conv{.in_channels = 8, .out_channels = 8, .axes = {{.in = 8, .out = 8}}};
   const double layer = timing_[Constant::kLaunchLayer] * call;
@@ -123,11 +124,17 @@ TEST_F(ExpectedTest, CallsOfSomeKindsAreSetUpLonger) {
   EXPECT_EQ(prepared(batched, Selection::kFirst), 0);
   Kernel alone = Gemm(64, 64, 64);
   alone.nest = batched;
-  EXPECT_DOUBLE_EQ(Run(alone, {.eager = true})->host,
+  EXPECT_DOUBLE_EQ(Run(alone, {.launch = Launch::kEager})->host,
                    timing_[Constant::kLaunchHost] + 0.27 * timing_[Constant::kLaunchProduct]);
   for (const LoopNest& nest : {LoopNest(conv), LoopNest(linear)}) {
     EXPECT_EQ(prepared(nest, Selection::kBuild), 0);
   }
+  // An interpreter without Python calls no layers.
+  EXPECT_DOUBLE_EQ(prepared(linear, Selection::kFirst, Launch::kScript),
+                   timing_[Constant::kLaunchProduct] - 0.4 * call);
+  EXPECT_EQ(prepared(ElementwiseNest{.elements = 64, .activation = true}, Selection::kFirst,
+                     Launch::kScript),
+            0);
 }
 
 TEST_F(ExpectedTest, ExtraOperandsAndNarrowWeightsChangeTheTraffic) {
@@ -243,7 +250,7 @@ TEST_F(ExpectedTest, TermsAddUp) {
   }
   for (const Kernel& kernel : kernels) {
     for (const bool eager : {false, true}) {
-      const auto expected = Run(kernel, {.eager = eager});
+      const auto expected = Run(kernel, {.launch = eager ? Launch::kEager : Launch::kGraph});
       ASSERT_TRUE(expected.has_value());
       ASSERT_FALSE(expected->terms.empty());
       EXPECT_DOUBLE_EQ(expected->terms[0].value, expected->time.expected);

@@ -68,7 +68,7 @@ TEST(Runtimes, TheDefaultIsWhatOptionsAreWithoutOne) {
   EXPECT_EQ(options.plan.Form(), plan.Form());
   EXPECT_EQ(options.plan.fusion, plan.fusion);
   EXPECT_EQ(options.run.math, MathMode::kDefault);
-  EXPECT_FALSE(options.run.eager);
+  EXPECT_EQ(options.run.launch, Launch::kGraph);
 }
 
 TEST(Runtimes, AreFoundByAliasWhateverTheCase) {
@@ -93,8 +93,9 @@ TEST(Runtimes, FilesAreReadStrictly) {
   EXPECT_EQ(ErrorOf("name: x\n" + rest), "");
   EXPECT_THAT(ErrorOf(rest), HasSubstr("'name' is missing"));
   EXPECT_THAT(ErrorOf("name: x\nfuzes: 1\n" + rest), HasSubstr("did you mean 'fuses'?"));
-  EXPECT_THAT(ErrorOf("name: x\nlaunch: eagre [s]\nsources: {s: d}\n"),
-              HasSubstr("mine.yaml:2: 'eagre' is not one of graph, eager (did you mean 'eager'?)"));
+  EXPECT_THAT(
+      ErrorOf("name: x\nlaunch: eagre [s]\nsources: {s: d}\n"),
+      HasSubstr("mine.yaml:2: 'eagre' is not one of graph, eager, script (did you mean 'eager'?)"));
   EXPECT_THAT(ErrorOf("name: x\nattention: flush [s]\nsources: {s: d}\n"),
               HasSubstr("did you mean 'flash'?"));
   EXPECT_THAT(ErrorOf("name: x\nfuses:\n  pointwize: chains [s]\nsources: {s: d}\n"),

@@ -29,7 +29,7 @@ TEST(Power, AWaitingBoardDrawsLess) {
               .devices = {DeviceDatabase::FromEnvironment(DLCOST_SOURCE_DIR "/hw_specs")
                               .Find("a100-sxm4-80gb", {})}};
   for (SweepSetup& setup : sweep.setups) setup.report.plan.fusion = Fusion::kDefault;
-  sweep.setups[1].report.run.eager = true;
+  sweep.setups[1].report.run.launch = Launch::kEager;
   std::vector<SweepPoint> points;
   RunSweep(sweep, [&](const SweepPoint& point) { points.push_back(point); });
   ASSERT_EQ(points.size(), 4u);

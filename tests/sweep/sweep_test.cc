@@ -98,7 +98,7 @@ TEST(Sweep, ManyPointsAreReports) {
   CompareWithReports(sweep, PointsOf(sweep));
   // Two runtimes, each with kernels of its own.
   sweep.setups.push_back(sweep.setups[0]);
-  sweep.setups[1].report.run.eager = true;
+  sweep.setups[1].report.run.launch = Launch::kEager;
   sweep.setups[1].report.plan.fusion = Fusion::kNone;
   const std::vector<SweepPoint> points = PointsOf(sweep);
   ASSERT_EQ(points.size(), 400u);

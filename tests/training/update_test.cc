@@ -48,8 +48,9 @@ TEST(Update, PassesTouchEveryOperandOnce) {
 class UpdateRun : public testing::Test {
  protected:
   KernelRun Run(UpdateForm form, bool eager = true) const {
-    return Runner(&device_,
-                  {.eager = eager, .update = form, .attention = AttentionForm::kMaterialized})
+    return Runner(&device_, {.launch = eager ? Launch::kEager : Launch::kGraph,
+                             .update = form,
+                             .attention = AttentionForm::kMaterialized})
         .Run(kernel_);
   }
 

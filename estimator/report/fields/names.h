@@ -24,6 +24,8 @@ inline constexpr Fusion kLast<Fusion> = Fusion::kIdeal;
 template <>
 inline constexpr FusionStep kLast<FusionStep> = FusionStep::kViews;
 template <>
+inline constexpr Launch kLast<Launch> = Launch::kScript;
+template <>
 inline constexpr MathMode kLast<MathMode> = MathMode::kFp16Accumulate;
 template <>
 inline constexpr NodeStatus kLast<NodeStatus> = NodeStatus::kUnknown;

@@ -24,7 +24,7 @@ void Fields(auto& v, fields::IsA<ReportOptions> auto& options) {
   v.Later("attention", attention);
   v.Later("conv", Or(options.run.conv, "auto"));
   v.Field("cache", options.run.cache);
-  v.Later("launch", Either(options.run.eager, "eager", "graph"));
+  v.Later("launch", options.run.launch);
   v.Later("selection", options.run.selection);
   v.Later("layout", Either(options.run.converts, "file", "kernels"));
   v.Later("update_form", options.run.update);
