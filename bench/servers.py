@@ -8,7 +8,7 @@ and one answer's length. While a request's answer is written, every other reques
     answer * (a decode pass of all requests) + (requests - 1) * (the prompt of one)
 
 which are two reports: `phase=decode` at the middle of the lengths, and a prompt. The row's framework is --runtime, its
-type --dtype. Nothing else is told, and no constant of dlcost was set with these rows.
+type --precision. Nothing else is told, and no constant of dlcost was set with these rows.
 
 usage: servers.py DLCOST serving.csv [--rows]
 """
@@ -28,8 +28,8 @@ NETWORKS = {
     "Qwen/Qwen3-32B": f"{PUBLISHED}/qwen3-32b.json",
 }
 DEVICES = {"h100_sxm": "h100-sxm5", "b200_sxm": "b200", "gb200": "gb200"}
-# nvfp4 keeps the cache and the rest wider, of which --dtype knows nothing. No type: as the checkpoint, bf16.
-TYPES = {"fp8": ("--dtype", "f8e4m3fn"), "fp4": ("--dtype", "f4e2m1"), "": (), "bf16": ()}
+# As servers quantize: NVIDIA's recipes, and experts alone in gpt-oss's checkpoint. No type: as the checkpoint, bf16.
+TYPES = {"fp8": ("--precision", "w8a8-fp8"), "fp4": ("--precision", "w4a4-nvfp4"), "": (), "bf16": ()}
 
 
 def question(row):
@@ -43,7 +43,8 @@ def question(row):
     network = NETWORKS[row["model"]]
     # A reference network is told which phase it is, a configuration's is a prompt unless told.
     prefill = (network,) if network.endswith(".json") else (network, "phase=prefill")
-    told = ("--gpu", DEVICES[row["device"]], "--runtime", row["framework"], *TYPES[row["precision"]])
+    types = ("--precision", "w4a16-mxfp4") if row["model"].startswith("openai/gpt-oss") else TYPES[row["precision"]]
+    told = ("--gpu", DEVICES[row["device"]], "--runtime", row["framework"], *types)
     middle = prompt + answer // 2
     passes = [((network, "phase=decode"), (*told, "--batch", str(requests), "--dim", f"past={middle}"), 1),
               (prefill, (*told, "--batch", "1", "--dim", f"sequence={prompt}"), (requests - 1) / answer)]  # fmt: skip

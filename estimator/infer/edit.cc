@@ -35,6 +35,14 @@ Model EditableCopy(const InferredModel& model) {
   return copy;
 }
 
+void BecomeType(Tensor& tensor, DType type) {
+  if (tensor.is_initializer && tensor.type.shape) {
+    tensor.stored = SizeOf(type, tensor.type.shape->Elements());
+  }
+  tensor.type.dtype = type;
+  if (tensor.declared) tensor.declared->dtype = type;
+}
+
 void BecomePart(Tensor& tensor, const Shape& part) {
   const Count whole = tensor.type.shape->Elements();
   if (tensor.is_initializer) {

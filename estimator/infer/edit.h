@@ -14,6 +14,9 @@ void SortNodes(Graph& graph);
 // Gives a tensor of an edited graph the size of a part of it; of a stored one as much of its bytes.
 void BecomePart(Tensor& tensor, const Shape& part);
 
+// Gives a tensor of an edited graph another type; a stored one takes as many bytes as that needs.
+void BecomeType(Tensor& tensor, DType type);
+
 // An edited copy, inferred and counted under the options that its `original` was inferred with.
 InferredModel InferEdited(Model edited, const InferredModel& original, const InferOptions& options);
 

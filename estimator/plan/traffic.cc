@@ -45,22 +45,20 @@ ValueId TrafficCounter::Quantized(ValueId value) const {
   return kNoValue;
 }
 
-// What a value that is known before the run takes in the file.
+// What a value that is known before the run takes in the file: its numbers, their scales, and the
+// scales of those, which are narrow too in some formats (NVFP4). Zero points are as small as
+// scales.
 Bytes TrafficCounter::StoredSize(ValueId value) const {
-  const ValueId quantized = Quantized(value);
-  if (quantized == kNoValue) return SizeOfTensor(values_.tensor(value));
-  // The numbers and their scales; zero points are as small as scales.
-  const ValueId dequantized = value;
-  Bytes size = SizeOfTensor(values_.tensor(quantized));
-  ValueId at = dequantized;
-  for (int step = 0; step < kMostSteps; ++step) {
-    const auto n = static_cast<std::size_t>(values_.Producer(at));
-    if (values_.node(n).node->op == "DequantizeLinear") {
-      const ValueId scale = values_.Input(n, 1);
-      if (scale != kNoValue) size += SizeOfTensor(values_.tensor(scale));
-      break;
+  Bytes size;
+  for (int step = 0; step < kMostSteps && value != kNoValue; ++step) {
+    const ValueId quantized = Quantized(value);
+    if (quantized == kNoValue) return size + SizeOfTensor(values_.tensor(value));
+    size += SizeOfTensor(values_.tensor(quantized));
+    auto n = static_cast<std::size_t>(values_.Producer(value));
+    while (values_.node(n).node->op != "DequantizeLinear") {
+      n = static_cast<std::size_t>(values_.Producer(values_.Input(n, 0)));
     }
-    at = values_.Input(n, 0);
+    value = values_.Input(n, 1);
   }
   return size;
 }

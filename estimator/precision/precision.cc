@@ -112,14 +112,7 @@ class Caster {
     }
   }
 
-  void SetType(TensorId id, DType type) {
-    Tensor& tensor = At(id);
-    if (tensor.is_initializer && tensor.type.shape) {
-      tensor.stored = SizeOf(type, tensor.type.shape->Elements());
-    }
-    tensor.type.dtype = type;
-    if (tensor.declared) tensor.declared->dtype = type;
-  }
+  void SetType(TensorId id, DType type) { BecomeType(At(id), type); }
 
   // What is computed from trained weights alone is no constant of training either.
   void SpreadTraining(const Node& node) {
@@ -346,6 +339,34 @@ const std::vector<Precision>& Precisions() {
        .product = DType::kFloat8E4M3FN,
        .gradient = DType::kFloat8E5M2},
       {.name = "products-fp16", .half = DType::kFloat16, .products = true},
+      // NVIDIA's Model Optimizer, modelopt/torch/quantization/config.py: FP8_DEFAULT_CFG and
+      // NVFP4_DEFAULT_CFG with FP8_KV_CFG; INT4_AWQ_CFG.
+      {.name = "w8a8-fp8",
+       .half = DType::kBfloat16,
+       .whole = true,
+       .quantization = {.weight = DType::kFloat8E4M3FN,
+                        .operand = DType::kFloat8E4M3FN,
+                        .cache = DType::kFloat8E4M3FN}},
+      {.name = "w4a4-nvfp4",
+       .half = DType::kBfloat16,
+       .whole = true,
+       .quantization = {.weight = DType::kFloat4E2M1,
+                        .operand = DType::kFloat4E2M1,
+                        .block = 16,
+                        .scale = DType::kFloat8E4M3FN,
+                        .cache = DType::kFloat8E4M3FN}},
+      {.name = "w4a16-int4",
+       .half = DType::kFloat16,
+       .whole = true,
+       .quantization = {.weight = DType::kInt4, .block = 128}},
+      // config.json of gpt-oss: attention, routers, embeddings and logits stay in bfloat16.
+      {.name = "w4a16-mxfp4",
+       .half = DType::kBfloat16,
+       .whole = true,
+       .quantization = {.weight = DType::kFloat4E2M1,
+                        .block = 32,
+                        .scale = DType::kFloat8E8M0,
+                        .experts_only = true}},
   };
   return kAll;
 }
@@ -379,10 +400,14 @@ InferredModel InPrecision(const InferredModel& model, const Precision& precision
   // Autocast copies weights anew in each pass: its cache ends with the region that it is for
   // (PyTorch, torch/amp/autocast_mode.py, __exit__).
   std::vector<TensorId> copied;
+  if (precision.ForServing()) StoreGenerated(edited.graph);
   if (!precision.whole && !precision.products && precision.half != DType::kUndefined) {
     copied = TakeParameters(edited.graph, {});
   }
   ApplyPrecision(writer, precision, copied);
+  if (precision.ForServing()) {
+    Quantize(writer, precision.quantization, precision.half, TakeParameters(edited.graph, {}));
+  }
   return InferEdited(std::move(edited), model, options);
 }
 

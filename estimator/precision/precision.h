@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "estimator/infer/infer.h"
+#include "estimator/precision/quantize.h"
 #include "models/gradients/writer.h"
 
 namespace dlcost {
@@ -24,9 +25,13 @@ struct Precision {
   DType product = DType::kUndefined;   // of the operands of products with weights; else `half`
   DType gradient = DType::kUndefined;  // of the gradients that go into such products
   bool tf32 = false;                   // products of float32 in tf32
+  Quantization quantization;           // of stored weights; for inference
+
+  bool ForServing() const { return quantization.weight != DType::kUndefined; }
 };
 
-// fp32, tf32, amp-fp16, amp-bf16, fp16, bf16, fp8, products-fp16.
+// fp32, tf32, amp-fp16, amp-bf16, fp16, bf16, fp8, products-fp16, w8a8-fp8, w4a4-nvfp4, w4a16-int4,
+// w4a16-mxfp4.
 const std::vector<Precision>& Precisions();
 std::vector<std::string> PrecisionNames();
 const Precision& FindPrecision(const std::string& name);  // throws Error

@@ -126,7 +126,7 @@ const std::vector<std::string>& Losses() {
 Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   const Precision& precision =
       FindPrecision(options.precision.empty() ? "fp32" : options.precision);
-  if (precision.products) {
+  if (precision.products || precision.ForServing()) {
     throw Error("--precision {} is for inference: amp-fp16 trains in it", precision.name);
   }
   Step step{.model = EditableCopy(forward)};

@@ -1,6 +1,7 @@
-#include <algorithm>
+#include <cmath>
 
 #include "estimator/core/error.h"
+#include "estimator/core/integer.h"
 #include "models/operators/common.h"
 #include "models/operators/counting.h"
 #include "models/operators/families.h"
@@ -20,8 +21,9 @@ namespace {
 //   sides, 3 comparisons);
 // - combining: k multiplications and k - 1 additions per output element.
 // Packed weights are converted once per expert that is read, and scaled once per output (and
-// block). Bytes are of the experts that can be active, at most T * k of them; the note tells what
-// all experts together would compute.
+// block). Bytes are of the experts that some token takes, where each takes any k with the same
+// chance: E * (1 - (1 - k/E)^T) of them in the mean, rounded. The note tells what all experts
+// together would compute.
 
 struct ExpertInputs {
   int fc1, bias1, fc2, bias2, fc3, bias3;
@@ -83,8 +85,14 @@ Routing RoutingOf(const OpContext& ctx, const ExpertInputs& at) {
 
 void InferMoe(OpContext& ctx) { InferSameAsInput(ctx); }
 
+Count ExpertsRead(const Routing& r) {
+  const auto experts = static_cast<double>(r.experts);
+  const double idle = std::pow(1 - static_cast<double>(r.active) / experts, r.tokens.AsDouble());
+  return Count(RoundToInteger(experts * (1 - idle)));
+}
+
 void AddExpertAccesses(OpCost& cost, const OpContext& ctx, const Routing& r) {
-  const Count read = std::min(Count(r.experts), r.passes);
+  const Count read = ExpertsRead(r);
   for (int i = 0; i < ctx.NumInputs(); ++i) {
     if (!ctx.HasInput(i)) continue;
     const Shape& shape = ctx.InputShape(i);
@@ -135,7 +143,7 @@ OpCost CostExperts(const OpContext& ctx, const ExpertInputs& at) {
     if (!ctx.HasInput(layer.scale)) continue;
     const Shape& scale = ctx.InputShape(layer.scale);
     const Count blocks = scale.rank() == 3 ? Count(scale[2]) : Count(1);
-    cost.work.Add(OpClass::kConvert, type, weights * std::min(Count(r.experts), r.passes));
+    cost.work.Add(OpClass::kConvert, type, weights * ExpertsRead(r));
     cost.work.Add(OpClass::kMul, type, r.passes * layer.out * blocks);
   }
 
@@ -171,6 +179,13 @@ constexpr OpCase kMoeCases[] = {
      .flops = 3072 + 3 * 14 + 18 + 96 + 72,
      .bytes_read = 4 * (24 + 12 + 512 + 512),
      .bytes_written = 96},
+    {.what = "4 tokens, 1 of 4 experts each: 2.73 of them have work in the mean, 3 are read",
+     .inputs = "f32[4,8] f32[4,4] w:f32[4,16,8] _ w:f32[4,8,16]",
+     .outputs = "f32[4,8]",
+     .macs = 1024,
+     .flops = 2048 + 4 * 14 + 4 * 3 + 64 + 32,
+     .bytes_read = 4 * (32 + 16 + 3 * 128 + 3 * 128),
+     .bytes_written = 128},
     {.what = "one token, fused SwiGLU, normalized, biased: 2 of 4 experts read",
      .attributes = "k=2 activation_type='swiglu' swiglu_fusion=1 normalize_routing_weights=1",
      .inputs = "f32[1,8] f32[1,4] w:f32[4,32,8] w:f32[4,32] w:f32[4,8,16] w:f32[4,8]",

@@ -214,7 +214,7 @@ TEST(Precision, TypesFitInWholeNetworks) {
     for (const std::string& precision : PrecisionNames()) {
       const Precision& types = FindPrecision(precision);
       const InferredModel made =
-          types.products
+          types.products || types.ForServing()
               ? InPrecision(forward, types, options)
               : InferStep(BuildStep(forward,
                                     {.optimizer = "adamw", .loss = "sum", .precision = precision}),

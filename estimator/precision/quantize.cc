@@ -1,0 +1,265 @@
+#include "estimator/precision/quantize.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "estimator/infer/edit.h"
+
+namespace dlcost {
+namespace {
+
+bool IsProduct(const Node& node) {
+  return node.domain.empty() && (node.op == "MatMul" || node.op == "Gemm");
+}
+
+bool IsExperts(const Node& node) { return node.domain == "com.microsoft" && node.op == "MoE"; }
+
+// Where a node has stored matrices.
+std::vector<std::size_t> MatrixInputs(const Node& node) {
+  if (IsProduct(node)) return {1};
+  if (IsExperts(node)) return {2, 4, 6};
+  return {};
+}
+
+bool Rearranges(const Node& node) {
+  return node.domain.empty() && (node.op == "Transpose" || node.op == "Identity");
+}
+
+// Whether k is the last axis of its stored matrices.
+bool TransposesItself(const Node& node) {
+  return IsExperts(node) ||
+         std::any_of(node.attributes.begin(), node.attributes.end(), [](const Attribute& a) {
+           const auto* number = std::get_if<std::int64_t>(&a.value);
+           return a.name == "transB" && number != nullptr && *number != 0;
+         });
+}
+
+// Where it has keys and values of earlier tokens.
+std::vector<std::size_t> CacheInputs(const Node& node) {
+  if (node.domain.empty() && node.op == "Attention") return {4, 5};
+  if (node.domain == "com.microsoft" && node.op == "GroupQueryAttention") return {3, 4};
+  return {};
+}
+
+class Quantizer {
+ public:
+  Quantizer(NodeWriter& writer, const Quantization& quantization, DType half,
+            const std::vector<TensorId>& stored)
+      : w_(writer),
+        quantization_(quantization),
+        half_(half),
+        stored_(w_.graph().tensors.size(), false),
+        leads_(w_.graph().tensors.size(), false) {
+    for (const TensorId id : stored) stored_[static_cast<std::size_t>(id)] = true;
+  }
+
+  void Run() {
+    std::vector<Node> nodes = std::move(w_.graph().nodes);
+    w_.graph().nodes.clear();
+    for (const Node& node : nodes) {
+      if (Rearranges(node)) rearranged_.emplace(node.outputs[0], node);
+    }
+    std::for_each(nodes.rbegin(), nodes.rend(), [&](const Node& node) { Trace(node); });
+    const std::vector<TensorId> kept = KeptOf(nodes);
+    for (Node& node : nodes) {
+      NarrowCaches(node);
+      const bool narrows = Narrows(node, kept);
+      if (narrows && IsExperts(node)) {
+        NarrowExperts(node);
+      } else {
+        if (narrows) NarrowProduct(node);
+        w_.Take();
+        w_.graph().nodes.push_back(std::move(node));
+      }
+    }
+  }
+
+ private:
+  Tensor& At(TensorId id) { return w_.graph().tensors[static_cast<std::size_t>(id)]; }
+
+  bool Leads(const Node& node) const {
+    return std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId id) {
+      return id != kNoTensor && leads_[static_cast<std::size_t>(id)];
+    });
+  }
+
+  // Which tensors lead to a product with stored matrices. What chooses experts does not.
+  void Trace(const Node& node) {
+    const bool product = !StoredOf(node).empty();
+    if (!product && !Leads(node)) return;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const TensorId id = node.inputs[i];
+      if (id != kNoTensor && (!IsExperts(node) || i == 0))
+        leads_[static_cast<std::size_t>(id)] = true;
+    }
+  }
+
+  // The stored matrix that an input is, maybe rearranged before the run; kNoTensor: none.
+  TensorId MatrixOf(TensorId id) {
+    for (int steps = 0; id != kNoTensor && steps < 8; ++steps) {
+      const auto n = static_cast<std::size_t>(id);
+      if (n >= stored_.size()) return kNoTensor;
+      const auto& shape = At(id).type.shape;
+      if (stored_[n]) return shape && shape->rank() > 1 ? id : kNoTensor;
+      const auto made = rearranged_.find(id);
+      if (made == rearranged_.end()) return kNoTensor;
+      id = made->second.inputs[0];
+    }
+    return kNoTensor;
+  }
+
+  std::vector<TensorId> StoredOf(const Node& node) {
+    std::vector<TensorId> matrices;
+    for (const std::size_t i : MatrixInputs(node)) {
+      if (i >= node.inputs.size()) continue;
+      if (const TensorId id = MatrixOf(node.inputs[i]); id != kNoTensor) matrices.push_back(id);
+    }
+    return matrices;
+  }
+
+  // Matrices that something else reads too stay as they are: embeddings that are logits as well.
+  std::vector<TensorId> KeptOf(const std::vector<Node>& nodes) {
+    std::vector<TensorId> kept;
+    for (const Node& node : nodes) {
+      const std::vector<TensorId> matrices = StoredOf(node);
+      const bool narrows = Leads(node) || IsExperts(node);
+      if (narrows && !matrices.empty()) continue;
+      if (Rearranges(node)) continue;
+      kept.insert(kept.end(), matrices.begin(), matrices.end());
+      kept.insert(kept.end(), node.inputs.begin(), node.inputs.end());
+    }
+    std::sort(kept.begin(), kept.end());
+    return kept;
+  }
+
+  bool Narrows(const Node& node, const std::vector<TensorId>& kept) {
+    const std::vector<TensorId> matrices = StoredOf(node);
+    if (quantization_.experts_only && !IsExperts(node)) return false;
+    return !matrices.empty() && (Leads(node) || IsExperts(node)) &&
+           std::none_of(matrices.begin(), matrices.end(), [&](TensorId id) {
+             return std::binary_search(kept.begin(), kept.end(), id);
+           });
+  }
+
+  void NarrowProduct(Node& node) {
+    w_.Place(node.name, node.scope, Phase::kForward);
+    node.inputs[1] = Widened(node, node.inputs[1]);
+    if (quantization_.operand != DType::kUndefined) node.inputs[0] = Requantized(node.inputs[0]);
+  }
+
+  // The stored matrix, narrowed, as the product reads it.
+  TensorId Widened(const Node& reader, TensorId input) {
+    const auto known = widened_.find(input);
+    if (known != widened_.end()) return known->second;
+    const TensorId matrix = MatrixOf(input);
+    const std::size_t rank = At(matrix).type.shape->rank();
+    // k is the last axis of a matrix that is transposed, by the node or on the way, else the one
+    // before.
+    const std::size_t k = matrix != input || TransposesItself(reader) ? rank - 1 : rank - 2;
+    TensorId scale = Narrowed(matrix, k);
+    std::vector<Attribute> attributes;
+    if (quantization_.block > 0) {
+      attributes = {IntAttribute("axis", static_cast<std::int64_t>(k)),
+                    IntAttribute("block_size", quantization_.block)};
+    }
+    // Scales that are themselves narrow have one factor for all.
+    if (quantization_.scale != DType::kUndefined) scale = Wide(scale);
+    TensorId wide = w_.Node1("DequantizeLinear", {matrix, scale}, std::move(attributes));
+    if (matrix != input) {
+      const Node& made = rearranged_.at(input);
+      wide = w_.Node1(made.op, {wide}, made.attributes);
+    }
+    return widened_[input] = wide;
+  }
+
+  // Makes a stored matrix narrow; the scales of its blocks along axis k, or of all of it.
+  TensorId Narrowed(TensorId matrix, std::size_t k) {
+    std::vector<std::int64_t> dims;
+    if (quantization_.block > 0) {
+      dims = At(matrix).type.shape->dims();
+      dims[k] = (dims[k] + quantization_.block - 1) / quantization_.block;
+    }
+    BecomeType(At(matrix), quantization_.weight);
+    const bool narrow = quantization_.scale != DType::kUndefined;
+    const TensorId id =
+        w_.OfType(At(matrix).name + "/scale",
+                  {.dtype = narrow ? quantization_.scale : half_, .shape = Shape(dims)});
+    Tensor& tensor = At(id);
+    tensor.role = Role::kWeight;
+    tensor.stored = SizeOf(tensor.type.dtype, tensor.type.shape->Elements());
+    tensor.is_initializer = tensor.constant = tensor.foldable = true;
+    return id;
+  }
+
+  TensorId Wide(TensorId id) { return w_.Node1("DequantizeLinear", {id, w_.Scalar(1, half_)}, {}); }
+
+  // As QMoE, whose products are those of the type of its input.
+  void NarrowExperts(Node& node) {
+    w_.Place(node.name, node.scope, Phase::kForward);
+    const std::vector<TensorId> plain = std::exchange(node.inputs, {});
+    node.op = "QMoE";
+    node.inputs = {plain[0], plain[1]};
+    for (std::size_t layer = 2; layer < plain.size(); layer += 2) {
+      const bool present = plain[layer] != kNoTensor;
+      node.inputs.push_back(plain[layer]);
+      node.inputs.push_back(present ? Narrowed(plain[layer], 2) : kNoTensor);
+      node.inputs.push_back(layer + 1 < plain.size() ? plain[layer + 1] : kNoTensor);
+    }
+    const bool requantizes = quantization_.operand != DType::kUndefined;
+    const TensorId result = node.outputs[0];
+    if (requantizes) {
+      node.inputs[0] = Narrow(node.inputs[0]);
+      node.outputs[0] = w_.OfType(node.name + "/narrow",
+                                  {.dtype = quantization_.operand, .shape = At(result).type.shape});
+    }
+    w_.Take();
+    w_.graph().nodes.push_back(node);
+    if (!requantizes) return;
+    Wide(node.outputs[0]);
+    w_.Take();
+    w_.graph().nodes.back().outputs[0] = result;
+  }
+
+  TensorId Narrow(TensorId id) {
+    const auto known = narrow_.find(id);
+    if (known != narrow_.end()) return known->second;
+    const TensorId scale = w_.Scalar(1, half_), zero = w_.Scalar(0, quantization_.operand);
+    return narrow_[id] = w_.Node1("QuantizeLinear", {id, scale, zero}, {});
+  }
+
+  // A value on its way into products, once for all that read it.
+  TensorId Requantized(TensorId id) {
+    const auto known = requantized_.find(id);
+    if (known != requantized_.end()) return known->second;
+    return requantized_[id] = Wide(Narrow(id));
+  }
+
+  void NarrowCaches(const Node& node) {
+    if (quantization_.cache == DType::kUndefined) return;
+    const std::vector<TensorId>& given = w_.graph().inputs;
+    for (const std::size_t i : CacheInputs(node)) {
+      if (i >= node.inputs.size() || node.inputs[i] == kNoTensor) continue;
+      if (std::find(given.begin(), given.end(), node.inputs[i]) != given.end()) {
+        BecomeType(At(node.inputs[i]), quantization_.cache);
+      }
+    }
+  }
+
+  NodeWriter& w_;
+  const Quantization& quantization_;
+  const DType half_;
+  std::vector<bool> stored_, leads_;     // per tensor of the file
+  std::map<TensorId, Node> rearranged_;  // what Transpose makes, and how
+  std::map<TensorId, TensorId> widened_, narrow_, requantized_;
+};
+
+}  // namespace
+
+void Quantize(NodeWriter& writer, const Quantization& quantization, DType half,
+              const std::vector<TensorId>& stored) {
+  if (quantization.weight == DType::kUndefined) return;
+  Quantizer(writer, quantization, half, stored).Run();
+}
+
+}  // namespace dlcost
