@@ -80,6 +80,12 @@ std::optional<TileShape> ConvChooser::OnlyTile() const {
   return std::nullopt;
 }
 
+std::span<const TileShape> ConvChooser::VectorTiles() const {
+  const Library& library = target_.library;
+  return nest_.of_weights && !library.conv_weights.empty() ? library.conv_weights
+                                                           : library.conv_vector;
+}
+
 bool ConvChooser::IsPaired() const {
   const std::optional<ComputeUnit> unit = ProductUnit();
   if (!unit || unit->tensor || Bits(type_) != 16) return false;
@@ -180,8 +186,7 @@ std::optional<Execution> ConvChooser::FastestProduct(bool tensor, const TimeOf& 
                     .k = static_cast<int>(grid.tile_k.value())};
     options.split_k = grid.split_k;
   };
-  const auto vector_tiles =
-      nest_.of_weights ? target_.library.conv_vector : target_.library.gemm_vector;
+  const auto vector_tiles = nest_.of_weights ? VectorTiles() : target_.library.gemm_vector;
   auto tiles = tensor ? target_.library.conv_tensor : vector_tiles;
   const std::optional<TileShape> only = OnlyTile();
   if (only) tiles = {&*only, 1};
@@ -269,7 +274,7 @@ double ConvChooser::RoughSeconds(const Execution& execution) const {
 ConvOptions ConvChooser::Options(Pipe pipe) const {
   ConvOptions options{.pipe = pipe, .type = type_};
   const bool tensor = pipe == Pipe::kTensor;
-  const auto tiles = tensor ? target_.library.conv_tensor : target_.library.conv_vector;
+  const auto tiles = tensor ? target_.library.conv_tensor : VectorTiles();
   const std::optional<TileShape> only = OnlyTile();
   options.tile = only ? *only : ChooseTile(ImplicitGemmOf(nest_), tiles, target_.device);
   if (tensor) options.tile = ForBytes(options.tile, Bits(type_) / 8.0);
@@ -310,7 +315,7 @@ Execution ConvChooser::StagedWinograd() const {
   const Library& library = target_.library;
   const int outputs = library.winograd.nonfused_tile;
   ConvOptions options = Options(Pipe::kVector);
-  const OccupancyRule& rule = library.batched;
+  const OccupancyRule& rule = library.staged.tiles.empty() ? library.batched : library.staged;
   if (!rule.tiles.empty()) {
     GemmNest products = NonfusedWinogradProducts(nest_, outputs, library);
     std::swap(products.m, products.n);

@@ -40,6 +40,7 @@ class ConvChooser {
   bool FallsBack(const ComputeUnit& unit) const;
   // The tile of its products, where the library has but one.
   std::optional<TileShape> OnlyTile() const;
+  std::span<const TileShape> VectorTiles() const;
   bool Valid(Algorithm algorithm) const { return !WhyNot(algorithm, nest_, type_); }
   Pipe ProductPipe() const;
   Algorithm Automatic(std::string& runner_up) const;

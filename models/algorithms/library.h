@@ -129,6 +129,9 @@ struct Library {
   // Products of several rows on matrix units with fewer multiply-adds than this run in one part of
   // k, however long that takes.
   int least_split = 0;
+  // Which of them run between the transforms of staged Winograd, filters as rows and tiles as
+  // columns; without tiles, those of strided-batched products.
+  OccupancyRule staged = {};
   // Of the tiles of vector kernels for weights the fastest one counts, where there is no rule.
   bool linear_by_time = false;
   StridedLoads strided;  // of vector kernels for weights
@@ -139,6 +142,8 @@ struct Library {
   bool row_by_row = false;
   // Convolution as implicit product: rows are output positions, columns output channels.
   std::span<const TileShape> conv_vector, conv_tensor;
+  // Gradients of weights on vector units; empty: those of conv_vector.
+  std::span<const TileShape> conv_weights = {};
   Instructions gemm_scale;       // per output of a tile: alpha
   Instructions gemm_accumulate;  // per output when the product adds to what is there: beta
   Instructions conv_epilogue;    // per output of a tile
