@@ -39,7 +39,7 @@ Device FindDevice(const std::string& name, const std::vector<std::string>& chang
 
 namespace {
 
-std::vector<Device> ToPublic(std::vector<dlcost::Device> found) {
+std::vector<Device> PublicDevices(std::vector<dlcost::Device> found) {
   std::vector<Device> devices;
   for (dlcost::Device& device : found) {
     devices.emplace_back(std::make_shared<const Device::State>(Device::State{std::move(device)}));
@@ -54,13 +54,13 @@ std::vector<Device> FindDevices(const std::string& names, const std::vector<std:
     DeviceOptions options;
     options.gpu = names;
     options.overrides = changes;
-    return ToPublic(FindDevicesOverValues(options));
+    return PublicDevices(FindDevicesOverValues(options));
   });
 }
 
 std::vector<Device> Devices(const DeviceQuery& query) {
   return Guarded([&] {
-    return ToPublic(SelectDevices(
+    return PublicDevices(SelectDevices(
         OpenDatabase().All(),
         {.vendor = query.vendor, .kind = query.kind, .year = query.year, .sort = query.sort}));
   });

@@ -11,7 +11,7 @@
 namespace dlcost::api {
 namespace {
 
-Runtime ToPublic(const dlcost::Runtime& from) {
+Runtime PublicRuntime(const dlcost::Runtime& from) {
   Runtime runtime{.id = from.id,
                   .name = from.name,
                   .aliases = from.aliases,
@@ -27,14 +27,15 @@ Runtime ToPublic(const dlcost::Runtime& from) {
 }  // namespace
 
 Runtime FindRuntime(const std::string& name) {
-  return Guarded([&] { return ToPublic(dlcost::FindRuntime(name, OpenDatabase().directories())); });
+  return Guarded(
+      [&] { return PublicRuntime(dlcost::FindRuntime(name, OpenDatabase().directories())); });
 }
 
 std::vector<Runtime> Runtimes() {
   return Guarded([&] {
     std::vector<Runtime> runtimes;
     for (const dlcost::Runtime& one : AllRuntimes(OpenDatabase().directories())) {
-      runtimes.push_back(ToPublic(one));
+      runtimes.push_back(PublicRuntime(one));
     }
     return runtimes;
   });

@@ -72,7 +72,7 @@ MeasuredGroup GroupOf(const ProfileGroup& from) {
   return group;
 }
 
-std::vector<MeasuredGroup> GroupsOf(const std::vector<ProfileGroup>& from) {
+std::vector<MeasuredGroup> MeasuredGroupsOf(const std::vector<ProfileGroup>& from) {
   std::vector<MeasuredGroup> groups;
   for (const ProfileGroup& group : from) groups.push_back(GroupOf(group));
   return groups;
@@ -86,11 +86,11 @@ std::vector<Profile> Measured::profiles() const {
     profiles.push_back({.path = from.path,
                         .format = from.format,
                         .total = GroupOf(from.kernels_total),
-                        .kernels = GroupsOf(from.kernels),
-                        .by_name = GroupsOf(from.by_name),
-                        .by_family = GroupsOf(from.by_family),
-                        .by_op = GroupsOf(from.by_op),
-                        .by_module = GroupsOf(from.by_module),
+                        .kernels = MeasuredGroupsOf(from.kernels),
+                        .by_name = MeasuredGroupsOf(from.by_name),
+                        .by_family = MeasuredGroupsOf(from.by_family),
+                        .by_op = MeasuredGroupsOf(from.by_op),
+                        .by_module = MeasuredGroupsOf(from.by_module),
                         .notes = from.notes});
   }
   return profiles;

@@ -46,9 +46,9 @@ class Scale {
   bool logarithmic_;
 };
 
-class Fit {
+class Fitting {
  public:
-  Fit(const std::vector<CalibrationRow>& rows, const CalibrationOptions& options)
+  Fitting(const std::vector<CalibrationRow>& rows, const CalibrationOptions& options)
       : rows_(rows), options_(options) {
     for (const CalibrationRow& row : rows) devices_.emplace(row.device, *row.device);
   }
@@ -135,7 +135,8 @@ double StepOf(const ConstantDef& def, double value) {
 
 bool IsRange(Constant constant) { return Def(constant).name.substr(0, 6) == "range."; }
 
-Parameters Sensitive(Fit& fit, const TimingConstants& start, const std::vector<Constant>& fixed) {
+Parameters Sensitive(Fitting& fit, const TimingConstants& start,
+                     const std::vector<Constant>& fixed) {
   Parameters p;
   std::vector<Constant> free;
   for (const ConstantDef& def : ConstantDefs()) {
@@ -164,7 +165,7 @@ Parameters Sensitive(Fit& fit, const TimingConstants& start, const std::vector<C
   return p;
 }
 
-Eigen::MatrixXd Jacobian(Fit& fit, const Parameters& p, const TimingConstants& start,
+Eigen::MatrixXd Jacobian(Fitting& fit, const Parameters& p, const TimingConstants& start,
                          const Eigen::VectorXd& errors) {
   Eigen::MatrixXd jacobian(errors.size(), p.now.size());
   const TimingConstants here = p.Apply(start, p.now);
@@ -184,7 +185,7 @@ Eigen::MatrixXd Jacobian(Fit& fit, const Parameters& p, const TimingConstants& s
 }
 
 // Levenberg-Marquardt with reweighting; returns the number of steps taken.
-int Minimize(Fit& fit, Parameters& p, const TimingConstants& start,
+int Minimize(Fitting& fit, Parameters& p, const TimingConstants& start,
              const CalibrationOptions& options, Eigen::VectorXd& standard_errors) {
   Eigen::VectorXd errors = fit.Errors(p.Apply(start, p.now), p.ids);
   double cost = fit.Cost(errors, p.now - p.start);
@@ -302,7 +303,7 @@ Calibration Calibrate(const std::vector<CalibrationRow>& rows,
   }
   Calibration result;
   result.before = Summarize(Compare(held_out, start, {}));
-  Fit fit(rows, options);
+  Fitting fit(rows, options);
   std::vector<Constant> held = fixed;
   Parameters parameters;
   Eigen::VectorXd errors;

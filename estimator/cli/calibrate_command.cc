@@ -7,18 +7,18 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct CalibrateArguments {
   CalibrationRequest asked;
   std::string output;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kCalibrateExamples =
     "Examples:\n"
     "  dlcost calibrate --gpu ./my_chip.yaml --measured gemm.csv -o timing.yaml\n"
     "  dlcost calibrate --gpu v100-pcie-32gb,v100-sxm2-16gb --measured gemm.csv,conv.csv\n"
     "The output is a `timing:` section for the device's file in hw_specs/.\n";
 
-int Run(const Options& options) {
+int RunCalibrateCommand(const CalibrateArguments& options) {
   WriteOutput(options.output, TimingYaml(CalibrateDevices(options.asked)));
   return 0;
 }
@@ -28,8 +28,8 @@ int Run(const Options& options) {
 void AddCalibrateCommand(Commands& commands) {
   CLI::App* app = commands.app.add_subcommand(
       "calibrate", "fit the time model's constants of a device to measured latencies");
-  app->footer(kExamples);
-  auto options = std::make_shared<Options>();
+  app->footer(kCalibrateExamples);
+  auto options = std::make_shared<CalibrateArguments>();
   app->add_option("--gpu", options->asked.devices,
                   "Device, or devices of one architecture, to fit together")
       ->required()
@@ -61,7 +61,8 @@ void AddCalibrateCommand(Commands& commands) {
   app->add_option("--iterations", options->asked.fit.iterations, "Most steps of the fit")
       ->check(CLI::Range(1, 1000));
   app->add_option("-o,--output", options->output, "File to write; standard output if none");
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback(
+      [&commands, options] { commands.run = [options] { return RunCalibrateCommand(*options); }; });
 }
 
 }  // namespace dlcost

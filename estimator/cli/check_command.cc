@@ -15,7 +15,7 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct CheckArguments {
   Source source;
   std::optional<std::string> batch;
   std::vector<std::string> baselines;
@@ -30,7 +30,7 @@ struct Options {
   std::string output;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kCheckExamples =
     "A baseline is a report (--format json) or an older model. Without a budget, nothing may "
     "grow.\n"
     "Exit code 0: passed, 1: a requirement failed, 2: wrong input.\n"
@@ -46,7 +46,7 @@ constexpr const char* kExamples =
 
 bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-ModelCheckRequest RequestOf(const Options& options) {
+ModelCheckRequest CheckRequestOf(const CheckArguments& options) {
   ModelCheckRequest request{.source = options.source,
                             .budget = options.budget,
                             .max = options.max,
@@ -70,7 +70,7 @@ ModelCheckRequest RequestOf(const Options& options) {
   return request;
 }
 
-std::string Render(const Options& options, const std::vector<CheckRun>& runs) {
+std::string RenderCheck(const CheckArguments& options, const std::vector<CheckRun>& runs) {
   if (options.format == "markdown") return RenderCheckMarkdown(runs);
   if (options.format == "junit") return RenderCheckJunit(runs);
   if (options.format == "github") return RenderCheckGithub(runs);
@@ -86,9 +86,9 @@ int Update(const ModelCheck& check) {
   return 0;
 }
 
-int RunChecks(const Options& options) {
+int RunChecks(const CheckArguments& options) {
   std::optional<Progress> progress;
-  ModelCheckRequest request = RequestOf(options);
+  ModelCheckRequest request = CheckRequestOf(options);
   request.on_checked = [&] {
     if (progress) progress->Add();
   };
@@ -101,11 +101,12 @@ int RunChecks(const Options& options) {
     runs.push_back(check.Run(i));
     progress.reset();
   }
-  WriteRendered(options.output, options.format, Render(options, runs));
+  WriteRendered(options.output, options.format, RenderCheck(options, runs));
   return AllPassed(runs) ? 0 : 1;
 }
 
-int Run(const Options& options, const CLI::App& app, const Applicability& applies) {
+int RunCheckCommand(const CheckArguments& options, const CLI::App& app,
+                    const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "markdown", "junit", "github", "json"});
   std::vector<std::string> files = {options.source.model.path};
   std::copy_if(options.baselines.begin(), options.baselines.end(), std::back_inserter(files),
@@ -117,9 +118,9 @@ int Run(const Options& options, const CLI::App& app, const Applicability& applie
 }  // namespace
 
 void AddCheckCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckArguments>();
   CLI::App* app = commands.app.add_subcommand("check", "fail when a model costs more than it may");
-  app->footer(kExamples);
+  app->footer(kCheckExamples);
   AddModelOptions(*app, options->source.model);
   // Here sizes may be several.
   app->remove_option(app->get_option("--batch"));
@@ -163,7 +164,7 @@ void AddCheckCommand(Commands& commands) {
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
   app->callback([&commands, options, app] {
     commands.run = [&commands, options, app] {
-      return Run(*options, *app, Applicability(commands.words));
+      return RunCheckCommand(*options, *app, Applicability(commands.words));
     };
   });
 }

@@ -13,7 +13,7 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct CollectiveArguments {
   std::string op = "all_reduce";
   std::string system;
   std::string bandwidth;
@@ -25,7 +25,7 @@ struct Options {
   std::string output;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kCollectiveExamples =
     "Examples:\n"
     "  dlcost collective all_reduce --system dgx-h100 --devices 64 --bytes 1MB:4GB\n"
     "  dlcost collective all_to_all --system dgx-a100 --devices 8 --bytes 64MiB --format json\n"
@@ -77,7 +77,7 @@ std::vector<Bytes> ParseSizes(const std::string& text) {
   return sizes;
 }
 
-int Run(const Options& options) {
+int RunCollectiveCommand(const CollectiveArguments& options) {
   RequireOneOf("--format", options.format, {"text", "json"});
   if (options.system.empty() == options.bandwidth.empty()) {
     throw Error("on what? --system NAME (`dlcost systems` lists them) or --bandwidth 100GB/s");
@@ -107,10 +107,10 @@ int Run(const Options& options) {
 }  // namespace
 
 void AddCollectiveCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CollectiveArguments>();
   CLI::App* app = commands.app.add_subcommand("collective",
                                               "how long devices of a system take to exchange data");
-  app->footer(kExamples);
+  app->footer(kCollectiveExamples);
   app->add_option("op", options->op,
                   "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast or send")
       ->type_name("OP")
@@ -129,7 +129,9 @@ void AddCollectiveCommand(Commands& commands) {
   app->add_option("--algorithm", options->algorithm, "only this algorithm")->type_name("NAME");
   app->add_option("--protocol", options->protocol, "only LL, LL128 or Simple")->type_name("NAME");
   AddOutputOptions(*app, options->format, options->output);
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback([&commands, options] {
+    commands.run = [options] { return RunCollectiveCommand(*options); };
+  });
 }
 
 }  // namespace dlcost

@@ -15,7 +15,7 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct CompareArguments {
   ModelOptions model;
   DeviceOptions device;
   CountOptions count;
@@ -28,7 +28,7 @@ struct Options {
   bool force = false;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kCompareExamples =
     "Examples:\n"
     "  dlcost compare model.onnx --gpu p4 --batch 1 --measured nvprof.csv\n"
     "  dlcost compare model.onnx --gpu h200 --measured ncu.csv --trace nsys_kernels.csv --ratio "
@@ -55,8 +55,8 @@ std::vector<Measurement> ReadAll(const std::vector<std::string>& paths, const st
   return measurements;
 }
 
-std::string Render(const Comparison& comparison, const std::optional<Device>& device,
-                   const Options& options) {
+std::string RenderComparison(const Comparison& comparison, const std::optional<Device>& device,
+                             const CompareArguments& options) {
   if (options.format == "json") return RenderCompareJson(comparison);
   if (options.format == "csv") return RenderCompareCsv(comparison);
   if (options.format == "html") {
@@ -68,7 +68,7 @@ std::string Render(const Comparison& comparison, const std::optional<Device>& de
   return RenderCompareText(comparison, text);
 }
 
-int Run(const Options& options, const Applicability& applies) {
+int RunCompareCommand(const CompareArguments& options, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "json", "csv", "markdown", "html"});
   const std::string with = "with --format " + options.format;
   const bool people = options.format == "text" || options.format == "markdown";
@@ -97,7 +97,7 @@ int Run(const Options& options, const Applicability& applies) {
   const Comparison comparison =
       Compare(report, std::move(measured), std::move(traces), device, compare_options);
   if (!options.force) RequireBelief(comparison);
-  WriteRendered(options.output, options.format, Render(comparison, device, options));
+  WriteRendered(options.output, options.format, RenderComparison(comparison, device, options));
   if (!ratio) return 0;
   const std::vector<std::size_t> outside = RowsOutside(comparison, ratio->first, ratio->second);
   for (const std::size_t r : outside) {
@@ -111,10 +111,10 @@ int Run(const Options& options, const Applicability& applies) {
 }  // namespace
 
 void AddCompareCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareArguments>();
   CLI::App* app =
       commands.app.add_subcommand("compare", "predicted against measured, per operator, and why");
-  app->footer(kExamples);
+  app->footer(kCompareExamples);
   AddModelOptions(*app, options->model);
   AddDeviceOptions(*app, options->device);
   AddCountOptions(*app, options->count);
@@ -145,7 +145,9 @@ void AddCompareCommand(Commands& commands) {
   app->add_option("--title", options->title, "title of the page")->type_name("TEXT");
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
   app->callback([&commands, options] {
-    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+    commands.run = [&commands, options] {
+      return RunCompareCommand(*options, Applicability(commands.words));
+    };
   });
 }
 

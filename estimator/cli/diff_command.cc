@@ -12,7 +12,7 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct DiffArguments {
   Source before;
   // What is different for the second report; empty means the same.
   std::string after, after_gpu, after_math, after_cache, after_dtype, after_runtime;
@@ -23,7 +23,7 @@ struct Options {
   std::size_t top = 0;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kDiffExamples =
     "Each side is an ONNX model or a report (--format json). What the options leave open is taken\n"
     "from the report, if one side is one.\n"
     "Examples:\n"
@@ -34,7 +34,7 @@ constexpr const char* kExamples =
     "  dlcost diff model.onnx --gpu a100 --runtime pytorch-eager --after-runtime tensorrt\n"
     "  dlcost diff model.onnx --batch 1 --after-batch 8 --format markdown\n";
 
-Source AfterOf(const Options& options) {
+Source AfterOf(const DiffArguments& options) {
   Source after = options.before;
   if (!options.after.empty()) after.model.path = options.after;
   if (!options.after_gpu.empty()) after.device.gpu = options.after_gpu;
@@ -48,7 +48,8 @@ Source AfterOf(const Options& options) {
   return after;
 }
 
-int Run(const Options& options, const CLI::App& app, const Applicability& applies) {
+int RunDiffCommand(const DiffArguments& options, const CLI::App& app,
+                   const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "markdown", "json"});
   applies.Require(options.format == "json" && options.top != 0, "--top",
                   "with --format json, which has every change", {"--format", "-o", "--output"});
@@ -84,10 +85,10 @@ int Run(const Options& options, const CLI::App& app, const Applicability& applie
 }  // namespace
 
 void AddDiffCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiffArguments>();
   options->before.keeps_model = true;
   CLI::App* app = commands.app.add_subcommand("diff", "what changed between two models or reports");
-  app->footer(kExamples);
+  app->footer(kDiffExamples);
   AddModelOptions(*app, options->before.model, "before");
   app->add_option("after", options->after, "ONNX file or report to compare with")
       ->type_name("FILE");
@@ -114,7 +115,7 @@ void AddDiffCommand(Commands& commands) {
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
   app->callback([&commands, options, app] {
     commands.run = [&commands, options, app] {
-      return Run(*options, *app, Applicability(commands.words));
+      return RunDiffCommand(*options, *app, Applicability(commands.words));
     };
   });
 }

@@ -11,7 +11,7 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct ExplainArguments {
   ModelOptions model;
   DeviceOptions device;
   CountOptions count;
@@ -19,14 +19,14 @@ struct Options {
   std::string format = "text";
 };
 
-constexpr const char* kExamples =
+constexpr const char* kExplainExamples =
     "Examples:\n"
     "  dlcost explain bert.onnx --gpu a100 --node /encoder/layer.0/attention/self/MatMul\n"
     "  dlcost explain resnet50.onnx --gpu v100-pcie-32gb --batch 8\n"
     "  dlcost explain resnet50.onnx --gpu a100 --format json\n"
     "Without --node: the kernel that takes longest.\n";
 
-int Run(Options options, const Applicability& applies) {
+int RunExplainCommand(ExplainArguments options, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "json"});
   applies.Require(options.count.convention != CountOptions().convention, "--convention",
                   "here: times do not depend on what counts as a FLOP", {"--convention"});
@@ -48,8 +48,8 @@ int Run(Options options, const Applicability& applies) {
 void AddExplainCommand(Commands& commands) {
   CLI::App* app =
       commands.app.add_subcommand("explain", "the expected time of one kernel, step by step");
-  app->footer(kExamples);
-  auto options = std::make_shared<Options>();
+  app->footer(kExplainExamples);
+  auto options = std::make_shared<ExplainArguments>();
   AddModelOptions(*app, options->model);
   AddDeviceOptions(*app, options->device);
   AddCountOptions(*app, options->count);
@@ -60,7 +60,9 @@ void AddExplainCommand(Commands& commands) {
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "file to write; standard output if none");
   app->callback([&commands, options] {
-    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+    commands.run = [&commands, options] {
+      return RunExplainCommand(*options, Applicability(commands.words));
+    };
   });
 }
 

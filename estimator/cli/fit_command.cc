@@ -11,14 +11,14 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct FitArguments {
   std::string path, x, y, output;
   std::vector<int> terms = {1, 0};
   std::vector<std::string> expect;
   std::string format = "text";
 };
 
-constexpr const char* kExamples =
+constexpr const char* kFitExamples =
     "Examples:\n"
     "  dlcost fit runs.csv --x layers --y flops --expect 16777216     slope per layer and "
     "baseline\n"
@@ -28,7 +28,7 @@ constexpr const char* kExamples =
     "  dlcost fit runs.csv --x batch --y time_ms --terms=-1 --terms 0  a/batch + b\n";
 
 // "1=16777216", or "16777216" for the first term.
-std::map<int, double> ParseExpectations(const Options& options) {
+std::map<int, double> ParseExpectations(const FitArguments& options) {
   std::map<int, double> expected;
   for (const std::string& text : options.expect) {
     const std::size_t equals = text.find('=');
@@ -44,7 +44,7 @@ std::map<int, double> ParseExpectations(const Options& options) {
   return expected;
 }
 
-int Run(const Options& options) {
+int RunFitCommand(const FitArguments& options) {
   RequireOneOf("--format", options.format, {"text", "json"});
   const FittedRuns fitted = FitRuns({.path = options.path,
                                      .x = options.x,
@@ -59,10 +59,10 @@ int Run(const Options& options) {
 }  // namespace
 
 void AddFitCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FitArguments>();
   CLI::App* app =
       commands.app.add_subcommand("fit", "slope and baseline of measured runs, against theory");
-  app->footer(kExamples);
+  app->footer(kFitExamples);
   app->add_option("runs", options->path, "table of runs: a header, one row per run")
       ->required()
       ->type_name("FILE");
@@ -77,7 +77,8 @@ void AddFitCommand(Commands& commands) {
                   "what theory says: VALUE for the first term, POWER=VALUE for any")
       ->type_name("VALUE");
   AddOutputOptions(*app, options->format, options->output);
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback(
+      [&commands, options] { commands.run = [options] { return RunFitCommand(*options); }; });
 }
 
 }  // namespace dlcost

@@ -14,7 +14,7 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct FormulaArguments {
   ModelOptions model;
   CountOptions count;
   std::vector<std::string> around;
@@ -24,7 +24,7 @@ struct Options {
   std::optional<std::size_t> depth;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kFormulaExamples =
     "Examples:\n"
     "  dlcost formula bert.onnx\n"
     "  dlcost formula bert.onnx --batch 1 --format latex\n"
@@ -47,10 +47,10 @@ TiedDims TakeTied(std::vector<std::string>& dims) {
   return tied;
 }
 
-int Run(Options options, const Applicability& applies) {
+int RunFormulaCommand(FormulaArguments options, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "json", "latex", "cpp", "python"});
   RequireOneOf("--by", options.by, {"op", "scope"});
-  applies.Require(options.format != "text" && options.by != Options().by, "--by",
+  applies.Require(options.format != "text" && options.by != FormulaArguments().by, "--by",
                   "with --format " + options.format, {"--format", "-o", "--output"});
   applies.Require(!options.count.algorithms.empty(), "--algo",
                   "that a formula counts: the sums of the operators", {"--algo"});
@@ -80,10 +80,10 @@ int Run(Options options, const Applicability& applies) {
 }  // namespace
 
 void AddFormulaCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FormulaArguments>();
   CLI::App* app = commands.app.add_subcommand(
       "formula", "counts, bytes and memory as exact functions of the open dimensions");
-  app->footer(kExamples);
+  app->footer(kFormulaExamples);
   AddModelOptions(*app, options->model);
   AddCountOptions(*app, options->count);
   app->add_option("--around", options->around,
@@ -100,7 +100,9 @@ void AddFormulaCommand(Commands& commands) {
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
   app->callback([&commands, options] {
-    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+    commands.run = [&commands, options] {
+      return RunFormulaCommand(*options, Applicability(commands.words));
+    };
   });
 }
 

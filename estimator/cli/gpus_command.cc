@@ -10,7 +10,7 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct GpusArguments {
   std::string device;
   DeviceFilter filter;
   std::vector<std::string> overrides;
@@ -18,14 +18,14 @@ struct Options {
   std::string output;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kGpusExamples =
     "Examples:\n"
     "  dlcost gpus --vendor AMD --sort fp16\n"
     "  dlcost gpus --kind cpu --year 2021-\n"
     "  dlcost gpus a100\n"
     "  dlcost gpus ./my_chip.yaml --format json\n";
 
-int Run(const Options& options, const Applicability& applies) {
+int RunGpusCommand(const GpusArguments& options, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "json"});
   const bool json = options.format == "json";
   const DeviceFilter& filter = options.filter;
@@ -55,10 +55,10 @@ int Run(const Options& options, const Applicability& applies) {
 }  // namespace
 
 void AddGpusCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GpusArguments>();
   CLI::App* app = commands.app.add_subcommand(
       "gpus", "the devices that dlcost knows, and what is known of one");
-  app->footer(kExamples);
+  app->footer(kGpusExamples);
   app->add_option("device", options->device, "an id, an alias or a YAML file; none: list all")
       ->type_name("NAME");
   app->add_option("--vendor", options->filter.vendor, "only this vendor")->type_name("NAME");
@@ -74,7 +74,9 @@ void AddGpusCommand(Commands& commands) {
       ->type_name("KEY=VALUE");
   AddOutputOptions(*app, options->format, options->output);
   app->callback([&commands, options] {
-    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+    commands.run = [&commands, options] {
+      return RunGpusCommand(*options, Applicability(commands.words));
+    };
   });
 }
 

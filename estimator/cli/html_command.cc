@@ -18,7 +18,7 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct HtmlArguments {
   Source source;
   std::vector<std::string> more, gpus;
   std::vector<std::string> measured, traces;
@@ -26,7 +26,7 @@ struct Options {
   std::string output;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kHtmlExamples =
     "Each file is an ONNX model or a report (--format json); several files, or several devices, "
     "are\n"
     "compared on one page.\n"
@@ -37,7 +37,7 @@ constexpr const char* kExamples =
     "  dlcost html model.onnx --gpu t4 --measured nvprof.csv -o measured.html\n";
 
 // Ids of the devices; several may be given at once, with commas. One empty name for none.
-std::vector<std::string> DeviceNames(const Options& options) {
+std::vector<std::string> DevicesOfPage(const HtmlArguments& options) {
   std::vector<std::string> names;
   for (const std::string& gpu : options.gpus) {
     DeviceOptions device = options.source.device;
@@ -53,7 +53,7 @@ std::vector<std::string> DeviceNames(const Options& options) {
 }
 
 // What the files tell of each kernel of the report.
-std::vector<KernelMeasurement> Measured(const Options& options, const Report& report,
+std::vector<KernelMeasurement> Measured(const HtmlArguments& options, const Report& report,
                                         const std::optional<Device>& device) {
   const auto read = [](const std::vector<std::string>& paths) {
     std::vector<Measurement> measurements;
@@ -66,11 +66,12 @@ std::vector<KernelMeasurement> Measured(const Options& options, const Report& re
   return KernelMeasurements(comparison, report);
 }
 
-int Run(const Options& options, const CLI::App& app, const Applicability& applies) {
+int RunHtmlCommand(const HtmlArguments& options, const CLI::App& app,
+                   const Applicability& applies) {
   std::vector<std::string> files = {options.source.model.path};
   files.insert(files.end(), options.more.begin(), options.more.end());
   RequireModelFor(app, files, applies);
-  const std::vector<std::string> gpus = DeviceNames(options);
+  const std::vector<std::string> gpus = DevicesOfPage(options);
   std::deque<Report> reports;  // the page points into both
   std::deque<std::optional<Device>> devices;
   std::vector<HtmlReport> page;
@@ -104,9 +105,9 @@ int Run(const Options& options, const CLI::App& app, const Applicability& applie
 }  // namespace
 
 void AddHtmlCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<HtmlArguments>();
   CLI::App* app = commands.app.add_subcommand("html", "a page with charts, of one or more reports");
-  app->footer(kExamples);
+  app->footer(kHtmlExamples);
   AddModelOptions(*app, options->source.model);
   app->add_option("more", options->more, "further models or reports")->type_name("FILE");
   AddDeviceOptions(*app, options->source.device);
@@ -128,7 +129,7 @@ void AddHtmlCommand(Commands& commands) {
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
   app->callback([&commands, options, app] {
     commands.run = [&commands, options, app] {
-      return Run(*options, *app, Applicability(commands.words));
+      return RunHtmlCommand(*options, *app, Applicability(commands.words));
     };
   });
 }

@@ -10,7 +10,7 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct InputArguments {
   std::string system;
   InputTexts input;
   int devices = 1;
@@ -19,7 +19,7 @@ struct Options {
   std::string output;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kInputExamples =
     "Examples:\n"
     "  dlcost input --item 150528B --storage 10GB/s --host-link 32GB/s --compute 1050\n"
     "  dlcost input --item 150528B --stored 116667B --storage 10GB/s --host-link 32GB/s --compute "
@@ -28,7 +28,7 @@ constexpr const char* kExamples =
     "--augment 800 --compute 2500 --devices 8\n"
     "Rates of --decode and --augment are those of one core, of --compute those of one device.\n";
 
-InputRequest RequestOf(const Options& options, const System* system) {
+InputRequest InputRequestOf(const InputArguments& options, const System* system) {
   InputRequest request{
       .input = ParseInput(options.input), .system = system, .devices = options.devices};
   if (!options.work.empty()) {
@@ -43,11 +43,11 @@ InputRequest RequestOf(const Options& options, const System* system) {
   return request;
 }
 
-int Run(const Options& options) {
+int RunInputCommand(const InputArguments& options) {
   RequireOneOf("--format", options.format, {"text", "json"});
   std::optional<System> system;
   if (!options.system.empty()) system = OpenSystems().Find(options.system);
-  const InputBounds bounds = BoundInput(RequestOf(options, system ? &*system : nullptr));
+  const InputBounds bounds = BoundInput(InputRequestOf(options, system ? &*system : nullptr));
   WriteRendered(
       options.output, options.format,
       options.format == "json" ? InputJson(bounds) : InputText(bounds, WidthOf(options.output)));
@@ -57,10 +57,10 @@ int Run(const Options& options) {
 }  // namespace
 
 void AddInputCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InputArguments>();
   CLI::App* app = commands.app.add_subcommand(
       "input", "which stage bounds a training: storage, decoding, copies or the devices");
-  app->footer(kExamples);
+  app->footer(kInputExamples);
   AddSystemOption(*app, options->system, "for cores, storage and host link");
   AddInputOptions(*app, options->input);
   app->add_option("--compute", options->compute, "items/s of one device, or FLOP/s with --work")
@@ -70,7 +70,8 @@ void AddInputCommand(Commands& commands) {
       ->type_name("N")
       ->capture_default_str();
   AddOutputOptions(*app, options->format, options->output);
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback(
+      [&commands, options] { commands.run = [options] { return RunInputCommand(*options); }; });
 }
 
 }  // namespace dlcost

@@ -14,7 +14,7 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct MeasuredArguments {
   std::vector<std::string> files, counters;
   DeviceOptions device;
   std::string read_as, dtype, title, output;
@@ -22,18 +22,18 @@ struct Options {
   std::size_t top = 20;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kMeasuredExamples =
     "Examples:\n"
     "  dlcost measured ncu.csv --gpu a100\n"
     "  dlcost measured trace.json.gz --format html -o trace.html\n"
     "  dlcost measured trace.json.gz --counters ncu.csv --gpu a100\n"
     "How to measure: docs/measuring.md.\n";
 
-int Run(const Options& options, const Applicability& applies) {
+int RunMeasuredCommand(const MeasuredArguments& options, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "json", "csv", "markdown", "html"});
   const std::string with = "with --format " + options.format;
   const bool people = options.format == "text" || options.format == "markdown";
-  applies.Require(!people && options.top != Options().top, "--top", with,
+  applies.Require(!people && options.top != MeasuredArguments().top, "--top", with,
                   {"--format", "-o", "--output"});
   applies.Require(options.format != "html" && !options.title.empty(), "--title", with,
                   {"--format", "-o", "--output"}, "--format html -o page.html");
@@ -82,10 +82,10 @@ int Run(const Options& options, const Applicability& applies) {
 }  // namespace
 
 void AddMeasuredCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MeasuredArguments>();
   CLI::App* app = commands.app.add_subcommand(
       "measured", "what a profile alone tells: rates, roofline, idle time, sums");
-  app->footer(kExamples);
+  app->footer(kMeasuredExamples);
   app->add_option("file", options->files, "a profiler's file; its format is found out by content")
       ->required()
       ->type_name("FILE");
@@ -112,7 +112,9 @@ void AddMeasuredCommand(Commands& commands) {
   app->add_option("--title", options->title, "title of the page")->type_name("TEXT");
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
   app->callback([&commands, options] {
-    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+    commands.run = [&commands, options] {
+      return RunMeasuredCommand(*options, Applicability(commands.words));
+    };
   });
 }
 

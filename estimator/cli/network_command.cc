@@ -9,13 +9,13 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct NetworkArguments {
   std::string name;
   std::vector<std::string> settings;
   std::string output;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kNetworkExamples =
     "Examples:\n"
     "  dlcost network\n"
     "  dlcost network resnet50 -o resnet50.onnx\n"
@@ -35,7 +35,7 @@ NetworkOptions ParseSettings(const std::vector<std::string>& settings) {
   return options;
 }
 
-int Run(const Options& options) {
+int RunNetworkCommand(const NetworkArguments& options) {
   if (options.name.empty()) {
     WriteRendered(options.output, "text", NetworkListText());
     return 0;
@@ -52,10 +52,10 @@ int Run(const Options& options) {
 }  // namespace
 
 void AddNetworkCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<NetworkArguments>();
   CLI::App* app =
       commands.app.add_subcommand("network", "write a reference network as an ONNX file");
-  app->footer(kExamples);
+  app->footer(kNetworkExamples);
   app->add_option("name", options->name,
                   "which network, or a transformers config.json; without a name, lists them")
       ->type_name("NAME");
@@ -63,7 +63,8 @@ void AddNetworkCommand(Commands& commands) {
       ->type_name("OPTION=VALUE");
   app->add_option("-o,--output", options->output, "file to write, - for standard output")
       ->type_name("FILE");
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback(
+      [&commands, options] { commands.run = [options] { return RunNetworkCommand(*options); }; });
 }
 
 }  // namespace dlcost

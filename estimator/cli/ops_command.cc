@@ -11,13 +11,13 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct OpsArguments {
   std::string name, domain, output;
   std::string format = "text";
   bool derivatives = false;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kOpsExamples =
     "Examples:\n"
     "  dlcost ops\n"
     "  dlcost ops Conv\n"
@@ -25,7 +25,7 @@ constexpr const char* kExamples =
     "  dlcost ops --domain ai.onnx.ml\n"
     "  dlcost ops --derivatives\n";
 
-int Run(const Options& options, const Applicability& applies) {
+int RunOpsCommand(const OpsArguments& options, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "markdown"});
   const bool domain = !options.domain.empty();
   applies.Require(domain && !options.name.empty(), "--domain", "for one operator", {options.name});
@@ -50,10 +50,10 @@ int Run(const Options& options, const Applicability& applies) {
 }  // namespace
 
 void AddOpsCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OpsArguments>();
   CLI::App* app = commands.app.add_subcommand(
       "ops", "the operators that dlcost counts, with formulas; one with worked examples");
-  app->footer(kExamples);
+  app->footer(kOpsExamples);
   app->add_option("operator", options->name, "an operator; none: list all")->type_name("NAME");
   app->add_option("--domain", options->domain, "only this domain")->type_name("DOMAIN");
   app->add_flag(
@@ -64,7 +64,9 @@ void AddOpsCommand(Commands& commands) {
       ->capture_default_str();
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
   app->callback([&commands, options] {
-    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+    commands.run = [&commands, options] {
+      return RunOpsCommand(*options, Applicability(commands.words));
+    };
   });
 }
 

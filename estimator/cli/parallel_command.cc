@@ -9,7 +9,7 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct ParallelArguments {
   ParallelRequest request;
   GradientTexts gradients;
   std::size_t top = 10;
@@ -17,7 +17,7 @@ struct Options {
   std::string output;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kParallelExamples =
     "Examples:\n"
     "  dlcost parallel gpt2.onnx --system dgx-a100 --train adamw --dim sequence=1024 --dtype bf16 "
     "--parallel dp=4,pp=2,zero=1 --micro-batch 4 --global-batch 128\n"
@@ -29,7 +29,7 @@ constexpr const char* kExamples =
     "tp=8 --micro-batch 4\n"
     "Without --train it is the forward pass alone.\n";
 
-int Run(const Options& options) {
+int RunParallelCommand(const ParallelArguments& options) {
   RequireOneOf("--format", options.format, {"text", "json"});
   Progress steps(0, "steps of a device looked at");
   ParallelRequest request = options.request;
@@ -45,11 +45,11 @@ int Run(const Options& options) {
 }  // namespace
 
 void AddParallelCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ParallelArguments>();
   CLI::App* app = commands.app.add_subcommand(
       "parallel",
       "a model laid out on devices: replicas, split operators, stages, ZeRO; or the best");
-  app->footer(kExamples);
+  app->footer(kParallelExamples);
   AddJobOptions(*app, options->request.job);
   app->add_option("--parallel", options->request.plan,
                   "dp=N,tp=N,sp=1,cp=N,ep=N,pp=N,zero=N,fsdp=2,chunks=N, or auto: all plans of "
@@ -81,7 +81,8 @@ void AddParallelCommand(Commands& commands) {
   AddSumOptions(*app, options->gradients);
   app->add_option("--top", options->top, "plans to show")->type_name("N")->capture_default_str();
   AddOutputOptions(*app, options->format, options->output);
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback(
+      [&commands, options] { commands.run = [options] { return RunParallelCommand(*options); }; });
 }
 
 }  // namespace dlcost

@@ -13,14 +13,14 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct PlotArguments {
   std::string picture;
   Source source;
   PictureOptions look;
   std::string output;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kPlotExamples =
     "Pictures: roofline, memory (what is live over the run), icicle (where the time goes).\n"
     "Curves of a sweep: dlcost sweep ... --format svg\n"
     "Examples:\n"
@@ -28,7 +28,7 @@ constexpr const char* kExamples =
     "  dlcost plot icicle bert.onnx --dim sequence=128 --gpu h100 -o time.png --dark\n"
     "  dlcost plot memory model.onnx --batch 8 -o memory.svg\n";
 
-int Run(Options options, const CLI::App& app, const Applicability& applies) {
+int RunPlotCommand(PlotArguments options, const CLI::App& app, const Applicability& applies) {
   if (options.picture == "curve") {
     throw Error(
         "curves are of a sweep: dlcost sweep {} --gpu a100 --batch 1:64:x2 --format svg -o "
@@ -63,16 +63,17 @@ int Run(Options options, const CLI::App& app, const Applicability& applies) {
 }  // namespace
 
 void AddPlotCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlotArguments>();
   options->source.keeps_model = true;
   CLI::App* app = commands.app.add_subcommand(
       "plot", "a picture for slides: the roofline, memory over the run or where the time goes");
-  app->footer(kExamples);
+  app->footer(kPlotExamples);
   app->add_option("picture", options->picture, "roofline, memory or icicle")
       ->type_name("PICTURE")
       ->required();
   AddModelOptions(*app, options->source.model);
-  app->get_option("model")->required(false);  // Run says what is missing: it may be the picture
+  app->get_option("model")->required(
+      false);  // RunPlotCommand says what is missing: it may be the picture
   AddDeviceOptions(*app, options->source.device);
   AddCountOptions(*app, options->source.count);
   app->add_flag("--dark", options->look.dark, "light on dark");
@@ -81,7 +82,7 @@ void AddPlotCommand(Commands& commands) {
       ->type_name("FILE");
   app->callback([&commands, options, app] {
     commands.run = [&commands, options, app] {
-      return Run(*options, *app, Applicability(commands.words));
+      return RunPlotCommand(*options, *app, Applicability(commands.words));
     };
   });
 }

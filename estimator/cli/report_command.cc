@@ -23,7 +23,7 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct ReportArguments {
   ModelOptions model;
   DeviceOptions device;
   CountOptions count;
@@ -39,7 +39,7 @@ struct Options {
   bool plot = false;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kReportExamples =
     "Examples:\n"
     "  dlcost resnet50.onnx --gpu a100\n"
     "  dlcost bert.onnx --gpu h100 --batch 32 --dim seq=512 --math tf32 --top 20\n"
@@ -62,12 +62,12 @@ GroupBy GroupByOf(const std::string& by) {
 }
 
 // Every kernel, one after another.
-bool IsForViewers(const Options& options) {
+bool IsForViewers(const ReportArguments& options) {
   return options.format == "perfetto" || options.format == "speedscope";
 }
 
 // Throws Error where an option would change nothing, with the command in which it does.
-void RequireApplicable(const Options& options) {
+void RequireApplicable(const ReportArguments& options) {
   struct Given {
     const char* name;
     bool given;
@@ -135,7 +135,7 @@ void RequireApplicable(const Options& options) {
 }
 
 // What the rendering shows of the report.
-ReportDetail DetailShown(const Options& options, GroupBy by) {
+ReportDetail DetailShown(const ReportArguments& options, GroupBy by) {
   if (options.format == "html") return ReportDetail::kSteps;
   if (NamesSeveralDevices(options.device)) return ReportDetail::kOperators;
   if (options.format == "json" || options.format == "onnx") return ReportDetail::kOperands;
@@ -149,7 +149,7 @@ ReportDetail DetailShown(const Options& options, GroupBy by) {
 // rest: beyond this many nodes only JSON and the page tell them.
 constexpr std::size_t kMostForMerges = 20'000;
 
-bool ShowsMerges(const Options& options, const InferredModel& model) {
+bool ShowsMerges(const ReportArguments& options, const InferredModel& model) {
   const bool text = options.format == "text" || options.format == "markdown";
   return text && options.view == "table" && !options.plot && model.nodes.size() <= kMostForMerges;
 }
@@ -164,7 +164,7 @@ std::string PlotOf(const Report& report) {
 }
 
 // The model's own file with what the report says of its nodes.
-void WriteAnnotated(const Options& options, const Report& report) {
+void WriteAnnotated(const ReportArguments& options, const Report& report) {
   if (options.output.empty()) {
     throw Error("--format onnx writes a model: add -o {}", "annotated.onnx");
   }
@@ -178,13 +178,13 @@ void WriteAnnotated(const Options& options, const Report& report) {
 }
 
 // 1 where more is open than the user allows.
-int ExitCode(const Options& options, const std::vector<UnknownRow>& unknown,
+int ExitCode(const ReportArguments& options, const std::vector<UnknownRow>& unknown,
              const Certainty& certainty) {
   return (options.strict && !unknown.empty()) || (options.exact && !certainty.Exact()) ? 1 : 0;
 }
 
 // One page with a report for each device.
-int RunPages(const Options& options, const ReportOptions& report_options) {
+int RunPages(const ReportArguments& options, const ReportOptions& report_options) {
   const auto [devices, left_out] = FindServedDevices(options.device, options.count);
   InferredModel model = InferModel(options.model);
   if (!left_out.empty()) model.notes.push_back(left_out);
@@ -201,7 +201,7 @@ int RunPages(const Options& options, const ReportOptions& report_options) {
 }
 
 // Several devices side by side, or all of them ranked.
-int RunComparison(const Options& options, const ReportOptions& report_options) {
+int RunComparison(const ReportArguments& options, const ReportOptions& report_options) {
   if (options.format == "html") return RunPages(options, report_options);
   RequireOneOf("--format (of several devices)", options.format, {"text", "json", "csv", "html"});
   const auto [devices, left_out] = FindServedDevices(options.device, options.count);
@@ -218,7 +218,7 @@ int RunComparison(const Options& options, const ReportOptions& report_options) {
   return ExitCode(options, comparison.unknown, comparison.certainty);
 }
 
-int Run(Options options) {
+int RunReportCommand(ReportArguments options) {
   const GroupBy by = GroupByOf(options.by);
   RequireOneOf("--format", options.format,
                {"text", "json", "csv", "markdown", "html", "perfetto", "speedscope", "onnx"});
@@ -288,9 +288,9 @@ int Run(Options options) {
 }  // namespace
 
 void AddReportCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportArguments>();
   CLI::App* app = commands.app.add_subcommand("report", "what a model costs (the default command)");
-  app->footer(kExamples);
+  app->footer(kReportExamples);
   AddModelOptions(*app, options->model);
   AddDeviceOptions(*app, options->device, Devices::kSeveral);
   AddCountOptions(*app, options->count);
@@ -330,7 +330,8 @@ void AddReportCommand(Commands& commands) {
   app->add_flag("--strict", options->strict, "exit with 1 when anything is unknown");
   app->add_flag("--exact", options->exact,
                 "exit with 1 when anything is unknown, an upper bound or assumed");
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback(
+      [&commands, options] { commands.run = [options] { return RunReportCommand(*options); }; });
 }
 
 }  // namespace dlcost

@@ -9,18 +9,18 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct RuntimesArguments {
   std::string name, output;
   std::string format = "text";
 };
 
-constexpr const char* kExamples =
+constexpr const char* kRuntimesExamples =
     "Examples:\n"
     "  dlcost runtimes\n"
     "  dlcost runtimes tensorrt\n"
     "  dlcost resnet50.onnx --gpu a100 --runtime tensorrt\n";
 
-int Run(const Options& options) {
+int RunRuntimesCommand(const RuntimesArguments& options) {
   RequireOneOf("--format", options.format, {"text", "json"});
   const std::vector<std::string> directories = OpenDatabase().directories();
   const bool all = options.name.empty();
@@ -36,14 +36,15 @@ int Run(const Options& options) {
 }  // namespace
 
 void AddRuntimesCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RuntimesArguments>();
   CLI::App* app = commands.app.add_subcommand(
       "runtimes", "the frameworks and libraries that --runtime knows, and what each assumes");
-  app->footer(kExamples);
+  app->footer(kRuntimesExamples);
   app->add_option("runtime", options->name, "an id, an alias or a YAML file; none: list all")
       ->type_name("NAME");
   AddOutputOptions(*app, options->format, options->output);
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback(
+      [&commands, options] { commands.run = [options] { return RunRuntimesCommand(*options); }; });
 }
 
 }  // namespace dlcost

@@ -15,7 +15,7 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct ScaleArguments {
   ScaleRequest request;
   std::string devices = "1:64:x2";
   GradientTexts gradients;
@@ -26,7 +26,7 @@ struct Options {
   std::string output;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kScaleExamples =
     "Examples:\n"
     "  dlcost scale resnet50.onnx --system dgx-a100 --devices 1:1024:x2 --train momentum --batch "
     "256\n"
@@ -48,7 +48,7 @@ double ParsePrice(const std::string& text) {
   return price->value;
 }
 
-int Run(const Options& options, const Applicability& applies) {
+int RunScaleCommand(const ScaleArguments& options, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "json", "perfetto"});
   applies.Require(!options.trace.empty(), "--trace",
                   "here, where no profile is read; the step over time is a format",
@@ -73,10 +73,10 @@ int Run(const Options& options, const Applicability& applies) {
 }  // namespace
 
 void AddScaleCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ScaleArguments>();
   CLI::App* app = commands.app.add_subcommand(
       "scale", "a training on 1, 2, 4, ... devices: step time, efficiency, memory, price");
-  app->footer(kExamples);
+  app->footer(kScaleExamples);
   AddJobOptions(*app, options->request.job);
   app->add_option("--devices", options->devices, "how many: 8, 1,8,64 or 1:1024:x2")
       ->type_name("N")
@@ -97,12 +97,15 @@ void AddScaleCommand(Commands& commands) {
   app->add_option("--samples", options->request.samples, "to train on in all: time to train")
       ->type_name("N");
   app->add_option("--price", options->price, "of a device per hour")->type_name("P/h");
-  app->add_option("--trace", options->trace)->group("");  // as it was called: Run says what to do
+  app->add_option("--trace", options->trace)
+      ->group("");  // as it was called: RunScaleCommand says what to do
   AddOutputOptions(*app, options->format, options->output);
   app->get_option("--format")
       ->description("text, json, or perfetto: the step on the most devices over time");
   app->callback([&commands, options] {
-    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+    commands.run = [&commands, options] {
+      return RunScaleCommand(*options, Applicability(commands.words));
+    };
   });
 }
 

@@ -75,7 +75,7 @@ std::vector<std::string> DeviceNames() {
   return names;
 }
 
-std::vector<std::string> CommandNames(const CLI::App& app) {
+std::vector<std::string> CommandNamesOf(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
   return names;
@@ -117,7 +117,7 @@ std::string BashCompletion(const CLI::App& app) {
       "  fi\n"
       "}}\n"
       "complete -o filenames -F _dlcost dlcost\n",
-      fmt::join(CommandNames(app), " "), fmt::join(devices, "|"), fmt::join(DeviceNames(), " "),
+      fmt::join(CommandNamesOf(app), " "), fmt::join(devices, "|"), fmt::join(DeviceNames(), " "),
       fmt::join(values, "|"), cases);
 }
 
@@ -170,7 +170,7 @@ std::string FishCompletion(const CLI::App& app) {
   std::string out =
       "# fish completion for dlcost; written by `dlcost completion fish`.\n"
       "set -l commands " +
-      fmt::format("{}\n", fmt::join(CommandNames(app), " "));
+      fmt::format("{}\n", fmt::join(CommandNamesOf(app), " "));
   for (const CLI::App* command : app.get_subcommands(nullptr)) {
     out += fmt::format(
         "complete -c dlcost -n 'not __fish_seen_subcommand_from '\"$commands\" -a {} -d '{}'\n",

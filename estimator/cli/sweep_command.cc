@@ -16,7 +16,7 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct SweepArguments {
   ModelOptions model;
   DeviceOptions device;
   CountOptions count;
@@ -30,7 +30,7 @@ struct Options {
   bool plot = false, yes = false, bounds = false;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kSweepExamples =
     "Examples:\n"
     "  dlcost sweep resnet50.onnx --batch 1:1024:x2 --gpu a100,h100\n"
     "  dlcost sweep bert.onnx --batch 1,8,32 --dim sequence=128:512:128 --gpu a100 --plot\n"
@@ -53,7 +53,7 @@ std::vector<std::string> SplitAtCommas(const std::string& option, const std::str
 }
 
 // Axes for what names several sizes; what names one stays among the bindings.
-void TakeAxes(const Options& options, SweepRequest& request) {
+void TakeAxes(const SweepArguments& options, SweepRequest& request) {
   if (options.batch) request.axes.push_back({"", ParseSizeList("--batch", *options.batch)});
   std::erase_if(request.model.dims, [&](const std::string& text) {
     const std::size_t equals = text.rfind('=');
@@ -90,7 +90,7 @@ std::map<std::string, double> ParsePrices(const std::string& text) {
 }
 
 // The request, and what is left out of the devices.
-std::pair<SweepRequest, std::string> RequestOf(const Options& options) {
+std::pair<SweepRequest, std::string> SweepRequestOf(const SweepArguments& options) {
   SweepRequest request{.model = options.model,
                        .device = options.device,
                        .count = options.count,
@@ -116,7 +116,7 @@ std::pair<SweepRequest, std::string> RequestOf(const Options& options) {
   return {std::move(request), std::move(served.left_out)};
 }
 
-void RequireFew(const Options& options, std::int64_t points) {
+void RequireFew(const SweepArguments& options, std::int64_t points) {
   constexpr std::int64_t kMany = 2'000'000;
   // About, as they are written; bench/sweep_benchmark.cc measures the evaluation alone.
   const double per_second = options.device.gpu.empty() || options.bounds ? 200'000 : 20'000;
@@ -138,14 +138,15 @@ void RequireNoColumns(const std::string& format) {
       format, write);
 }
 
-int Run(const Options& options, const Applicability& applies) {
+int RunSweepCommand(const SweepArguments& options, const Applicability& applies) {
   RequireNoColumns(options.format);
   RequireNothingSought(options.model);
   RequireDeviceFor(options.device);
   RequireOneOf("--format", options.format, {"text", "csv", "json", "html", "svg"});
   if (options.format != "text") {
     const std::string where = "with --format " + options.format;
-    applies.Require(options.top != Options().top, "--top", where, {"--format", "-o", "--output"});
+    applies.Require(options.top != SweepArguments().top, "--top", where,
+                    {"--format", "-o", "--output"});
     applies.Require(options.plot, "--plot", where, {"--format", "-o", "--output"});
     if (options.format != "json") {
       const bool asked = !options.conditions.empty() || !options.rank.empty();
@@ -153,7 +154,7 @@ int Run(const Options& options, const Applicability& applies) {
                       where + ", which has every point", {"--format", "-o", "--output"});
     }
   }
-  const auto [request, left_out] = RequestOf(options);
+  const auto [request, left_out] = SweepRequestOf(options);
   SweepRenderOptions render = SelectionOf(request);
   render.rows = options.top;
   render.plot = options.plot;
@@ -199,10 +200,10 @@ int Run(const Options& options, const Applicability& applies) {
 }  // namespace
 
 void AddSweepCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SweepArguments>();
   CLI::App* app = commands.app.add_subcommand(
       "sweep", "a model over ranges of sizes, devices and types: throughput, latency, memory");
-  app->footer(kExamples);
+  app->footer(kSweepExamples);
   AddModelOptions(*app, options->model);
   // Here every size may be a list, and what else says so.
   app->remove_option(app->get_option("--batch"));
@@ -244,7 +245,9 @@ void AddSweepCommand(Commands& commands) {
   app->add_option("-o,--output", options->output, "write to a file")->type_name("FILE");
   app->add_flag("--yes", options->yes, "count millions of points");
   app->callback([&commands, options] {
-    commands.run = [&commands, options] { return Run(*options, Applicability(commands.words)); };
+    commands.run = [&commands, options] {
+      return RunSweepCommand(*options, Applicability(commands.words));
+    };
   });
 }
 

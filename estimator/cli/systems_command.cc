@@ -8,19 +8,19 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct SystemsArguments {
   std::string system;
   std::string format = "text";
   std::string output;
 };
 
-constexpr const char* kExamples =
+constexpr const char* kSystemsExamples =
     "Examples:\n"
     "  dlcost systems\n"
     "  dlcost systems dgx-h100\n"
     "  dlcost systems ./my_cluster.yaml --format json\n";
 
-int Run(const Options& options) {
+int RunSystemsCommand(const SystemsArguments& options) {
   RequireOneOf("--format", options.format, {"text", "json"});
   const bool json = options.format == "json";
   const SystemDatabase database = OpenSystems();
@@ -39,14 +39,15 @@ int Run(const Options& options) {
 }  // namespace
 
 void AddSystemsCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SystemsArguments>();
   CLI::App* app = commands.app.add_subcommand(
       "systems", "the systems of many devices that dlcost knows, and what is known of one");
-  app->footer(kExamples);
+  app->footer(kSystemsExamples);
   app->add_option("system", options->system, "an id, an alias or a YAML file; none: list all")
       ->type_name("NAME");
   AddOutputOptions(*app, options->format, options->output);
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback(
+      [&commands, options] { commands.run = [options] { return RunSystemsCommand(*options); }; });
 }
 
 }  // namespace dlcost

@@ -9,20 +9,20 @@
 namespace dlcost {
 namespace {
 
-struct Options {
+struct TrainArguments {
   ModelOptions model;
   std::string output;
   std::string attention = "materialized";
 };
 
-constexpr const char* kExamples =
+constexpr const char* kTrainExamples =
     "Examples:\n"
     "  dlcost train resnet50.onnx -o step.onnx --batch 32 --train adamw\n"
     "  dlcost train model.onnx --train none --loss none -o gradients.onnx\n"
     "Parameters, states of the optimizer and labels are inputs of the step; `dlcost model.onnx "
     "--train adamw` reports what it costs.\n";
 
-int Run(const Options& options) {
+int RunTrainCommand(const TrainArguments& options) {
   if (options.output.empty()) throw Error("where to? dlcost train model.onnx -o step.onnx");
   if (!options.model.dtype.empty()) {
     throw Error(
@@ -42,10 +42,10 @@ int Run(const Options& options) {
 }  // namespace
 
 void AddTrainCommand(Commands& commands) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrainArguments>();
   options->model.train = "sgd";
   CLI::App* app = commands.app.add_subcommand("train", "write a training step as an ONNX file");
-  app->footer(kExamples);
+  app->footer(kTrainExamples);
   AddModelOptions(*app, options->model);
   app->add_option("-o,--output", options->output, "file to write, - for standard output")
       ->type_name("FILE");
@@ -54,7 +54,8 @@ void AddTrainCommand(Commands& commands) {
                   "and one back (dlcost.training), flash-16bit: of types of at most 16 bits")
       ->type_name("FORM")
       ->capture_default_str();
-  app->callback([&commands, options] { commands.run = [options] { return Run(*options); }; });
+  app->callback(
+      [&commands, options] { commands.run = [options] { return RunTrainCommand(*options); }; });
 }
 
 }  // namespace dlcost

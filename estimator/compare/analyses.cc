@@ -11,13 +11,13 @@
 namespace dlcost {
 namespace {
 
-std::optional<double> Ratio(const PartSum& above, const PartSum& below) {
+std::optional<double> SumRatio(const PartSum& above, const PartSum& below) {
   if (!above.value || !below.value || !above.whole || !below.whole || *below.value <= 0)
     return std::nullopt;
   return *above.value / *below.value;
 }
 
-std::optional<double> ValueOf(const std::optional<Seconds>& time) {
+std::optional<double> TimeValue(const std::optional<Seconds>& time) {
   return time ? std::optional(time->value()) : std::nullopt;
 }
 
@@ -78,9 +78,9 @@ void AddRow(Slices& slices, const std::string& key, const std::string& family,
   // The matrix pipe worked, and no counter tells how much.
   if (measured.tensor && !measured.tensor_flops) slice.flops.whole = false;
   slice.bytes.Add(measured.dram_bytes);
-  slice.time.Add(ValueOf(measured.time));
-  Sum(slice.layer_time, ValueOf(row.layer_time));
-  Sum(slice.library_time, ValueOf(row.library_time));
+  slice.time.Add(TimeValue(measured.time));
+  Sum(slice.layer_time, TimeValue(row.layer_time));
+  Sum(slice.library_time, TimeValue(row.library_time));
   Sum(slice.memory, row.memory_bytes);
   Sum(slice.allocated, measured.allocated);
   slices.AddOccupancy(measured.occupancy);
@@ -96,7 +96,7 @@ std::vector<SliceRow> SliceParts(const std::vector<CompareRow>& rows, const KeyO
       slice.flops.Add(part.flops());
       if (part.told.tensor && !part.tensor_flops) slice.flops.whole = false;
       slice.bytes.Add(part.dram_bytes);
-      slice.time.Add(ValueOf(part.time));
+      slice.time.Add(TimeValue(part.time));
       slices.AddOccupancy(part.occupancy);
     }
   }
@@ -113,9 +113,9 @@ void PartSum::Add(const std::optional<double>& part) {
   }
 }
 
-std::optional<double> SliceRow::flop_rate() const { return Ratio(flops, time); }
-std::optional<double> SliceRow::byte_rate() const { return Ratio(bytes, time); }
-std::optional<double> SliceRow::intensity() const { return Ratio(flops, bytes); }
+std::optional<double> SliceRow::flop_rate() const { return SumRatio(flops, time); }
+std::optional<double> SliceRow::byte_rate() const { return SumRatio(bytes, time); }
+std::optional<double> SliceRow::intensity() const { return SumRatio(flops, bytes); }
 
 Analyses AnalysesOf(const std::vector<CompareRow>& rows) {
   Slices layers, ops;

@@ -72,8 +72,8 @@ bool IsAsPlanned(const KernelName& name, Algorithm algorithm, const Execution& p
          (grid->tile_m == Count(*name.tile_m) && grid->tile_n == Count(*name.tile_n));
 }
 
-Execution Convolution(const ConvNest& nest, Algorithm algorithm, const ConvOptions& options,
-                      const Library& library) {
+Execution ConvolutionAsRun(const ConvNest& nest, Algorithm algorithm, const ConvOptions& options,
+                           const Library& library) {
   switch (algorithm) {
     case Algorithm::kWinograd:
       return FusedWinogradConv(nest, 2, options, library);
@@ -121,7 +121,7 @@ std::shared_ptr<const Execution> ExecutionAsRun(const KernelRow& kernel, const K
                               .type = kernel.math,
                               .tile = TileOf(name, tiles, *planned),
                               .convert_layout = tensor};
-    execution = Convolution(*conv, algorithm, options, library);
+    execution = ConvolutionAsRun(*conv, algorithm, options, library);
   } else if (algorithm == Algorithm::kMatrixVector) {
     execution = MatrixVector(*gemm, kernel.math, library);
   } else if (algorithm == Algorithm::kTiledGemm) {

@@ -15,7 +15,7 @@ std::string Real(const std::optional<double>& value) {
 std::string Time(const std::optional<Seconds>& time) {
   return time ? fmt::format("{}", time->value()) : "";
 }
-std::string Whole(const std::optional<double>& value) { return value ? CountText(value) : ""; }
+std::string WholeText(const std::optional<double>& value) { return value ? CountText(value) : ""; }
 
 // Counts, bytes and times have a column already.
 bool IsOwnColumn(std::string_view key) {
@@ -40,8 +40,8 @@ std::string SliceLine(const SliceView& view, const SliceRow& slice) {
   const bool op = view.name == "op";
   const std::string key = CsvField(slice.key);
   return fmt::format("{},{},{},,{},,,{},,,{},,,{},,{}", view.key, op ? "" : key, op ? key : "",
-                     CountText(slice.launches), Whole(slice.flops.value), Whole(slice.bytes.value),
-                     Real(slice.time.value), SliceColumns(slice));
+                     CountText(slice.launches), WholeText(slice.flops.value),
+                     WholeText(slice.bytes.value), Real(slice.time.value), SliceColumns(slice));
 }
 
 }  // namespace
@@ -67,16 +67,16 @@ std::string RenderCompareCsv(const Comparison& comparison) {
     const CompareRow& row = comparison.rows[r];
     out += fmt::format("row,{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", CsvField(row.node),
                        CsvField(row.op), row.kernel, CountText(row.measured.launches),
-                       row.algorithmic.value(), row.executed.value(), Whole(row.measured_flops),
+                       row.algorithmic.value(), row.executed.value(), WholeText(row.measured_flops),
                        Real(row.flops_ratio), row.predicted_bytes.value(),
-                       Whole(row.measured.dram_bytes), Time(row.bound), Time(row.expected),
+                       WholeText(row.measured.dram_bytes), Time(row.bound), Time(row.expected),
                        Time(row.measured.time), row.measured.confidence, CsvField(row.why));
     out += SliceColumns(comparison.analyses.by_layer[r]) + "," + runtime + "\n";
   }
   for (const UnmatchedKernel& kernel : comparison.unmatched_kernels) {
     out += fmt::format("unmatched_kernel,{},,,{},,,{},,,{},,,{},,{}{}\n", CsvField(kernel.name),
-                       CountText(kernel.launches), Whole(kernel.vector_flops),
-                       Whole(kernel.dram_bytes), Time(kernel.time), CsvField(kernel.why), none);
+                       CountText(kernel.launches), WholeText(kernel.vector_flops),
+                       WholeText(kernel.dram_bytes), Time(kernel.time), CsvField(kernel.why), none);
   }
   for (const UnmatchedNode& node : comparison.unmatched_nodes) {
     out += fmt::format("unmatched_node,{},{},{},,{},,,,,,{},,,,{}{}\n", CsvField(node.node),

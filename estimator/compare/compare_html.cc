@@ -13,7 +13,7 @@
 namespace dlcost {
 namespace {
 
-std::optional<double> Whole(const PartSum& sum) { return sum.whole ? sum.value : std::nullopt; }
+std::optional<double> WholeSum(const PartSum& sum) { return sum.whole ? sum.value : std::nullopt; }
 
 std::vector<MeasuredDot> Layers(const Comparison& comparison) {
   std::vector<MeasuredDot> dots;
@@ -25,9 +25,9 @@ std::vector<MeasuredDot> Layers(const Comparison& comparison) {
     dot.label = Printable(row.node, 300);
     dot.op = Printable(row.op, 60);
     dot.launches = layer.launches;
-    dot.time = Whole(layer.time);
-    dot.flops = Whole(layer.flops);
-    dot.bytes = Whole(layer.bytes);
+    dot.time = WholeSum(layer.time);
+    dot.flops = WholeSum(layer.flops);
+    dot.bytes = WholeSum(layer.bytes);
     if (row.bound) dot.bound = row.bound->value();
     dot.flop_rate = layer.flop_rate();
     dot.byte_rate = layer.byte_rate();

@@ -14,8 +14,6 @@
 namespace dlcost {
 namespace {
 
-std::string TimeText(std::optional<Seconds> time) { return time ? ReadableTime(*time) : "-"; }
-
 std::string BytesText(std::optional<double> bytes) {
   return bytes ? ReadableBytes(Bytes(RoundToInteger(*bytes))) : "-";
 }
@@ -140,6 +138,8 @@ std::string StatisticsText(const RatioStatistics& s) {
 }
 
 }  // namespace
+
+std::string TimeText(std::optional<Seconds> time) { return time ? ReadableTime(*time) : "-"; }
 
 std::string RatioText(std::optional<double> ratio) {
   if (!ratio) return "-";

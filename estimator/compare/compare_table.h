@@ -25,6 +25,8 @@ CompareCells UnmatchedNodeCells(const Comparison& comparison);
 
 // "1.02251", "0.723059": six decimals, zeros at the end dropped; "-" for nothing.
 std::string RatioText(std::optional<double> ratio);
+// "1.02 ms"; "-" for nothing.
+std::string TimeText(std::optional<Seconds> time);
 // A count in full, "143717440"; with up to three decimals where it is a mean. "-" for nothing.
 std::string CountText(std::optional<double> value);
 // Lines "total ...", "statistics ...", "note ...", as label and text.

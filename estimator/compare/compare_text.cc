@@ -12,10 +12,6 @@ namespace {
 
 constexpr const char* kRemedy = "--format csv has them";
 
-std::string TimeText(const std::optional<Seconds>& time) {
-  return time ? ReadableTime(*time) : "-";
-}
-
 std::string Label(const std::string& label, const std::string& text) {
   return fmt::format("{:<11} {}\n", label, text);
 }

@@ -19,14 +19,14 @@ constexpr double kCoverage = 0.6;    // of the sequence that the runs must expla
 constexpr std::size_t kLongest = 100'000;  // launches; beyond, periods are not searched
 
 // What a launch may be, by its name.
-struct Kind {
+struct LaunchKind {
   bool product = false;      // certainly
   std::int64_t markers = 0;  // launches that say what they are and of which a model has few
   std::int64_t unknown = 0;  // launches that perhaps are, of this and up to the next
   bool foreign = false;      // no operator's: communication, fills, random numbers
 };
 
-Kind KindOf(const MeasuredKernel& kernel) {
+LaunchKind KindOf(const MeasuredKernel& kernel) {
   const KernelFamily family = ToldBy(kernel).family;
   const bool foreign = family == KernelFamily::kCommunication || family == KernelFamily::kFill ||
                        family == KernelFamily::kRandom;
@@ -46,12 +46,6 @@ std::size_t RepeatedTail(const std::vector<int>& ids, std::size_t period) {
     if (tail % period == 0) repeated = tail;
   }
   return repeated;
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
 // The launch at `position` of every run, as one.
@@ -84,11 +78,11 @@ bool Exact(const std::vector<int>& ids, std::size_t period) {
 
 // The shortest period with as many products as a run should launch, or, with `runs`, with which the
 // sequence has so many runs.
-Period FindPeriod(const std::vector<int>& ids, const std::vector<Kind>& kinds,
+Period FindPeriod(const std::vector<int>& ids, const std::vector<LaunchKind>& kinds,
                   const ExpectedProducts& expected, std::optional<std::int64_t> runs) {
   const std::size_t n = ids.size();
   std::vector<double> known = {0}, unknown = {0}, markers = {0};
-  for (const Kind& kind : kinds) {
+  for (const LaunchKind& kind : kinds) {
     markers.push_back(markers.back() + static_cast<double>(kind.markers));
     known.push_back(known.back() + kind.product);
     unknown.push_back(unknown.back() + static_cast<double>(kind.unknown));
@@ -162,7 +156,7 @@ std::vector<int> Numbered(const std::vector<std::string>& names) {
 struct Marks {
   std::vector<std::size_t> at;
   std::vector<std::string> names;
-  std::vector<Kind> kinds;
+  std::vector<LaunchKind> kinds;
 
   void Add(std::size_t i, const std::string& name, bool product) {
     at.push_back(i);
@@ -172,18 +166,18 @@ struct Marks {
 };
 
 // Products; `perhaps`: and kernels whose names tell nothing.
-Marks ProductMarks(const std::vector<MeasuredKernel>& kernels, const std::vector<Kind>& all,
+Marks ProductMarks(const std::vector<MeasuredKernel>& kernels, const std::vector<LaunchKind>& all,
                    bool perhaps) {
   std::map<std::string, std::size_t> often;
   for (const MeasuredKernel& kernel : kernels) ++often[kernel.name];
   // What runs now and then is not the model's.
   const std::size_t rare = std::max<std::size_t>(2, kernels.size() / 200);
   Marks marks;
-  Kind before;
+  LaunchKind before;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const bool unknown = perhaps && all[i].unknown > 0 && often[kernels[i].name] >= rare;
     if (all[i].product || unknown) marks.Add(i, kernels[i].name, all[i].product);
-    Kind& kind = marks.kinds.empty() ? before : marks.kinds.back();
+    LaunchKind& kind = marks.kinds.empty() ? before : marks.kinds.back();
     kind.unknown += all[i].unknown;
     kind.markers += all[i].markers;
   }
@@ -197,7 +191,7 @@ Marks ProductMarks(const std::vector<MeasuredKernel>& kernels, const std::vector
 // The launches that repeat exactly `runs` times, with others between that do not: of names, those
 // that certainly are a model's first, as many as leave the sequence of all of them periodic. None
 // where one that is the model's repeats otherwise.
-Marks RepeatedMarks(const std::vector<MeasuredKernel>& kernels, const std::vector<Kind>& all,
+Marks RepeatedMarks(const std::vector<MeasuredKernel>& kernels, const std::vector<LaunchKind>& all,
                     std::size_t runs) {
   constexpr std::size_t kMostSteps = 20'000'000;
   const auto own = [&](std::size_t i) { return all[i].product || all[i].markers > 0; };
@@ -319,6 +313,12 @@ bool CutBy(const std::vector<MeasuredKernel>& kernels, const Marks& marks,
 
 }  // namespace
 
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
 Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, const ExpectedProducts& products,
                 std::optional<std::int64_t> runs) {
   const std::size_t n = kernels.size();
@@ -328,7 +328,7 @@ Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, const ExpectedProduc
     folded.notes.push_back(fmt::format("{} launches: too many to look for repeated runs", n));
   } else if (n > 0 && runs != 1) {
     std::vector<std::string> names;
-    std::vector<Kind> kinds;
+    std::vector<LaunchKind> kinds;
     for (const MeasuredKernel& kernel : kernels) {
       names.push_back(kernel.name);
       kinds.push_back(KindOf(kernel));
@@ -338,8 +338,8 @@ Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, const ExpectedProduc
     if (!exact && !runs) {
       // All that is the model's repeats as often as it ran, whatever its name tells.
       constexpr std::size_t kMostRuns = 64;
-      const auto foreign =
-          std::count_if(kinds.begin(), kinds.end(), [](const Kind& kind) { return kind.foreign; });
+      const auto foreign = std::count_if(kinds.begin(), kinds.end(),
+                                         [](const LaunchKind& kind) { return kind.foreign; });
       for (std::size_t count = kMostRuns; count >= 2; --count) {
         const Marks marks = RepeatedMarks(kernels, kinds, count);
         const bool most = static_cast<double>(marks.at.size()) >
@@ -386,7 +386,7 @@ Folded FoldRuns(const std::vector<MeasuredKernel>& kernels, const ExpectedProduc
 std::int64_t Repeats(const std::vector<MeasuredKernel>& kernels) {
   Marks marks = CallMarks(kernels);
   if (marks.at.empty()) {
-    std::vector<Kind> kinds;
+    std::vector<LaunchKind> kinds;
     for (const MeasuredKernel& kernel : kernels) kinds.push_back(KindOf(kernel));
     marks = ProductMarks(kernels, kinds, false);
   }

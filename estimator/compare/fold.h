@@ -21,6 +21,9 @@ struct Folded {
   std::vector<std::string> notes;
 };
 
+// Of at least one value; the mean of the two in the middle where there are two.
+double Median(std::vector<double> values);
+
 // Cuts a sequence of launches into runs of the model: the shortest period in which the names repeat
 // over most of the sequence and that launches about `products` convolutions and matrix products
 // (what the model needs; kernels whose names tell nothing may be some; layers that repeat within a

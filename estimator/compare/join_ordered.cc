@@ -12,12 +12,6 @@
 namespace dlcost {
 namespace {
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return (values[(n - 1) / 2] + values[n / 2]) / 2;
-}
-
 class OrderedJoiner {
  public:
   OrderedJoiner(const Report& report, const std::vector<Slot>& slots, const NodeNames& names,

@@ -37,14 +37,14 @@ std::int64_t Union(std::vector<Interval> intervals) {
   return busy;
 }
 
-std::int64_t Median(std::vector<std::int64_t> values) {
+std::int64_t MedianNanoseconds(std::vector<std::int64_t> values) {
   std::sort(values.begin(), values.end());
   const std::size_t n = values.size();
   return values[(n - 1) / 2] + (values[n / 2] - values[(n - 1) / 2]) / 2;
 }
 
 // Ranges of one kind, and what was launched in each.
-struct Kind {
+struct RangeKind {
   std::string name;
   std::vector<Interval> ranges;  // by start
   std::vector<std::vector<Interval>> launches;
@@ -60,7 +60,7 @@ class Ranges {
       const std::string stem = Stem(range.name);
       const auto [at, added] = known_.emplace(stem, kinds_.size());
       if (added) kinds_.push_back({.name = stem, .ranges = {}, .launches = {}});
-      Kind& kind = kinds_[at->second];
+      RangeKind& kind = kinds_[at->second];
       kind.ranges.push_back({range.start, range.end});
       kind.launches.emplace_back();
       kind.total += static_cast<double>(range.end - range.start);
@@ -72,15 +72,15 @@ class Ranges {
 
   std::optional<RunTime> Run() const {
     if (kinds_.empty()) return std::nullopt;
-    const auto weight = [](const Kind& kind) { return std::pair(kind.on_device, kind.total); };
+    const auto weight = [](const RangeKind& kind) { return std::pair(kind.on_device, kind.total); };
     // One range around several runs holds what is between them, too.
-    const Kind* most = nullptr;
-    for (const Kind& kind : kinds_) {
+    const RangeKind* most = nullptr;
+    for (const RangeKind& kind : kinds_) {
       if (static_cast<std::int64_t>(kind.ranges.size()) < joined_.runs) continue;
       if (!most || weight(*most) < weight(kind)) most = &kind;
     }
     if (!most) return std::nullopt;
-    const Kind& model = *most;
+    const RangeKind& model = *most;
     const std::size_t n = model.ranges.size(), first = n > 1 ? 1 : 0;
     std::vector<std::int64_t> wall, device;
     for (std::size_t i = first; i < n; ++i) {
@@ -90,10 +90,10 @@ class Ranges {
       device.push_back(Union(model.launches[i]));
     }
     RunTime time;
-    time.wall = SecondsOf(Median(wall));
-    if (model.on_device > 0) time.device = SecondsOf(Median(device));
+    time.wall = SecondsOf(MedianNanoseconds(wall));
+    if (model.on_device > 0) time.device = SecondsOf(MedianNanoseconds(device));
     time.from = fmt::format("range '{}'", Printable(model.name, 60));
-    for (const Kind& kind : kinds_) {
+    for (const RangeKind& kind : kinds_) {
       if (&kind == &model) continue;
       const auto all = static_cast<double>(n);
       RangeTime beside{.name = kind.name,
@@ -126,13 +126,13 @@ class Ranges {
       Place(kinds_[kind->second], launch, false);
       return;
     }
-    for (Kind& kind : kinds_) {
+    for (RangeKind& kind : kinds_) {
       if (Place(kind, launch, true)) return;
     }
   }
 
   // In the last range that began before it; `within`: and had not ended.
-  static bool Place(Kind& kind, const Interval& launch, bool within) {
+  static bool Place(RangeKind& kind, const Interval& launch, bool within) {
     const auto after =
         std::upper_bound(kind.ranges.begin(), kind.ranges.end(), launch.start,
                          [](std::int64_t start, const Interval& r) { return start < r.start; });
@@ -144,7 +144,7 @@ class Ranges {
   }
 
   const Joined& joined_;
-  std::vector<Kind> kinds_;
+  std::vector<RangeKind> kinds_;
   std::unordered_map<std::string, std::size_t> known_;
 };
 

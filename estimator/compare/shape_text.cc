@@ -47,8 +47,8 @@ bool Is(const std::map<std::string, std::int64_t>& problem, const std::string& k
   return found != problem.end() && Count(found->second) == value;
 }
 
-std::optional<bool> Convolution(const std::map<std::string, std::int64_t>& problem,
-                                const ConvNest& nest) {
+std::optional<bool> MatchesConvolution(const std::map<std::string, std::int64_t>& problem,
+                                       const ConvNest& nest) {
   if (!problem.contains("ic") || !problem.contains("oc") || !problem.contains("kw")) {
     return std::nullopt;
   }
@@ -79,7 +79,8 @@ std::optional<bool> Product(const std::vector<std::int64_t>& a, const std::vecto
 std::optional<bool> SpellsShapeOf(std::string_view name, const LoopNest& nest) {
   const std::size_t space = name.rfind(' ');
   const std::string_view text = space == std::string_view::npos ? name : name.substr(space + 1);
-  if (const auto* conv = std::get_if<ConvNest>(&nest)) return Convolution(ReadProblem(text), *conv);
+  if (const auto* conv = std::get_if<ConvNest>(&nest))
+    return MatchesConvolution(ReadProblem(text), *conv);
   const auto* gemm = std::get_if<GemmNest>(&nest);
   if (!gemm) return std::nullopt;
   const auto problem = ReadProblem(text);

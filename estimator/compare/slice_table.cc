@@ -11,7 +11,7 @@ namespace {
 
 PartSum Known(std::optional<double> value) { return {value, true}; }
 
-std::string BytesText(double bytes) { return ReadableBytes(Bytes(RoundToInteger(bytes))); }
+std::string WholeBytesText(double bytes) { return ReadableBytes(Bytes(RoundToInteger(bytes))); }
 std::string FlopRateText(double rate) { return ReadableRate(rate, "FLOP"); }
 std::string ByteRateText(double rate) { return ReadableRate(rate, "B"); }
 std::string SecondsText(double seconds) { return ReadableTime(Seconds(seconds)); }
@@ -26,7 +26,7 @@ constexpr SliceField kFields[] = {
     {"measured_flops", "FLOPs", [](const SliceRow& s) { return s.flops; },
      [](double value) { return CountText(value); }},
     {"flop_rate", "FLOP/s", [](const SliceRow& s) { return Known(s.flop_rate()); }, FlopRateText},
-    {"measured_bytes", "bytes", [](const SliceRow& s) { return s.bytes; }, BytesText},
+    {"measured_bytes", "bytes", [](const SliceRow& s) { return s.bytes; }, WholeBytesText},
     {"byte_rate", "B/s", [](const SliceRow& s) { return Known(s.byte_rate()); }, ByteRateText},
     {"intensity", "FLOP/B", [](const SliceRow& s) { return Known(s.intensity()); }, ReadableRatio},
     {"occupancy", "occupancy", [](const SliceRow& s) { return Known(s.occupancy); }, Percent},
@@ -34,9 +34,9 @@ constexpr SliceField kFields[] = {
      [](const SliceRow& s) {
        return Known(s.memory ? std::optional(s.memory->AsDouble()) : std::nullopt);
      },
-     BytesText},
+     WholeBytesText},
     {"allocated_bytes", "allocated", [](const SliceRow& s) { return Known(s.allocated); },
-     BytesText},
+     WholeBytesText},
 };
 
 }  // namespace

@@ -43,7 +43,7 @@ struct Predicted {
 // The stages that a kernel of its own may run, in order of execution.
 std::vector<Predicted> PredictedStages(const Execution& execution) {
   std::vector<Predicted> stages;
-  Flops neighbours, reduction;
+  Flops neighbours;
   for (const Stage& stage : execution.stages) {
     Flops flops, aside;
     for (const Term& term : stage.terms) {

@@ -11,7 +11,7 @@ std::optional<double> Times(std::optional<double> value, double factor) {
   return value ? std::optional(*value * factor) : std::nullopt;
 }
 
-std::optional<double> ValueOf(const MeasuredKernel& kernel, Metric metric) {
+std::optional<double> CounterValue(const MeasuredKernel& kernel, Metric metric) {
   const Counter* counter = kernel.Find(metric);
   return counter ? std::optional(counter->value) : std::nullopt;
 }
@@ -57,8 +57,9 @@ void Tally::Add(Measured& to, const MeasuredKernel& kernel, double launches, boo
       kernel.duration ? std::optional(*kernel.duration * launches) : std::nullopt;
   part->launches += launches;
   part->main |= main;
-  const auto tensor_flops = Times(ValueOf(kernel, Metric::kTensorFlops), launches);
-  const auto tensor_instructions = Times(ValueOf(kernel, Metric::kTensorInstructions), launches);
+  const auto tensor_flops = Times(CounterValue(kernel, Metric::kTensorFlops), launches);
+  const auto tensor_instructions =
+      Times(CounterValue(kernel, Metric::kTensorInstructions), launches);
   Sum(part->vector_flops, flops);
   Sum(part->tensor_flops, tensor_flops);
   Sum(part->tensor_instructions, tensor_instructions);
@@ -71,10 +72,10 @@ void Tally::Add(Measured& to, const MeasuredKernel& kernel, double launches, boo
   Sum(to.tensor_flops, tensor_flops);
   Sum(to.tensor_instructions, tensor_instructions);
   Sum(to.dram_bytes, bytes);
-  Sum(to.allocated, Times(ValueOf(kernel, Metric::kAllocated), launches));
+  Sum(to.allocated, Times(CounterValue(kernel, Metric::kAllocated), launches));
   Sum(to.time, time);
   if (kernel.host) Sum(to.host, std::optional(*kernel.host * launches));
-  if (const auto occupancy = ValueOf(kernel, Metric::kOccupancy)) {
+  if (const auto occupancy = CounterValue(kernel, Metric::kOccupancy)) {
     const auto add = [&](const std::optional<double>& seconds) {
       to.occupancy.Add(*occupancy, launches, seconds);
       part->occupancy.Add(*occupancy, launches, seconds);

@@ -7,6 +7,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
+#include "estimator/hardware/quantity_text.h"
 #include "estimator/hardware/yaml_tree.h"
 
 namespace dlcost {
@@ -14,12 +15,6 @@ namespace {
 
 constexpr std::size_t kMaxFileSize = 1 << 20;
 constexpr char kDerived[] = "derived";  // "[derived from 80 SM x 512/clk x 1530 MHz]"
-
-std::string Trim(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 // Replaces the keys of `sources:` by their texts, throughout one file.
 class SourceResolver {
@@ -66,7 +61,7 @@ class SourceResolver {
     const auto open = text.rfind(" [");
     if (open == std::string::npos || text.back() != ']') return;
     entry.source = text.substr(open + 2, text.size() - open - 3);
-    entry.value = Trim(text.substr(0, open));
+    entry.value = WithoutBlanks(text.substr(0, open));
   }
 
   static void TakeLongForm(Entry& entry) {
@@ -95,7 +90,7 @@ class SourceResolver {
     std::string text;
     for (std::size_t begin = 0; begin <= reference.size();) {
       const std::size_t end = std::min(reference.find(',', begin), reference.size());
-      const std::string name = Trim(reference.substr(begin, end - begin));
+      const std::string name(WithoutBlanks(reference.substr(begin, end - begin)));
       const auto it = texts_.find(name);
       if (it == texts_.end()) {
         throw Error(

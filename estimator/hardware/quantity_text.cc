@@ -74,12 +74,6 @@ std::string_view Describe(Dimension dimension) {
   return "";
 }
 
-std::string_view Trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 // Constants of the time model may be rates, sizes, clocks or counts per cycle as well.
 bool Allows(Dimension wanted, Dimension unit) {
   return wanted == unit || (wanted == Dimension::kConstant && unit != Dimension::kPower);
@@ -89,7 +83,7 @@ bool Allows(Dimension wanted, Dimension unit) {
 
 double ParseQuantity(std::string_view text, Dimension dimension) {
   const std::string shown = Printable(std::string(text), 60);
-  const std::string_view trimmed = Trim(text);
+  const std::string_view trimmed = WithoutBlanks(text);
   double number = 0;
   const auto [end, error] =
       std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), number);
@@ -97,7 +91,7 @@ double ParseQuantity(std::string_view text, Dimension dimension) {
     throw Error("'{}' is not {}", shown, Describe(dimension));
   }
   const std::string_view written =
-      Trim(trimmed.substr(static_cast<std::size_t>(end - trimmed.data())));
+      WithoutBlanks(trimmed.substr(static_cast<std::size_t>(end - trimmed.data())));
   std::vector<std::string> names;
   for (const Unit& unit : kUnits) {
     if (!Allows(dimension, unit.dimension)) continue;

@@ -23,4 +23,11 @@ enum class Dimension {
 // numbers, and for zero unless it is a constant.
 double ParseQuantity(std::string_view text, Dimension dimension);
 
+// `text` without the blanks around it.
+inline std::string_view WithoutBlanks(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
 }  // namespace dlcost

@@ -11,7 +11,7 @@ namespace dlcost {
 namespace {
 
 // "NODE=what" into both parts; names of nodes may hold anything, '=' too.
-std::pair<std::string, std::string> Split(const std::string& text) {
+std::pair<std::string, std::string> SplitChoice(const std::string& text) {
   const std::size_t equals = text.rfind('=');
   if (equals == std::string::npos) return {"", text};
   return {text.substr(0, equals), text.substr(equals + 1)};
@@ -38,7 +38,7 @@ void Check(const std::map<std::string, Value>& choices, const std::set<std::stri
 }  // namespace
 
 void AddTrips(ControlChoices& choices, const std::string& text) {
-  const auto [node, number] = Split(text);
+  const auto [node, number] = SplitChoice(text);
   std::int64_t trips = 0;
   const char* end = number.data() + number.size();
   const auto [stop, problem] = std::from_chars(number.data(), end, trips);
@@ -49,7 +49,7 @@ void AddTrips(ControlChoices& choices, const std::string& text) {
 }
 
 void AddBranch(ControlChoices& choices, const std::string& text) {
-  const auto [node, which] = Split(text);
+  const auto [node, which] = SplitChoice(text);
   if (which != "then" && which != "else") {
     throw Error("--branch '{}' is not then, else or NODE=then", Printable(text));
   }

@@ -9,9 +9,10 @@
 namespace dlcost {
 namespace {
 
-class Parser {
+class ExpressionParser {
  public:
-  Parser(const std::string& text, const Expression::Names& names) : text_(text), names_(names) {}
+  ExpressionParser(const std::string& text, const Expression::Names& names)
+      : text_(text), names_(names) {}
 
   Count Whole() {
     const Count value = Sum();
@@ -153,6 +154,8 @@ class Parser {
 
 }  // namespace
 
-Count Expression::Evaluate(const Names& names) const { return Parser(text_, names).Whole(); }
+Count Expression::Evaluate(const Names& names) const {
+  return ExpressionParser(text_, names).Whole();
+}
 
 }  // namespace dlcost

@@ -18,7 +18,7 @@ std::string Lower(std::string text) {
   return text;
 }
 
-bool Contains(const std::string& text, std::initializer_list<std::string_view> parts) {
+bool ContainsOneOf(const std::string& text, std::initializer_list<std::string_view> parts) {
   return std::any_of(parts.begin(), parts.end(),
                      [&](std::string_view part) { return text.find(part) != std::string::npos; });
 }
@@ -50,11 +50,11 @@ std::optional<std::string_view> BeforeNumber(std::string_view text) {
 
 // Words of other sizes: a batch of nodes is no batch.
 bool NamesAnotherSize(const std::string& lower) {
-  return Contains(lower,
-                  {"seq",   "len",  "time",  "height", "width",   "token",   "past",   "cache",
-                   "frame", "step", "node",  "edge",   "atom",    "point",   "graph",  "channel",
-                   "feat",  "head", "vocab", "hidden", "sample",  "box",     "anchor", "detect",
-                   "query", "roi",  "chunk", "voxel",  "segment", "position"});
+  return ContainsOneOf(
+      lower, {"seq",   "len",  "time",  "height", "width",   "token",   "past",   "cache",
+              "frame", "step", "node",  "edge",   "atom",    "point",   "graph",  "channel",
+              "feat",  "head", "vocab", "hidden", "sample",  "box",     "anchor", "detect",
+              "query", "roi",  "chunk", "voxel",  "segment", "position"});
 }
 
 // Exporters write expressions as Python does.
@@ -91,7 +91,7 @@ DimName ClassifyDimName(const std::string& symbol) {
   if (symbol.find_first_of("+*/%(") != std::string::npos || NamesAnotherSize(lower)) {
     return DimName::kOther;
   }
-  if (Contains(lower, {"batch", "bsz"})) return DimName::kBatch;
+  if (ContainsOneOf(lower, {"batch", "bsz"})) return DimName::kBatch;
   if (lower == "n" || lower == "b" || lower == "bs") return DimName::kInitial;
   return DimName::kOther;
 }

@@ -16,11 +16,10 @@
 namespace dlcost {
 namespace {
 
-constexpr std::size_t kMaxHints = 3;        // lines that a reader takes in
-constexpr std::size_t kMaxCandidates = 8;   // tried for each hint
-constexpr std::size_t kMaxSteps = 400'000;  // nodes inferred for all of them: about a second
-constexpr std::int64_t kMaxElements = 8;    // of a value that a person would write
-constexpr std::int64_t kLength = 128;       // of a text, where nothing tells
+constexpr std::size_t kMaxHints = 3;            // lines that a reader takes in
+constexpr std::size_t kMaxCandidates = 8;       // tried for each hint
+constexpr std::size_t kMaxHintSteps = 400'000;  // nodes inferred for all of them: about a second
+constexpr std::int64_t kMaxElements = 8;        // of a value that a person would write
 
 std::size_t UnknownNodes(const InferredModel& model) {
   return static_cast<std::size_t>(
@@ -111,7 +110,7 @@ class Candidates {
     const Tensor& tensor = *Of(graph, id);
     const auto count = static_cast<std::size_t>(tensor.type.shape->Elements().value());
     if (count == 0) return;
-    std::int64_t element = summed ? *summed * kTypicalCount : kLength;
+    std::int64_t element = summed ? *summed * kTypicalCount : kTypicalLength;
     if (tensor.type.dtype == DType::kBool) element = 1;
     const std::vector<std::int64_t> ints(count, element);
     std::string list;
@@ -221,13 +220,13 @@ std::vector<RunHint> FindRunHints(const InferredModel& model, const InferOptions
   InferTrace trace;
   InferOptions so_far = options;
   std::optional<InferredModel> current;
-  while (unknown > 0 && hints.size() < kMaxHints && trace.steps <= kMaxSteps) {
+  while (unknown > 0 && hints.size() < kMaxHints && trace.steps <= kMaxHintSteps) {
     const InferredModel& from = current ? *current : model;
     std::optional<InferredModel> best;
     std::optional<Candidate> chosen;
     std::size_t left = unknown;
     for (Candidate& candidate : Candidates(from, so_far).Find()) {
-      if (trace.steps > kMaxSteps) break;
+      if (trace.steps > kMaxHintSteps) break;
       std::optional<InferredModel> tried = TryInfer(*model.model, candidate.options, trace);
       if (!tried || UnknownNodes(*tried) >= left) continue;
       left = UnknownNodes(*tried);

@@ -25,7 +25,7 @@ std::optional<std::int64_t> ParseWhole(std::string_view text) {
   return value;
 }
 
-std::vector<std::string_view> Split(std::string_view text, char at) {
+std::vector<std::string_view> SplitAt(std::string_view text, char at) {
   std::vector<std::string_view> parts;
   while (true) {
     const std::size_t end = text.find(at);
@@ -59,9 +59,10 @@ void TakeSeen(const std::map<std::int64_t, double>& seen, SizeList& list) {
   }
 }
 
-class Parser {
+class SizeListParser {
  public:
-  Parser(const std::string& option, const std::string& text) : option_(option), text_(text) {}
+  SizeListParser(const std::string& option, const std::string& text)
+      : option_(option), text_(text) {}
 
   SizeList Run() {
     SizeList list;
@@ -69,7 +70,7 @@ class Parser {
       ReadFile(text_.substr(1), list);
       return list;
     }
-    for (const std::string_view part : Split(text_, ',')) list.ranges.push_back(RangeOf(part));
+    for (const std::string_view part : SplitAt(text_, ',')) list.ranges.push_back(RangeOf(part));
     return list;
   }
 
@@ -88,7 +89,7 @@ class Parser {
   }
 
   SizeList::Range RangeOf(std::string_view text) const {
-    const std::vector<std::string_view> parts = Split(text, ':');
+    const std::vector<std::string_view> parts = SplitAt(text, ':');
     if (parts.size() > 3) Fail("a range is FIRST:LAST:STEP or FIRST:LAST:xFACTOR");
     SizeList::Range range{.first = Size(parts[0])};
     range.last = parts.size() > 1 ? Size(parts[1]) : range.first;
@@ -110,7 +111,7 @@ class Parser {
     std::map<std::int64_t, double> seen;
     std::string line;
     for (std::int64_t number = 1; std::getline(file, line); ++number) {
-      const std::vector<std::string_view> columns = Split(line, ',');
+      const std::vector<std::string_view> columns = SplitAt(line, ',');
       const std::string_view first = Trim(columns[0]);
       if (first.empty() && columns.size() == 1) continue;
       const std::optional<std::int64_t> size = ParseWhole(first);
@@ -193,7 +194,7 @@ bool IsSizeList(const std::string& text) {
 }
 
 SizeList ParseSizeList(const std::string& option, const std::string& text) {
-  return Parser(option, text).Run();
+  return SizeListParser(option, text).Run();
 }
 
 }  // namespace dlcost

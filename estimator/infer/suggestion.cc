@@ -8,14 +8,14 @@
 
 #include "estimator/core/shell.h"
 #include "estimator/infer/infer_once.h"
+#include "estimator/infer/typical.h"
 
 namespace dlcost {
 namespace {
 
-constexpr std::int64_t kLength = 128;  // of a text, a list, a set of nodes
-constexpr std::int64_t kImage = 224;   // what classifiers of images take
+constexpr std::int64_t kImage = 224;  // what classifiers of images take
 constexpr std::size_t kMaxTries = 64;
-constexpr std::size_t kMaxSteps = 300'000;  // nodes inferred: about a second
+constexpr std::size_t kMaxTrySteps = 300'000;  // nodes inferred: about a second
 
 using Sizes = std::vector<std::int64_t>;
 
@@ -65,11 +65,12 @@ class Search {
     const std::vector<Sizes> shapes =
         unbound_.shapeless.empty()
             ? std::vector<Sizes>{{}}
-            : std::vector<Sizes>{{1, 3, kImage, kImage}, {1, kLength}, {kLength}, {1}, {},
-                                 {1, kLength, 64}};
+            : std::vector<Sizes>{
+                  {1, 3, kImage, kImage}, {1, kTypicalLength}, {kTypicalLength}, {1}, {},
+                  {1, kTypicalLength, 64}};
     for (const Sizes& sizes : Profiles()) {
       for (const Sizes& shape : shapes) {
-        if (tries_ == kMaxTries || (tries_ > 0 && trace_.steps > kMaxSteps)) return "";
+        if (tries_ == kMaxTries || (tries_ > 0 && trace_.steps > kMaxTrySteps)) return "";
         ++tries_;
         InferOptions trial = options_;
         const std::string line = Add(trial.bindings, sizes, shape);
@@ -102,11 +103,11 @@ class Search {
     const bool named = dim.name == DimName::kOther;
     if (named && HasWord(dim.key, {"height", "width", "h", "w"})) return kImage;
     if (named && HasWord(dim.key, {"channel", "channels"})) return 3;
-    if (named) return kLength;
+    if (named) return kTypicalLength;
     if (place.rank == 4) return place.axis == 1 ? 3 : kImage;
     // A vector beside larger inputs has one element for each of a batch.
     if (place.rank == 1 && model_.graph.inputs.size() > 1) return 1;
-    return kLength;
+    return kTypicalLength;
   }
 
   // Sizes for `free_`, likely ones first: as usual; all smaller; one of them 1 (the batch of a
@@ -147,7 +148,7 @@ class Search {
         if (WordsOf(key) == WordsOf(part)) return size;
       }
     }
-    return kLength;
+    return kTypicalLength;
   }
 
   // Binds everything, and returns the options that do.
@@ -163,7 +164,7 @@ class Search {
                                        : EvaluateSymbol(dim->key, [&](const std::string& part) {
                                            return std::optional(PartSize(part, bindings));
                                          });
-      bind(*dim, value && *value >= 0 ? *value : kLength);
+      bind(*dim, value && *value >= 0 ? *value : kTypicalLength);
     }
     for (const std::string& name : unbound_.shapeless) {
       bindings.inputs[name] = shape;

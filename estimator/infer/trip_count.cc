@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 // More nodes between the counters and the condition, in a row or in all, are no exporter's.
 constexpr int kMaxDepth = 64;
-constexpr int kMaxSteps = 1000;
+constexpr int kMaxConditionSteps = 1000;
 
 // A scalar that is first + step * t in iteration t; then, where `cast` says so, rounded.
 struct Term {
@@ -57,7 +57,7 @@ std::optional<std::int64_t> Earlier(std::optional<std::int64_t> a, std::optional
   return std::min(*a, *b);
 }
 
-bool IsOneOf(const std::string& op, std::initializer_list<std::string_view> ops) {
+bool OpIsOneOf(const std::string& op, std::initializer_list<std::string_view> ops) {
   return std::find(ops.begin(), ops.end(), op) != ops.end();
 }
 
@@ -77,7 +77,8 @@ class Condition {
   }
 
   Firsts FirstsOf(TensorId id, int depth = 0) {
-    if (++steps_ > kMaxSteps) return {};  // Ands of one another share what they are made of
+    if (++steps_ > kMaxConditionSteps)
+      return {};  // Ands of one another share what they are made of
     const Tensor& tensor = body_.tensors[static_cast<std::size_t>(id)];
     if (tensor.value != nullptr) {
       if (tensor.value->size() != 1) return {};
@@ -111,7 +112,7 @@ class Condition {
  private:
   // One element in, the same element out, as a number of possibly another type.
   bool KeepsValue(const Node& node) const {
-    if (IsOneOf(node.op, {"Identity", "Squeeze", "Unsqueeze", "Reshape", "Flatten"})) return true;
+    if (OpIsOneOf(node.op, {"Identity", "Squeeze", "Unsqueeze", "Reshape", "Flatten"})) return true;
     return node.op == "Cast" && TypeOf(node.outputs[0]) == DType::kBool &&
            TypeOf(node.inputs[0]) == DType::kBool;
   }

@@ -21,6 +21,9 @@ bool HasTypicalOutput(const Node& node);
 // The size of an output's open axis, of which `bound` is the most; nullopt where no rule speaks.
 std::optional<TypicalSize> TypicalOutput(const Graph& graph, const Node& node, std::int64_t bound);
 
+// The elements of a text, a list or a set of nodes, where nothing tells.
+inline constexpr std::int64_t kTypicalLength = 128;
+
 // What each of `elements` counts adds to a sum that becomes a length: the frames of a phoneme.
 inline constexpr std::int64_t kTypicalCount = 5;
 inline constexpr const char* kTypicalCountReason =

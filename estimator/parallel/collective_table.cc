@@ -14,7 +14,7 @@
 namespace dlcost {
 namespace {
 
-constexpr std::int64_t kMostDevices = 1 << 24;
+constexpr std::int64_t kMostCollectiveDevices = 1 << 24;
 
 ForcedCollective ForcedOf(const CollectiveRequest& options) {
   ForcedCollective forced;
@@ -63,7 +63,7 @@ CollectiveTable RunCollectives(const CollectiveRequest& request) {
   if ((request.system != nullptr) == request.bandwidth.has_value()) {
     throw Error("on what? --system NAME (`dlcost systems` lists them) or --bandwidth 100GB/s");
   }
-  if (request.stride < 1 || request.stride > kMostDevices) {
+  if (request.stride < 1 || request.stride > kMostCollectiveDevices) {
     throw Error("--stride {}: it is 1 or more", request.stride);
   }
   const ForcedCollective forced = ForcedOf(request);
@@ -73,8 +73,8 @@ CollectiveTable RunCollectives(const CollectiveRequest& request) {
   std::vector<std::int64_t> devices = request.devices;
   if (devices.empty()) devices = {table.bare ? 2 : request.system->node_devices};
   for (const std::int64_t size : devices) {
-    if (size < 2 || size > kMostDevices) {
-      throw Error("--devices {}: a collective has 2 to {}", size, kMostDevices);
+    if (size < 2 || size > kMostCollectiveDevices) {
+      throw Error("--devices {}: a collective has 2 to {}", size, kMostCollectiveDevices);
     }
     for (const Bytes bytes : request.sizes) {
       CollectiveCall call{.op = request.op, .bytes = bytes, .group = {}};

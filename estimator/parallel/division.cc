@@ -12,7 +12,7 @@
 namespace dlcost {
 namespace {
 
-constexpr int kOpset = 13;  // what the experts' parts are written in
+constexpr int kExpertsOpset = 13;  // what the experts' parts are written in
 
 // Whole experts on each device; `names` become those of their weights.
 InferredModel ShareOutExperts(const InferredModel& model, const ExpertPlaces& places,
@@ -21,7 +21,7 @@ InferredModel ShareOutExperts(const InferredModel& model, const ExpertPlaces& pl
   StoreGenerated(edited.graph);
   const auto opset = edited.opset.find("");
   NodeWriter writer(edited.graph,
-                    std::max(kOpset, opset == edited.opset.end() ? 0 : opset->second));
+                    std::max(kExpertsOpset, opset == edited.opset.end() ? 0 : opset->second));
   const GroupedExperts experts = GroupExperts(writer, places);
   if (experts.weights.empty()) {
     throw Error("ep={}: {}", places.devices, WhyNotShared(model));

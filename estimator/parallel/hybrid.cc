@@ -15,7 +15,7 @@
 namespace dlcost {
 namespace {
 
-constexpr int kMostDevices = 1 << 20;
+constexpr int kMostPlanDevices = 1 << 20;
 // Micro-batches per stage that are placed one by one.
 constexpr std::int64_t kPlaced = 2;
 
@@ -47,7 +47,7 @@ DataParallelPlan ReplicasOf(const HybridPlan& plan) {
 
 // What replicas exchange of a stage's gradients, and what its update gathers: of what all have, and
 // of experts.
-std::vector<CollectiveCall> ExchangeOf(const PipelineStage& stage, const HybridPlan& plan) {
+std::vector<CollectiveCall> ExchangesOf(const PipelineStage& stage, const HybridPlan& plan) {
   std::vector<CollectiveCall> calls;
   const auto add = [&](const DeviceGroup& group, Bytes gradients, Bytes weights) {
     if (group.size == 1 || gradients == Bytes()) return;
@@ -100,7 +100,7 @@ HybridStep RunPipeline(const StepProfile& profile, const System& system, const H
     // Beside the last backward pass, or the first forward pass of the next step.
     Seconds backward = plan.overlap.replicas ? device.backward : Seconds();
     Seconds forward = plan.overlap.replicas ? device.forward : Seconds();
-    for (const CollectiveCall& call : ExchangeOf(device, plan)) {
+    for (const CollectiveCall& call : ExchangesOf(device, plan)) {
       const CollectiveRun run = BestCollective(system, call);
       Seconds& room = call.op == CollectiveOp::kAllGather ? forward : backward;
       const Seconds hidden = std::min(run.time(), room);
@@ -194,7 +194,7 @@ HybridPlan ParsePlan(const std::string& text) {
     const auto [stop, error] = std::from_chars(part.data() + equals + 1, last, value);
     const bool flag = key == "sp";
     const int least = key == "zero" || flag ? 0 : 1;
-    const int most = key == "zero" ? 3 : key == "fsdp" ? 2 : flag ? 1 : kMostDevices;
+    const int most = key == "zero" ? 3 : key == "fsdp" ? 2 : flag ? 1 : kMostPlanDevices;
     if (error != std::errc() || stop != last || value < least || value > most) {
       throw Error("--parallel '{}': {} is {} to {}", Printable(part), key, least, most);
     }
@@ -217,10 +217,10 @@ HybridPlan ParsePlan(const std::string& text) {
   }
   std::int64_t devices = 1;
   for (const int each : {plan.data, plan.tensor, plan.context, plan.stages}) {
-    devices = std::min<std::int64_t>(devices * each, std::int64_t{kMostDevices} + 1);
+    devices = std::min<std::int64_t>(devices * each, std::int64_t{kMostPlanDevices} + 1);
   }
-  if (devices > kMostDevices) {
-    throw Error("--parallel {}: more than {} devices", Printable(text), kMostDevices);
+  if (devices > kMostPlanDevices) {
+    throw Error("--parallel {}: more than {} devices", Printable(text), kMostPlanDevices);
   }
   if (std::int64_t{plan.stages} * plan.chunks > kMostChunks) {
     throw Error("--parallel {}: a pipeline has at most {} chunks", Printable(text), kMostChunks);

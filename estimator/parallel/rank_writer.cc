@@ -8,7 +8,7 @@
 namespace dlcost {
 namespace {
 
-constexpr int kOpset = 13;  // what shapes are written in
+constexpr int kShapesOpset = 13;  // what shapes are written in
 
 class RankWriter : RankTensors {
  public:
@@ -17,7 +17,7 @@ class RankWriter : RankTensors {
   void Write() {
     const auto opset = rank_.model.opset.find("");
     NodeWriter writer(graph_,
-                      std::max(kOpset, opset == rank_.model.opset.end() ? 0 : opset->second));
+                      std::max(kShapesOpset, opset == rank_.model.opset.end() ? 0 : opset->second));
     writer_ = &writer;
     for (std::size_t t = 0; t < layout_.size(); ++t) {
       const bool given = graph_.tensors[t].is_initializer && !axes_.free[t];

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string Fits(const Scaling& scaling, const ScalePoint& point) {
+std::string ExcessText(const Scaling& scaling, const ScalePoint& point) {
   if (!scaling.question.memory || point.step.memory <= *scaling.question.memory) return "";
   return fmt::format(" ({} too much)", ReadableBytes(point.step.memory - *scaling.question.memory));
 }
@@ -69,7 +69,7 @@ std::string ScalingText(const Scaling& scaling, std::size_t max_width) {
         ReadableTime(step.exposed),
         ReadableBytes(step.sent),
         step.collectives > 0 ? fmt::format("{} x {}", step.collectives, step.algorithm) : "-",
-        ReadableBytes(step.memory) + Fits(scaling, point)};
+        ReadableBytes(step.memory) + ExcessText(scaling, point)};
     if (!scaling.bound_by.empty()) {
       row.insert(row.end(), {ReadableTime(point.input), ReadableTime(point.waits)});
     }

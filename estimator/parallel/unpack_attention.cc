@@ -8,7 +8,7 @@
 namespace dlcost {
 namespace {
 
-constexpr int kOpset = 13;  // of Split with sizes as an input
+constexpr int kSplitOpset = 13;  // of Split with sizes as an input
 
 class Unpacker {
  public:
@@ -35,7 +35,7 @@ class Unpacker {
  private:
   static int OpsetOf(const RankGraph& rank) {
     const auto opset = rank.model.opset.find("");
-    return std::max(kOpset, opset == rank.model.opset.end() ? 0 : opset->second);
+    return std::max(kSplitOpset, opset == rank.model.opset.end() ? 0 : opset->second);
   }
 
   static bool Has(const Node& node, std::size_t input) {

@@ -10,8 +10,6 @@ namespace dlcost {
 
 namespace {
 
-constexpr ValueId kNoValue = ValueGraph::kNoValue;
-
 // Between the first product and the softmax: scale, mask, cap, guards against overflow.
 constexpr std::array<std::string_view, 12> kScoreOperators = {
     "Add", "Sub", "Mul",  "Div",  "Where",          "Cast",
@@ -40,10 +38,6 @@ Count Elements(const Tensor& tensor) {
   return tensor.type.shape ? tensor.type.shape->Elements() : Count(0);
 }
 
-bool Contains(const std::vector<std::size_t>& nodes, std::size_t n) {
-  return std::find(nodes.begin(), nodes.end(), n) != nodes.end();
-}
-
 }  // namespace
 
 struct AttentionFinder::Search {
@@ -57,7 +51,7 @@ struct AttentionFinder::Search {
   Count heads_per_kv = 1;
 
   void Add(std::size_t n) {
-    if (!Contains(nodes, n)) nodes.push_back(n);
+    if (!ContainsNode(nodes, n)) nodes.push_back(n);
   }
 };
 
@@ -71,7 +65,7 @@ bool AttentionFinder::FindProbabilitiesReader(Search& search) const {
       if (value == kNoValue || values_.Escapes(value)) return false;
       for (const auto reader : values_.Readers(value)) {
         const auto r = static_cast<std::size_t>(reader);
-        if (!Contains(guards, r) && !Contains(outside, r)) outside.push_back(r);
+        if (!ContainsNode(guards, r) && !ContainsNode(outside, r)) outside.push_back(r);
       }
     }
     if (outside.size() == 1 && ProductOf(values_.node(outside[0])) != nullptr) {
@@ -80,7 +74,7 @@ bool AttentionFinder::FindProbabilitiesReader(Search& search) const {
       const ValueId left = values_.Input(search.values, 0);
       const auto maker = values_.Producer(left);
       search.Add(search.values);
-      return maker != ValueGraph::kNoNode && Contains(guards, static_cast<std::size_t>(maker));
+      return maker != ValueGraph::kNoNode && ContainsNode(guards, static_cast<std::size_t>(maker));
     }
     for (const std::size_t n : outside) {
       if (!IsOneOf(kProbabilityOperators, values_.node(n))) return false;
@@ -127,7 +121,7 @@ bool AttentionFinder::AbsorbOperand(ValueId value, Search& search) const {
   if (producer == ValueGraph::kNoNode) return false;
   const auto n = static_cast<std::size_t>(producer);
   const CountedNode& counted = values_.node(n);
-  if (Contains(search.nodes, n) || counted.status != NodeStatus::kCounted ||
+  if (ContainsNode(search.nodes, n) || counted.status != NodeStatus::kCounted ||
       !IsOneOf(kOperandOperators, counted)) {
     return false;
   }
@@ -148,7 +142,7 @@ bool AttentionFinder::AbsorbOperand(ValueId value, Search& search) const {
       update = true;
     }
     for (const auto reader : values_.Readers(output)) {
-      if (!Contains(search.nodes, static_cast<std::size_t>(reader))) return false;
+      if (!ContainsNode(search.nodes, static_cast<std::size_t>(reader))) return false;
     }
   }
   if (op == "Concat") {
@@ -206,12 +200,12 @@ void AttentionFinder::AbsorbOutput(Search& search) const {
 bool AttentionFinder::IsClosed(const Search& search) const {
   for (const std::size_t n : search.nodes) {
     if (values_.node(n).graph != values_.node(search.last).graph) return false;
-    if (n == search.last || Contains(search.exported, n)) continue;
+    if (n == search.last || ContainsNode(search.exported, n)) continue;
     const ValueId output = values_.Output(n, 0);
     if (output == kNoValue) continue;
     if (values_.Escapes(output)) return false;
     for (const auto reader : values_.Readers(output)) {
-      if (!Contains(search.nodes, static_cast<std::size_t>(reader))) return false;
+      if (!ContainsNode(search.nodes, static_cast<std::size_t>(reader))) return false;
     }
   }
   return true;
@@ -256,7 +250,7 @@ std::optional<AttentionMatch> AttentionFinder::Find(const std::vector<std::size_
   for (const std::size_t n : softmax) {
     const ValueId value = values_.Input(n, 0);
     const auto maker = value == kNoValue ? ValueGraph::kNoNode : values_.Producer(value);
-    if (maker != ValueGraph::kNoNode && Contains(softmax, static_cast<std::size_t>(maker)))
+    if (maker != ValueGraph::kNoNode && ContainsNode(softmax, static_cast<std::size_t>(maker)))
       continue;
     input = value;
     break;

@@ -82,7 +82,7 @@ class Fuser {
     for (const std::size_t n : unit.nodes) {
       for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
         ValueId value = values_.Input(n, i);
-        while (value != ValueGraph::kNoValue && !values_.IsConstant(value)) {
+        while (value != kNoValue && !values_.IsConstant(value)) {
           const auto producer = values_.Producer(value);
           if (producer == ValueGraph::kNoNode) break;
           const auto p = static_cast<std::size_t>(producer);
@@ -103,7 +103,7 @@ class Fuser {
 
   Count OutputElements(std::size_t n) const {
     const ValueId value = values_.Output(n, 0);
-    if (value == ValueGraph::kNoValue || !values_.tensor(value).type.shape) return 0;
+    if (value == kNoValue || !values_.tensor(value).type.shape) return 0;
     return values_.tensor(value).type.shape->Elements();
   }
 
@@ -168,7 +168,7 @@ class Fuser {
     if (growing.group.nodes.size() != 1 || values_.node(n).node->op != "Add") return false;
     for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
       const ValueId value = values_.Input(n, i);
-      if (value == ValueGraph::kNoValue || !IsStored(value)) continue;
+      if (value == kNoValue || !IsStored(value)) continue;
       const auto& shape = values_.tensor(value).type.shape;
       if (shape && shape->rank() > 0 && shape->Elements() == Count(shape->dims().back()))
         return true;
@@ -184,8 +184,7 @@ class Fuser {
       return false;
     }
     const ValueId value = values_.Output(growing.last, 0);
-    return value != ValueGraph::kNoValue && !values_.Escapes(value) &&
-           values_.Readers(value).size() == 1;
+    return value != kNoValue && !values_.Escapes(value) && values_.Readers(value).size() == 1;
   }
 
   bool Fuses(const Growing& growing, const FusionRule& rule, const FusedUnit& unit) const {
@@ -306,7 +305,7 @@ class Fuser {
       if (group_of_[n] != kNone || !IsDequantization(values_.node(n))) continue;
       const ValueId value = values_.Output(n, 0);
       std::size_t reader_group = kNone;
-      if (value != ValueGraph::kNoValue && !values_.Escapes(value)) {
+      if (value != kNoValue && !values_.Escapes(value)) {
         for (const auto reader : values_.Readers(value)) {
           const std::size_t group = group_of_[static_cast<std::size_t>(reader)];
           if (group != kNone) {
@@ -336,8 +335,7 @@ class Fuser {
       std::size_t group = kNone;
       if (values_.node(n).status == NodeStatus::kView) {
         const ValueId value = values_.Input(n, 0);
-        const auto maker =
-            value == ValueGraph::kNoValue ? ValueGraph::kNoNode : values_.Producer(value);
+        const auto maker = value == kNoValue ? ValueGraph::kNoNode : values_.Producer(value);
         if (maker != ValueGraph::kNoNode) group = group_of_[static_cast<std::size_t>(maker)];
       }
       if (group == kNone) {
@@ -357,25 +355,23 @@ class Fuser {
   // makes and what is stored. kNoValue where it reads more, or has no stored factor.
   ValueId OnlyOperand(const Group& group) const {
     const auto* nest = std::get_if<GemmNest>(&values_.node(group.main).cost.nest);
-    if (group.kind != KernelKind::kProduct || nest == nullptr) return ValueGraph::kNoValue;
-    if (values_.NumInputs(group.main) < 2) return ValueGraph::kNoValue;
+    if (group.kind != KernelKind::kProduct || nest == nullptr) return kNoValue;
+    if (values_.NumInputs(group.main) < 2) return kNoValue;
     const ValueId weight = values_.Input(group.main, 1);
-    if (weight == ValueGraph::kNoValue || !values_.IsConstant(weight)) return ValueGraph::kNoValue;
+    if (weight == kNoValue || !values_.IsConstant(weight)) return kNoValue;
     const ValueId operand = values_.Input(group.main, 0);
     for (const std::size_t n : group.nodes) {
       for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
         const ValueId value = values_.Input(n, i);
-        if (value == ValueGraph::kNoValue || value == operand || values_.IsConstant(value))
-          continue;
+        if (value == kNoValue || value == operand || values_.IsConstant(value)) continue;
         const auto maker = values_.Producer(value);
         if (maker == ValueGraph::kNoNode ||
             group_of_[static_cast<std::size_t>(maker)] != group_of_[group.main]) {
-          return ValueGraph::kNoValue;
+          return kNoValue;
         }
       }
     }
-    return operand == ValueGraph::kNoValue || values_.IsConstant(operand) ? ValueGraph::kNoValue
-                                                                          : operand;
+    return operand == kNoValue || values_.IsConstant(operand) ? kNoValue : operand;
   }
 
   bool Stacks(std::size_t a, std::size_t b) const {
@@ -392,7 +388,7 @@ class Fuser {
     for (std::size_t g = 0; g < growing_.size(); ++g) {
       if (growing_[g].moved) continue;
       const ValueId operand = OnlyOperand(growing_[g].group);
-      if (operand != ValueGraph::kNoValue) by_operand[operand].push_back(g);
+      if (operand != kNoValue) by_operand[operand].push_back(g);
     }
     for (const auto& [operand, groups] : by_operand) {
       Group& first = growing_[groups.front()].group;

@@ -153,7 +153,7 @@ class Planner {
     if (options_.fusion == Fusion::kNone || group.kind != KernelKind::kProduct) return type;
     const ValueId a = traffic_.Quantized(values_.Input(group.main, 0));
     const ValueId b = traffic_.Quantized(values_.Input(group.main, 1));
-    if (a == ValueGraph::kNoValue || b == ValueGraph::kNoValue) return type;
+    if (a == kNoValue || b == kNoValue) return type;
     const DType a_type = values_.tensor(a).type.dtype, b_type = values_.tensor(b).type.dtype;
     return Bits(a_type) >= Bits(b_type) ? a_type : b_type;
   }

@@ -84,7 +84,7 @@ std::size_t Pattern::Parse(std::string_view& text) {
 
 bool Pattern::MatchValue(const ValueGraph& values, const Term& term, ValueId value,
                          State& state) const {
-  if (value == ValueGraph::kNoValue) return false;
+  if (value == kNoValue) return false;
   if (term.kind == Kind::kAny) return true;
   if (term.kind == Kind::kConstant) return values.IsConstant(value);
   if (term.kind == Kind::kName) {
@@ -106,7 +106,7 @@ bool Pattern::MatchNode(const ValueGraph& values, const Term& term, std::size_t 
   if (state.nodes.size() > kMostNodes) return false;  // a long chain of casts
   const std::string& op = counted.node->op;
   if (std::find(term.operators.begin(), term.operators.end(), op) == term.operators.end()) {
-    if (op != "Cast" || values.Input(node, 0) == ValueGraph::kNoValue) return false;
+    if (op != "Cast" || values.Input(node, 0) == kNoValue) return false;
     state.nodes.push_back(node);
     return MatchValue(values, term, values.Input(node, 0), state);
   }
@@ -148,7 +148,7 @@ std::vector<std::size_t> Pattern::Match(const ValueGraph& values, std::size_t ro
     if (n == root) continue;
     for (std::size_t o = 0; o < values.NumOutputs(n); ++o) {
       const ValueId value = values.Output(n, o);
-      if (value == ValueGraph::kNoValue) continue;
+      if (value == kNoValue) continue;
       if (values.Escapes(value)) return {};
       for (const auto reader : values.Readers(value)) {
         if (!std::binary_search(state.nodes.begin(), state.nodes.end(),

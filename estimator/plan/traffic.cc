@@ -8,13 +8,8 @@
 namespace dlcost {
 namespace {
 
-constexpr ValueId kNoValue = ValueGraph::kNoValue;
 constexpr std::size_t kNoGroup = static_cast<std::size_t>(-1);
 constexpr int kMostSteps = 8;  // of folding between stored weights and their reader
-
-bool Contains(const std::vector<std::size_t>& nodes, std::size_t n) {
-  return std::find(nodes.begin(), nodes.end(), n) != nodes.end();
-}
 
 Bytes SizeOfTensor(const Tensor& tensor) {
   if (!tensor.type.shape) return Bytes(0);
@@ -65,7 +60,7 @@ Bytes TrafficCounter::StoredSize(ValueId value) const {
 
 void TrafficCounter::AddReads(std::size_t n, std::size_t g, std::vector<Read>& reads) const {
   const Group& group = grouping_.groups[g];
-  const bool folded = Contains(group.folded, n) && !IsDequantization(values_.node(n));
+  const bool folded = ContainsNode(group.folded, n) && !IsDequantization(values_.node(n));
   for (const Access& access : values_.node(n).cost.accesses) {
     if (access.is_output || access.bytes == Bytes(0)) continue;
     ValueId value = values_.Input(n, static_cast<std::size_t>(access.operand));
@@ -140,7 +135,7 @@ bool TrafficCounter::IsMade(ValueId value) const {
 void TrafficCounter::AddLiveOut(std::size_t g, bool only_outputs, Traffic& traffic) const {
   const Group& group = grouping_.groups[g];
   for (const std::size_t n : group.nodes) {
-    if (!values_.Runs(n) || Contains(group.folded, n)) {
+    if (!values_.Runs(n) || ContainsNode(group.folded, n)) {
       // A folded normalization still ends the kernel: its output is what the product writes.
       if (!values_.Runs(n) || IsDequantization(values_.node(n))) continue;
     }
@@ -149,7 +144,7 @@ void TrafficCounter::AddLiveOut(std::size_t g, bool only_outputs, Traffic& traff
       const ValueId value = values_.Output(n, static_cast<std::size_t>(access.operand));
       if (value == kNoValue) continue;
       if (only_outputs ? !values_.Escapes(value) : !IsReadOutside(value, g)) continue;
-      const bool update = group.attention && Contains(group.attention->cache_updates, n);
+      const bool update = group.attention && ContainsNode(group.attention->cache_updates, n);
       const Bytes bytes = update ? AppendedBytes(n) : access.bytes;
       traffic.written += bytes;
       if (!values_.Escapes(value)) traffic.passed += bytes;

@@ -127,7 +127,7 @@ class UnitFinder {
 
   DType TypeOf(std::size_t n) const {
     const ValueId value = values_.Output(n, 0);
-    return value == ValueGraph::kNoValue ? DType::kUndefined : values_.tensor(value).type.dtype;
+    return value == kNoValue ? DType::kUndefined : values_.tensor(value).type.dtype;
   }
 
   static std::string_view NameOf(const AttentionNest& nest, std::string_view op) {

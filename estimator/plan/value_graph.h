@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 namespace dlcost {
 
 using ValueId = std::int32_t;  // of a ValueGraph
+inline constexpr ValueId kNoValue = -1;
 
 // Who makes and who reads the values of an inferred model, over all of its graphs. Views are looked
 // through: the output of a Reshape is its input, so every value below is the root of a chain of
@@ -17,7 +19,6 @@ using ValueId = std::int32_t;  // of a ValueGraph
 class ValueGraph {
  public:
   using NodeIndex = std::int32_t;  // into InferredModel::nodes
-  static constexpr ValueId kNoValue = -1;
   static constexpr NodeIndex kNoNode = -1;
 
   explicit ValueGraph(const InferredModel& model);
@@ -76,5 +77,9 @@ class ValueGraph {
   std::vector<std::size_t> first_reader_;  // per value, into readers_
   std::vector<NodeIndex> readers_;
 };
+
+inline bool ContainsNode(const std::vector<std::size_t>& nodes, std::size_t n) {
+  return std::find(nodes.begin(), nodes.end(), n) != nodes.end();
+}
 
 }  // namespace dlcost

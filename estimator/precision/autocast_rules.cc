@@ -3,10 +3,10 @@
 #include <map>
 #include <utility>
 
+#include "models/gradients/writer.h"
+
 namespace dlcost {
 namespace {
-
-constexpr std::string_view kMicrosoft = "com.microsoft";
 
 constexpr AutocastRule kRules[] = {
     // __matmul__, addbmm, addmm, addmv, addr, baddbmm, bmm, chain_matmul, conv*, GRUCell, linear,

@@ -51,7 +51,7 @@ Role RoleOf(const JsonEvent& event) {
 }
 
 // "[864,1,1]"; zeros for anything else.
-std::array<std::int32_t, 3> ParseTriple(std::string_view text) {
+std::array<std::int32_t, 3> ParseTraceTriple(std::string_view text) {
   if (!text.starts_with('[') || !text.ends_with(']')) return {};
   text = text.substr(1, text.size() - 2);
   std::array<std::int32_t, 3> list{};
@@ -203,8 +203,8 @@ class ChromeReader {
     kind.device =
         names_.Id(event.Arg("device").empty() ? processes_[event.pid] : event.Arg("device"));
     kind.op = names_.Id(event.Arg("tf_op").empty() ? event.Arg("name") : event.Arg("tf_op"));
-    kind.grid = ParseTriple(event.Arg("grid"));
-    kind.block = ParseTriple(event.Arg("block"));
+    kind.grid = ParseTraceTriple(event.Arg("grid"));
+    kind.block = ParseTraceTriple(event.Arg("block"));
     kind.copy = role == Role::kCopy || event.name.starts_with("Mem");
     const auto [at, added] = kind_ids_.emplace(kind, static_cast<std::uint32_t>(kinds_.size()));
     if (added) kinds_.push_back(kind);

@@ -19,7 +19,7 @@ constexpr double kLane = 1.0 / 32;  // threads of a warp
 // Sources: NVIDIA profiler user's guide (metrics reference), Nsight Compute documentation (metrics
 // guide, nvprof comparison), AMD ROCm MI200 performance counters, Intel performance monitoring
 // events.
-constexpr CounterRule kRules[] = {
+constexpr CounterRule kCounterRules[] = {
     // nvprof. flop_count_* leave the special function unit out.
     {"flop_count_hp", kFlopsF16, 1, kTotal},
     {"flop_count_sp", kFlopsF32, 1, kTotal},
@@ -225,6 +225,6 @@ constexpr CounterRule kRules[] = {
 
 }  // namespace
 
-std::span<const CounterRule> CounterRules() { return kRules; }
+std::span<const CounterRule> CounterRules() { return kCounterRules; }
 
 }  // namespace dlcost

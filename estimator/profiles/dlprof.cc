@@ -16,8 +16,8 @@ const Names kKernelName = {"kernel name"};
 const Names kOpName = {"op name", "node name", "op node", "name"};
 const Names kOpType = {"op type", "node op", "op"};
 const Names kCalls = {"no. calls", "calls", "count", "kernel count", "kernel calls", "instances"};
-const Names kTotal = {"total gpu time",  "gpu time",   "total duration",
-                      "kernel duration", "total time", "duration"};
+const Names kTotalTime = {"total gpu time",  "gpu time",   "total duration",
+                          "kernel duration", "total time", "duration"};
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void ReadDlprof(Input& input, Measurement& measurement) {
   while (csv.Next(row)) {
     if (row.banner) continue;
     const Columns header(row.fields);
-    if (header.Has(kTotal) && (header.Has(kKernelName) || header.Has(kOpName))) {
+    if (header.Has(kTotalTime) && (header.Has(kKernelName) || header.Has(kOpName))) {
       columns = header;
       continue;
     }
@@ -53,8 +53,8 @@ void ReadDlprof(Input& input, Measurement& measurement) {
       kernel.launches = Truncate(RequiredNumber(csv, columns, row, kCalls));
     }
     if (kernel.launches <= 0) continue;  // an operator that never ran on the GPU
-    kernel.duration =
-        Seconds(RequiredNumber(csv, columns, row, kTotal) / static_cast<double>(kernel.launches));
+    kernel.duration = Seconds(RequiredNumber(csv, columns, row, kTotalTime) /
+                              static_cast<double>(kernel.launches));
     measurement.Add(std::move(kernel));
   }
 }

@@ -8,7 +8,7 @@ using How = KernelAlgorithm;
 
 // Names seen in profiles of cuDNN 5 to 9, cuBLAS 8 to 12, PyTorch, TensorFlow, TensorRT, MIOpen and
 // Tensile; all in lower case. More specific rules stand before more general ones.
-constexpr KernelNameRule kRules[] = {
+constexpr KernelNameRule kKernelNameRules[] = {
     // Between devices; their names hold the operation and the type ("AllReduce_Sum_f32")
     {"nccl", "", "NCCL", kCommunication, How::kNone, false},
     {"rccl", "", "RCCL", kCommunication, How::kNone, false},
@@ -193,6 +193,6 @@ constexpr KernelNameRule kRules[] = {
 
 }  // namespace
 
-std::span<const KernelNameRule> KernelNameRules() { return kRules; }
+std::span<const KernelNameRule> KernelNameRules() { return kKernelNameRules; }
 
 }  // namespace dlcost

@@ -14,7 +14,7 @@ namespace dlcost {
 namespace {
 
 // "(256, 1, 1)"
-std::optional<std::array<std::int64_t, 3>> ParseTriple(std::string_view text) {
+std::optional<std::array<std::int64_t, 3>> ParseLaunchTriple(std::string_view text) {
   text = Trim(text);
   if (!text.starts_with('(') || !text.ends_with(')')) return std::nullopt;
   text = text.substr(1, text.size() - 2);
@@ -108,8 +108,8 @@ class NcuReader {
     kernel_.device = columns_.Text(row, {"device"});
     kernel_.stream = columns_.Text(row, {"stream"});
     kernel_.process = ParseInteger(columns_.Text(row, {"process id"}));
-    kernel_.grid = ParseTriple(columns_.Text(row, {"grid size"}));
-    kernel_.block = ParseTriple(columns_.Text(row, {"block size"}));
+    kernel_.grid = ParseLaunchTriple(columns_.Text(row, {"grid size"}));
+    kernel_.block = ParseLaunchTriple(columns_.Text(row, {"block size"}));
     // "--print-nvtx-rename kernel" and the NVTX columns carry the range that launched the kernel.
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (columns_.name(i).starts_with("thread domain:push/pop_range") && !row.fields[i].empty()) {

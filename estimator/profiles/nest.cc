@@ -10,7 +10,7 @@
 namespace dlcost {
 namespace {
 
-constexpr double kMost = 0.8;  // of the rows
+constexpr double kMostRows = 0.8;  // of the rows
 
 // Where a row lies on the profiler's clock; nothing for rows of several launches.
 std::optional<Span> SpanOf(const MeasuredKernel& row, int level) {
@@ -37,7 +37,7 @@ class Nest {
     told_.resize(spans_.size());
     NestedRows nested{.rows = 0, .of = static_cast<std::int64_t>(rows_.size())};
     for (std::size_t i = 0; i < rows_.size(); ++i) nested.rows += OperatorOf(i) >= 0;
-    const bool most = static_cast<double>(nested.rows) > kMost * static_cast<double>(nested.of);
+    const bool most = static_cast<double>(nested.rows) > kMostRows * static_cast<double>(nested.of);
     if (!most) return {.rows = 0, .of = nested.of};
     for (std::size_t i = 0; i < rows_.size(); ++i) Tell(i);
     if (inner_.ranges.empty()) inner_.ranges = outer_.ranges;

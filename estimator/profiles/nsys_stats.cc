@@ -16,7 +16,7 @@
 namespace dlcost {
 namespace {
 
-bool IsHeader(const Columns& columns) {
+bool IsStatisticsHeader(const Columns& columns) {
   const bool named = columns.Has({"name", "range", "operation", "kernel name", "kernel"});
   // Tables of sizes (cuda_gpu_mem_size_sum) have sums of bytes under the same names.
   if (const auto total = columns.Find({"total"})) {
@@ -116,7 +116,7 @@ void ReadNsysStats(Input& input, Measurement& measurement) {
   while (csv.Next(row)) {
     if (row.banner) continue;
     Columns header(row.fields);
-    if (IsHeader(header)) {
+    if (IsStatisticsHeader(header)) {
       columns = std::move(header);
       AssumeNanoseconds(columns);
       table = fmt::format("{}", fmt::join(row.fields, ","));

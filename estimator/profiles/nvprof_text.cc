@@ -29,7 +29,7 @@ bool Has(const std::vector<std::string>& cells, std::string_view name) {
   return std::find(cells.begin(), cells.end(), name) != cells.end();
 }
 
-bool IsHeader(const std::vector<std::string>& cells) {
+bool IsNvprofHeader(const std::vector<std::string>& cells) {
   if (cells.size() < 3) return false;
   const std::string& first = cells.front();
   const bool named = cells.back() == "Name";
@@ -49,14 +49,14 @@ bool HasNvprofTextTable(std::string_view head) {
   while (!head.empty()) {
     const std::string_view line = TakeUntil(head, '\n');
     if (Contains(line, "\",\"") || line.starts_with("Time(%),")) return false;
-    if (IsHeader(Cells(line.substr(0, 1 << 16), kMostCells))) return true;
+    if (IsNvprofHeader(Cells(line.substr(0, 1 << 16), kMostCells))) return true;
   }
   return false;
 }
 
 // A header, handed over as that of the CSV table.
 bool NvprofTextReader::StartsTable(const std::vector<std::string>& cells, CsvRow& row) {
-  if (!IsHeader(cells)) return false;
+  if (!IsNvprofHeader(cells)) return false;
   head_ = cells;
   type_.clear();
   by_kernel_ = head_.front() == "Invocations" || head_.front() == "Count";

@@ -39,7 +39,7 @@ std::optional<TimeColumn> FindTime(const Columns& columns) {
 }
 
 // Whether a column is read elsewhere, or is no counter.
-bool IsFact(std::string_view column) {
+bool IsPlainFact(std::string_view column) {
   for (const TimeColumn& time : kTimes) {
     if (column == time.name) return true;
   }
@@ -128,7 +128,7 @@ void ReadPlainCsv(Input& input, Measurement& measurement) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       if (row.fields[i].empty()) continue;
       if (!FindCounterRule(columns.written(i))) {
-        if (!IsFact(columns.name(i)) && ParseNumber(row.fields[i])) {
+        if (!IsPlainFact(columns.name(i)) && ParseNumber(row.fields[i])) {
           measurement.AddUnknownCounter(columns.written(i));
         }
         continue;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kNanosecond = 1e-9;
 
-std::string KernelName(const Columns& columns, const CsvRow& row) {
+std::string KernelNameOf(const Columns& columns, const CsvRow& row) {
   std::string name = columns.Text(row, {"kernel_name", "kernelname", "name"});
   if (name.ends_with(".kd")) name.resize(name.size() - 3);  // the kernel descriptor's suffix
   return name;
@@ -32,7 +32,7 @@ MeasuredKernel ReadStatistics(const CsvReader& csv, const Columns& columns, cons
 }
 
 // Columns that are no counters, in all versions.
-bool IsFact(std::string_view column) {
+bool IsRocprofFact(std::string_view column) {
   static constexpr std::array<std::string_view, 60> kFacts = {"index",
                                                               "kernelname",
                                                               "kernel_name",
@@ -162,7 +162,7 @@ void ReadRocprof(Input& input, Measurement& measurement) {
       dispatch = id;
       kernel = statistics ? ReadStatistics(csv, columns, row) : ReadDispatch(csv, columns, row);
       kernel.line = row.line;
-      kernel.name = KernelName(columns, row);
+      kernel.name = KernelNameOf(columns, row);
     }
     if (long_format) {
       const std::string& counter = columns.Text(row, {"counter_name"});
@@ -171,7 +171,7 @@ void ReadRocprof(Input& input, Measurement& measurement) {
       continue;
     }
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (IsFact(columns.name(i))) continue;
+      if (IsRocprofFact(columns.name(i))) continue;
       if (const auto value = columns.NumberAt(row, i)) {
         AddCounter(counters, measurement, columns.written(i), *value);
       }

@@ -11,8 +11,6 @@
 namespace dlcost {
 namespace {
 
-std::size_t Index(std::int32_t i) { return static_cast<std::size_t>(i); }
-
 // Disjoint sets of causes.
 class Sets {
  public:

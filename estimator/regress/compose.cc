@@ -13,8 +13,6 @@ namespace {
 
 using Indices = std::vector<std::int32_t>;
 
-std::size_t Index(std::int32_t i) { return static_cast<std::size_t>(i); }
-
 bool AllAre(const GraphView& view, const Indices& nodes, const char* op) {
   return !nodes.empty() && std::all_of(nodes.begin(), nodes.end(),
                                        [&](std::int32_t i) { return view.Row(i).op == op; });

@@ -78,7 +78,6 @@ struct Side {
     return {all_uses.data() + first_use[Index(i)], all_uses.data() + first_use[Index(i) + 1]};
   }
 
-  static std::size_t Index(std::int32_t i) { return static_cast<std::size_t>(i); }
   bool Free(std::int32_t i) const { return i != kNoMatch && match[Index(i)] == kNoMatch; }
 };
 
@@ -110,8 +109,8 @@ class Matcher {
 
  private:
   void Pair(std::int32_t a, std::int32_t b) {
-    before_.match[Side::Index(a)] = b;
-    after_.match[Side::Index(b)] = a;
+    before_.match[Index(a)] = b;
+    after_.match[Index(b)] = a;
     fresh_.push_back({a, b});
   }
 
@@ -155,7 +154,7 @@ class Matcher {
       const bool even = x_end - x == y_end - y;
       for (std::size_t k = 0; even && k < x_end - x; ++k) {
         const std::int32_t a = ours[x + k].node, b = theirs[y + k].node;
-        if (before_.nodes[Side::Index(a)].op == after_.nodes[Side::Index(b)].op) {
+        if (before_.nodes[Index(a)].op == after_.nodes[Index(b)].op) {
           pairs.push_back({a, b});
         }
       }
@@ -167,8 +166,8 @@ class Matcher {
   }
 
   bool Alike(std::int32_t a, std::int32_t b, bool strict) const {
-    const MatchNode& x = before_.nodes[Side::Index(a)];
-    const MatchNode& y = after_.nodes[Side::Index(b)];
+    const MatchNode& x = before_.nodes[Index(a)];
+    const MatchNode& y = after_.nodes[Index(b)];
     return strict ? x.detail == y.detail : x.op == y.op;
   }
 
@@ -177,8 +176,8 @@ class Matcher {
     if (!strict) Refresh();
     for (std::size_t next = 0; next < fresh_.size(); ++next) {
       const auto [a, b] = fresh_[next];
-      const auto& x = before_.nodes[Side::Index(a)].producers;
-      const auto& y = after_.nodes[Side::Index(b)].producers;
+      const auto& x = before_.nodes[Index(a)].producers;
+      const auto& y = after_.nodes[Index(b)].producers;
       for (std::size_t slot = 0; slot < std::min(x.size(), y.size()); ++slot) {
         if (before_.Free(x[slot]) && after_.Free(y[slot]) && Alike(x[slot], y[slot], strict)) {
           Pair(x[slot], y[slot]);

@@ -8,6 +8,7 @@
 namespace dlcost {
 
 inline constexpr std::int32_t kNoMatch = -1;
+inline std::size_t Index(std::int32_t node) { return static_cast<std::size_t>(node); }
 
 // A node as matching sees it.
 struct MatchNode {

@@ -6,8 +6,6 @@
 namespace dlcost {
 namespace {
 
-std::size_t Index(std::int32_t i) { return static_cast<std::size_t>(i); }
-
 using KernelCauses = std::unordered_map<std::string_view, int>;
 
 // What somebody changed comes before what only follows from that.

@@ -35,14 +35,14 @@ bool IsIgnored(const std::string& op, const std::string& name) {
   return found != kIgnored.end() && found->second.count(name) > 0;
 }
 
-bool AllAre(const std::string& text, char digit) {
+bool AllDigitsAre(const std::string& text, char digit) {
   return std::all_of(text.begin(), text.end(), [&](char c) { return c == digit || c == ','; });
 }
 
 // Defaults of the ONNX operator specification, as attribute texts.
 bool IsDefault(const std::string& name, const std::string& text) {
-  if (name == "dilations" || name == "strides") return AllAre(text, '1');
-  if (name == "pads" || name == "output_padding") return AllAre(text, '0');
+  if (name == "dilations" || name == "strides") return AllDigitsAre(text, '1');
+  if (name == "pads" || name == "output_padding") return AllDigitsAre(text, '0');
   static const std::map<std::string, std::string> kDefaults = {
       {"group", "1"},
       {"auto_pad", "NOTSET"},

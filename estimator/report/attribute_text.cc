@@ -17,7 +17,7 @@ std::string ListText(const std::vector<T>& items) {
   return fmt::to_string(fmt::join(items, ","));
 }
 
-struct TextOf {
+struct ValueText {
   using Text = std::optional<std::string>;
   Text operator()(std::monostate) const { return {}; }
   Text operator()(std::int64_t value) const { return std::to_string(value); }
@@ -48,7 +48,7 @@ struct TextOf {
 std::vector<std::pair<std::string, std::string>> AttributeTexts(const Node& node) {
   std::vector<std::pair<std::string, std::string>> texts;
   for (const Attribute& attribute : node.attributes) {
-    if (auto text = std::visit(TextOf{}, attribute.value)) {
+    if (auto text = std::visit(ValueText{}, attribute.value)) {
       texts.push_back({attribute.name, std::move(*text)});
     }
   }

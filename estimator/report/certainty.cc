@@ -21,7 +21,7 @@ Standing StandingOf(bool at_most, bool at_least, bool assumed) {
   return at_least ? Standing::kAtLeast : Standing::kExact;
 }
 
-bool Runs(const CountedNode& node) {
+bool IsCounted(const CountedNode& node) {
   return node.status == NodeStatus::kCounted || node.status == NodeStatus::kBounded;
 }
 
@@ -61,7 +61,7 @@ class CauseFinder {
     for (const TensorId id : node.node->outputs) {
       if (id != kNoTensor) Of(node.graph)[static_cast<std::size_t>(id)] = cause;
     }
-    if (!Runs(node)) return;
+    if (!IsCounted(node)) return;
     Certainty::Cause& root = causes_[static_cast<std::size_t>(cause)];
     ++root.nodes;
     root.macs += node.cost.work.macs();
@@ -137,7 +137,7 @@ Doubt DoubtOf(const CountedNode& node, Macs macs, Flops flops) {
   Doubt doubt;
   doubt.unknown = node.status == NodeStatus::kUnknown ? 1 : 0;
   doubt.bounded = node.status == NodeStatus::kBounded ? 1 : 0;
-  if (!Runs(node)) return doubt;
+  if (!IsCounted(node)) return doubt;
   const Doubt::Part part = {.nodes = 1, .macs = macs, .flops = flops};
   if (node.upper_bound) doubt.at_most = part;
   if (node.assumed) doubt.assumed = part;

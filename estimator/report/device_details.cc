@@ -93,15 +93,6 @@ std::string Sentence(const Device& device) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-template <typename T>
-Json ValueOrNull(const std::optional<T>& value) {
-  return value ? Json(value->value()) : Json();
-}
-template <typename T>
-Json PlainOrNull(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
 Json LevelJson(const MemoryLevel& level) {
   Json json = {{"name", level.name}};
   if (!level.type.empty()) json["type"] = level.type;

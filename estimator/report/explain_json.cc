@@ -3,10 +3,14 @@
 #include "estimator/report/explain.h"
 
 namespace dlcost {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 // docs/schema/explain.schema.json
 std::string ExplanationJson(const Explanation& explained) {
-  using Json = nlohmann::ordered_json;
   Json terms = Json::array();
   for (const TimeTerm& term : explained.terms) {
     Json each = {{"level", term.level}, {"what", term.what}};

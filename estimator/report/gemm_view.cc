@@ -9,7 +9,7 @@
 namespace dlcost {
 namespace {
 
-std::string Text(Count count) { return std::to_string(count.value()); }
+std::string WholeText(Count count) { return std::to_string(count.value()); }
 
 // The pipe of the stage that does most.
 Pipe PipeOf(const Execution& execution) {
@@ -26,7 +26,7 @@ void AddTiles(std::vector<std::string>& cells, const KernelRow& kernel, Count un
   }
   const double waves = grid->Blocks().AsDouble() / units.AsDouble();
   cells.insert(cells.end(),
-               {kernel.algorithm, pipe, TileText(*grid), Text(grid->Blocks()),
+               {kernel.algorithm, pipe, TileText(*grid), WholeText(grid->Blocks()),
                 fmt::format("{:.2f}", waves), Percent(kernel.execution->PaddingShare())});
 }
 
@@ -60,10 +60,10 @@ std::string RenderGemmView(const Report& report, std::size_t max_width) {
     if (!gemm || kernel.launches == Count(0)) continue;
     any = true;
     std::vector<std::string> cells = {Printable(report.nodes[kernel.main].name),
-                                      Text(gemm->batch),
-                                      Text(gemm->m),
-                                      Text(gemm->n),
-                                      Text(gemm->k),
+                                      WholeText(gemm->batch),
+                                      WholeText(gemm->m),
+                                      WholeText(gemm->n),
+                                      WholeText(gemm->k),
                                       std::string(Name(kernel.math))};
     if (report.device) AddTiles(cells, kernel, report.device->units);
     table.Add(std::move(cells));

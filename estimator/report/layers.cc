@@ -44,9 +44,9 @@ void Add(GroupRow& into, const GroupRow& row) {
 }
 
 // Adds what `other` stands for to `part`, which has the same shape.
-void Merge(Part& part, Part& other) {
+void MergeParts(Part& part, Part& other) {
   Add(part.row, other.row);
-  for (std::size_t i = 0; i < part.parts.size(); ++i) Merge(*part.parts[i], *other.parts[i]);
+  for (std::size_t i = 0; i < part.parts.size(); ++i) MergeParts(*part.parts[i], *other.parts[i]);
 }
 
 std::optional<std::int64_t> Integer(std::string_view text) {
@@ -157,7 +157,7 @@ class LayerTree {
       if (fresh) {
         kept.push_back(std::move(child));
       } else {
-        Merge(*found->second, *child);
+        MergeParts(*found->second, *child);
         auto& names = found->second->names;
         names.insert(names.end(), child->names.begin(), child->names.end());
       }

@@ -8,6 +8,7 @@
 
 #include "estimator/core/integer.h"
 #include "estimator/report/format.h"
+#include "estimator/report/rows.h"
 
 namespace dlcost {
 namespace {
@@ -16,10 +17,6 @@ struct Point {
   double x, y;  // decimal logarithms of intensity and FLOP/s
   double time;
 };
-
-double TimeOf(const KernelRow& kernel) {
-  return kernel.sums.expected.value_or(kernel.sums.bound).value();
-}
 
 std::vector<Point> PointsOf(const RooflineChart& chart) {
   std::vector<Point> points;

@@ -31,6 +31,11 @@ struct ShownRows {
   std::int64_t free_nodes = 0;  // of groups that cost nothing: views, shapes, constants
 };
 
+// Seconds: what is expected, or the bound where nothing is.
+inline double TimeOf(const KernelRow& kernel) {
+  return kernel.sums.expected.value_or(kernel.sums.bound).value();
+}
+
 // Rows that say what they are in a second column of text, not in a number of nodes.
 inline bool IsDetail(GroupBy by) {
   return by == GroupBy::kStory || by == GroupBy::kLayer || by == GroupBy::kNode ||

@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "estimator/report/device_json.h"
 #include "estimator/report/fact_table.h"
 #include "estimator/report/format.h"
 #include "estimator/report/table.h"
@@ -30,15 +31,6 @@ std::string Far(const System& system) {
   if (!system.network) return "-";
   return fmt::format("{} x {:g} Gbit/s {}", *system.network->cards,
                      system.network->bandwidth->value() * 8 / 1e9, system.network->name);
-}
-
-template <typename T>
-Json PlainOrNull(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-template <typename T>
-Json ValueOrNull(const std::optional<T>& value) {
-  return value ? Json(value->value()) : Json();
 }
 
 Json LinkJson(const SystemLink& link) {

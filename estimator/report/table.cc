@@ -12,8 +12,6 @@
 namespace dlcost {
 namespace {
 
-constexpr const char* kPlain = "\033[0m";
-
 // With two blanks between columns.
 std::size_t LineWidth(const std::vector<std::size_t>& widths) {
   std::size_t total = 0;
@@ -170,7 +168,8 @@ Table::Layout Table::Widths(std::size_t max_width) const {
 }
 
 std::string Table::Render(std::size_t max_width) const {
-  const auto [widths, below] = Widths(max_width);
+  const Layout layout = Widths(max_width);
+  const std::vector<std::size_t>& widths = layout.widths;
   std::string out;
   const auto line = [&](const std::vector<std::string>& row, const std::string& colour) {
     std::string text;
@@ -196,7 +195,7 @@ std::string Table::Render(std::size_t max_width) const {
     } else {
       line(row, colours_[r]);
       constexpr std::size_t kIndent = 4;
-      const std::string text = below ? row[*below_] : "";
+      const std::string text = layout.below ? row[*below_] : "";
       if (!text.empty() && text != "-") {
         out += Wrap(std::string(kIndent, ' ') + text, max_width, kIndent) + "\n";
       }

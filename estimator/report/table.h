@@ -6,6 +6,9 @@
 
 namespace dlcost {
 
+// The escape sequence that ends a colour.
+inline constexpr const char* kPlain = "\033[0m";
+
 // Text aligned in columns: the first left, the others right; a rule under the head.
 class Table {
  public:

@@ -16,7 +16,6 @@ namespace {
 
 constexpr const char* kBold = "\033[1m";
 constexpr const char* kRed = "\033[31m";
-constexpr const char* kPlain = "\033[0m";
 constexpr std::size_t kBarColumns = 8;
 
 // Of the kernels whose bytes the row has.
@@ -30,7 +29,7 @@ std::string IntensityText(const ReportRow& row) {
 
 // ": fits into the 80 GiB of the device (0.1%)"; "" where that is not known. Memories come in
 // powers of two.
-std::string FitText(const Report& report) {
+std::string CapacityText(const Report& report) {
   if (!report.fits()) return "";
   const double memory = report.device->memory->AsDouble();
   return fmt::format(": {} the {:.4g} GiB of the device ({})",
@@ -208,7 +207,7 @@ class TextRenderer {
     Line(
         "memory", "peak activations {}, weights {}{}",
         Marked(PeakStanding(report_.certainty.doubt), ReadableBytes(report_.peak_activation_bytes)),
-        ReadableBytes(report_.model.weight_bytes), FitText(report_));
+        ReadableBytes(report_.model.weight_bytes), CapacityText(report_));
     if (report_.attention) Attention(*report_.attention);
     std::vector<std::string> coverage;
     for (const auto& [status, nodes] : report_.coverage) {

@@ -8,6 +8,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/report/layers.h"
+#include "estimator/report/rows.h"
 
 namespace dlcost {
 namespace {
@@ -19,11 +20,7 @@ void RequireTimes(const Report& report, const char* format) {
   throw Error("--format {} shows times, which need a device: add --gpu a100", format);
 }
 
-double TimeOf(const KernelRow& kernel) {
-  return kernel.sums.expected.value_or(kernel.sums.bound).value();
-}
-
-std::string Text(const Json& json) {
+std::string JsonText(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -60,7 +57,7 @@ std::string RenderPerfetto(const Report& report) {
                         {"limited_by", kernel.LimitedBy()}}}});
     at += time;
   }
-  return Text({{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}});
+  return JsonText({{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}});
 }
 
 std::string RenderSpeedscope(const Report& report) {
@@ -92,12 +89,12 @@ std::string RenderSpeedscope(const Report& report) {
                   {"endValue", total},
                   {"samples", std::move(samples)},
                   {"weights", std::move(weights)}};
-  return Text({{"$schema", "https://www.speedscope.app/file-format-schema.json"},
-               {"name", name},
-               {"exporter", "dlcost"},
-               {"activeProfileIndex", 0},
-               {"shared", {{"frames", std::move(frames)}}},
-               {"profiles", Json::array({std::move(profile)})}});
+  return JsonText({{"$schema", "https://www.speedscope.app/file-format-schema.json"},
+                   {"name", name},
+                   {"exporter", "dlcost"},
+                   {"activeProfileIndex", 0},
+                   {"shared", {{"frames", std::move(frames)}}},
+                   {"profiles", Json::array({std::move(profile)})}});
 }
 
 }  // namespace dlcost

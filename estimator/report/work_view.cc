@@ -13,13 +13,16 @@
 namespace dlcost {
 namespace {
 
-std::string Text(Count count) { return count == Count(0) ? "-" : std::to_string(count.value()); }
+std::string CountOrDash(Count count) {
+  return count == Count(0) ? "-" : std::to_string(count.value());
+}
 
 void AddTerm(Table& table, const std::string& stage, const Term& term) {
   const Instructions& i = term.instructions;
   table.Add({term.what, stage, std::string(Name(term.kind)),
-             fmt::format("{} {}", Name(term.pipe), Name(term.type)), Text(i.fma), Text(i.add),
-             Text(i.mul), Text(i.special), Text(i.flops().count())});
+             fmt::format("{} {}", Name(term.pipe), Name(term.type)), CountOrDash(i.fma),
+             CountOrDash(i.add), CountOrDash(i.mul), CountOrDash(i.special),
+             CountOrDash(i.flops().count())});
 }
 
 std::string Counters(const CounterReading& reading) {
@@ -57,8 +60,8 @@ std::string Section(const Report& report, const KernelRow& kernel) {
   table.AddRule();
   Instructions sum = execution.On(Pipe::kVector);
   sum += execution.On(Pipe::kTensor);
-  table.Add({"  executed", "", "", "", Text(sum.fma), Text(sum.add), Text(sum.mul),
-             Text(sum.special), Text(sum.flops().count())});
+  table.Add({"  executed", "", "", "", CountOrDash(sum.fma), CountOrDash(sum.add),
+             CountOrDash(sum.mul), CountOrDash(sum.special), CountOrDash(sum.flops().count())});
   out += table.Render();
   const double algorithmic = 2 * kernel.sums.macs.AsDouble();
   out += fmt::format(

@@ -19,8 +19,8 @@ double VisibleKeys(const AttentionNest& nest) {
   return VisibleScores(nest).AsDouble() / std::max(nest.q_len, Count(1)).AsDouble();
 }
 
-AttentionProblem ProblemOf(const Part& part, const AttentionNest& whole, const ComputeUnit& unit,
-                           AttentionForm form) {
+AttentionProblem AttentionProblemOf(const Part& part, const AttentionNest& whole,
+                                    const ComputeUnit& unit, AttentionForm form) {
   const AttentionNest nest = WithoutUnseenKeys(whole);
   AttentionProblem p{.phase = AttentionPhase::kEncoder,
                      .causal = nest.causal,
@@ -82,8 +82,8 @@ Execution ChooseFused(const Target& target, const Part& part, const AttentionNes
   return FlashAttention(nest, options, target.library);
 }
 
-void Explain(const Target& target, const AttentionProblem& p, const AttentionTime& t,
-             double extra_seconds, PartTime& time) {
+void ExplainAttention(const Target& target, const AttentionProblem& p, const AttentionTime& t,
+                      double extra_seconds, PartTime& time) {
   const bool decode = p.phase == AttentionPhase::kDecode;
   const TimingDevice& d = *target.timing;
   TermWriter terms(time.terms);
@@ -174,7 +174,7 @@ PartRun RunAttention(const Target& target, const Part& part, const AttentionNest
       nest.backward || !Materializes(target.options.attention, part.type, nest.q_len);
   run.runner_up = nest.backward ? "" : fused ? "materialized" : "flash";
   std::optional<AttentionProblem> p;
-  if (timed) p = ProblemOf(part, nest, *unit, target.options.attention);
+  if (timed) p = AttentionProblemOf(part, nest, *unit, target.options.attention);
   const Constant range =
       nest.q_len == Count(1) ? Constant::kRangeDecode : Constant::kRangeAttention;
   if (!fused) {
@@ -210,7 +210,7 @@ PartRun RunAttention(const Target& target, const Part& part, const AttentionNest
   time.parts = t.split_seconds;
   time.seconds = t.seconds + extra;
   time.range = (*target.timing)[range];
-  if (target.options.explain) Explain(target, chosen, t, extra, time);
+  if (target.options.explain) ExplainAttention(target, chosen, t, extra, time);
   return run;
 }
 

@@ -19,7 +19,7 @@ double Instructions32(const Instructions& i) {
 }
 
 // How often the stage's grid is computed: its multiply-adds over those of one.
-double Runs(const Stage& stage) {
+double GridRuns(const Stage& stage) {
   const TileGrid& grid = *stage.grid;
   double executed = 0;
   for (const Term& term : stage.terms) {
@@ -85,7 +85,7 @@ class CoreTimer {
                         .k = grid.padded_k()};
     const Count dense = nest.batch * nest.m * nest.k;
     const bool image = alone && load_.first > Count(0) && load_.first < dense;
-    StageTime time{.stage = &stage, .runs = Runs(stage)};
+    StageTime time{.stage = &stage, .runs = GridRuns(stage)};
     time.place = PlaceBlocked(nest, image ? load_.first : dense, kernel_, cores_);
     time.units = time.runs * time.place.cycles / cores_.clock;
     time.l2 = time.runs * time.place.l2_bytes / cores_.machine.l2_rate / cores_.clock;

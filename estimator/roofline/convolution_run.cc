@@ -10,8 +10,8 @@
 namespace dlcost {
 namespace {
 
-ConvProblem ProblemOf(const Part& part, const ConvNest& nest, const ComputeUnit& unit,
-                      bool paired) {
+ConvProblem ConvProblemOf(const Part& part, const ConvNest& nest, const ComputeUnit& unit,
+                          bool paired) {
   // Axes before the last count as rows; one axis alone is a row.
   const auto height = [&](std::int64_t ConvAxis::*extent) {
     double product = 1;
@@ -85,7 +85,8 @@ void AddBiasPass(const Target& target, const Part& part, const ConvNest& nest, P
   if (target.options.explain) TermWriter(run.time->terms).Time("adding the bias", pass.seconds);
 }
 
-void Explain(const Target& target, const Execution& execution, const ConvTime& t, PartTime& time) {
+void ExplainConvolution(const Target& target, const Execution& execution, const ConvTime& t,
+                        PartTime& time) {
   TermWriter terms(time.terms);
   terms.TimeIfAny("launch", time.launch);
   TermWriter side =
@@ -120,7 +121,7 @@ PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& a
     auto [execution, runner_up] = chooser.ByRule();
     return {std::move(execution), std::move(runner_up), std::nullopt, chooser.IsForced()};
   }
-  ConvProblem p = ProblemOf(part, nest, *unit, chooser.IsPaired());
+  ConvProblem p = ConvProblemOf(part, nest, *unit, chooser.IsPaired());
   const double weights = WeightElements(nest).AsDouble() * p.element_bytes;
   const Conditions conditions = ConditionsOf(target, part, weights);
   const auto time_of = [&](const Execution& execution,
@@ -154,7 +155,7 @@ PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& a
   time.parts = t.split_seconds;
   time.seconds = t.seconds;
   time.range = (*target.timing)[Constant::kRangeConv];
-  if (target.options.explain) Explain(target, run.execution, t, time);
+  if (target.options.explain) ExplainConvolution(target, run.execution, t, time);
   AddBiasPass(target, part, asked, run);
   ComputeUnit used = *unit;
   used.tensor = run.execution.On(Pipe::kTensor).fma > Count(0);

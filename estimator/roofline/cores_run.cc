@@ -12,7 +12,7 @@ namespace {
 
 // Products of oneDNN on a core that nobody else used lie within a factor of 1.35 of the expected
 // time (bench/published/blocked.csv).
-constexpr double kRange = 0.3;
+constexpr double kCoresRange = 0.3;
 
 MicroKernel KernelOf(const Target& target, DType type, const Cores& cores) {
   const ComputeUnit unit = FindUnit(target, type).value_or(ComputeUnit{.peak = 0, .bytes = 4});
@@ -133,8 +133,8 @@ void ExplainStage(const StageTime& stage, const MicroKernel& kernel, const Cores
                     fmt::format("at {:.4g} bytes per clock", cores.machine.l3_rate));
 }
 
-void Explain(const Target& target, const CoreTime& t, const MicroKernel& kernel, const Cores& cores,
-             PartTime& time) {
+void ExplainCores(const Target& target, const CoreTime& t, const MicroKernel& kernel,
+                  const Cores& cores, PartTime& time) {
   TermWriter terms(time.terms);
   terms.Time("start on the cores", time.launch, "once, and once more for every doubling of cores");
   terms.TimeIfAny("packing", t.packing, "the second operand is no weight");
@@ -186,8 +186,8 @@ PartRun RunOnCores(const Target& target, const Part& part, bool product) {
   time.apart = t.packing;
   time.memory = t.memory;
   time.seconds = t.seconds;
-  time.range = kRange;
-  if (target.options.explain) Explain(target, t, kernel, cores, time);
+  time.range = kCoresRange;
+  if (target.options.explain) ExplainCores(target, t, kernel, cores, time);
   return run;
 }
 

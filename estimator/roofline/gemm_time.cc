@@ -6,6 +6,8 @@
 namespace dlcost {
 namespace {
 
+using C = Constant;
+
 constexpr double kWarpColumns = 8;  // columns of a vector kernel's tile that one warp computes
 
 // Sums that a thread of a vector kernel holds: 64, half of that where its tile has an extent below
@@ -48,7 +50,6 @@ double TensorShape(const TimingDevice& d, const GemmProblem& p) {
 }
 
 UnitConstants Constants(const TimingDevice& d, const GemmProblem& p) {
-  using C = Constant;
   if (!p.tensor) {
     return {d[C::kVectorEfficiency], VectorShape(d, p), 0, d[C::kVectorDrain],
             d[C::kVectorOverlap]};
@@ -57,8 +58,8 @@ UnitConstants Constants(const TimingDevice& d, const GemmProblem& p) {
   // their width, sustain what 16 bits do: with the rate of floats products of integers on an RTX
   // 4090 came out 20 % too slow.
   const bool narrow_floats = p.input_bytes <= 1 && p.energy_width >= p.input_bytes;
-  return {d[narrow_floats ? C::kTensorEfficiency8 : C::kTensorEfficiency],
-          TensorShape(d, p), d[C::kTensorFill], d[C::kTensorDrain], d[C::kTensorOverlap]};
+  return {d[narrow_floats ? C::kTensorEfficiency8 : C::kTensorEfficiency], TensorShape(d, p),
+          d[C::kTensorFill], d[C::kTensorDrain], d[C::kTensorOverlap]};
 }
 
 }  // namespace
@@ -122,7 +123,7 @@ Passes InSquares(const TimingDevice& d, const GemmProblem& p, const TileGrid& gr
 }
 
 // Share of the rated bandwidth that loads along rows of k elements reach.
-double Rate(const StridedLoads& loads, double k) {
+double StridedRate(const StridedLoads& loads, double k) {
   return loads.sustained * (1 + loads.short_rows / k);
 }
 
@@ -223,9 +224,10 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
   t.reread_bytes = s.w * s.keep_w * (passes.columns - 1) + s.a * s.keep_a * (passes.rows - 1);
   t.memory_bytes = s.first_bytes + t.reread_bytes + s.other_bytes;
   const double operands = s.first_bytes + t.reread_bytes;
-  const double slower = strided != nullptr && !grid.wide
-                            ? std::max(1.0, d[Constant::kMemorySustained] / Rate(*strided, p.k))
-                            : 1;
+  const double slower =
+      strided != nullptr && !grid.wide
+          ? std::max(1.0, d[Constant::kMemorySustained] / StridedRate(*strided, p.k))
+          : 1;
   t.memory_seconds = StreamSeconds(d, s.sustained, operands * slower + s.other_bytes);
   const double shared =
       p.tensor ? std::max(rows, columns) * (1 - 1.0 / d.library->shared_loads) : 0;

@@ -10,7 +10,7 @@
 namespace dlcost {
 namespace {
 
-GemmProblem ProblemOf(const Part& part, const GemmNest& nest, const ComputeUnit& unit) {
+GemmProblem GemmProblemOf(const Part& part, const GemmNest& nest, const ComputeUnit& unit) {
   GemmProblem p{.batch = nest.batch.AsDouble(),
                 .m = nest.m.AsDouble(),
                 .n = nest.n.AsDouble(),
@@ -53,8 +53,8 @@ Execution Choose(const Target& target, const Part& part, const GemmNest& nest,
   return TiledGemm(nest, ChooseProduct(target, part.type, nest, unit, timer), target.library);
 }
 
-void Explain(const Target& target, const GemmProblem& p, const TileGrid* grid, const GemmTime& t,
-             PartTime& time) {
+void ExplainProduct(const Target& target, const GemmProblem& p, const TileGrid* grid,
+                    const GemmTime& t, PartTime& time) {
   const TimingDevice& d = *target.timing;
   TermWriter terms(time.terms);
   terms.Fact("work", 2 * p.batch * p.m * p.n * p.k, "FLOP",
@@ -122,7 +122,7 @@ PartRun RunProduct(const Target& target, const Part& part, const GemmNest& nest)
     run.execution = Choose(target, part, nest, unit.value_or(ComputeUnit()), nullptr);
     return run;
   }
-  const GemmProblem p = ProblemOf(part, nest, *unit);
+  const GemmProblem p = GemmProblemOf(part, nest, *unit);
   const Conditions conditions =
       ConditionsOf(target, part, p.weight_bytes.value_or(p.batch * p.n * p.k * p.input_bytes));
   const GemmTimer timer(*target.timing, p, conditions);
@@ -149,7 +149,7 @@ PartRun RunProduct(const Target& target, const Part& part, const GemmNest& nest)
   // (cublasSgemmStridedBatched).
   if (p.batch <= 1) time.setup = (*target.timing)[Constant::kLaunchProduct];
   time.range = (*target.timing)[p.batch > 1 ? Constant::kRangeBatched : Constant::kRangeGemm];
-  if (target.options.explain) Explain(target, p, grid, t, time);
+  if (target.options.explain) ExplainProduct(target, p, grid, t, time);
   ApplySustainedPower(target, *unit, 2 * p.batch * p.m * p.n * p.k, time);
   return run;
 }

@@ -78,7 +78,7 @@ bool IsTypeCopy(const Work& work) {
   return work.Of(OpClass::kConvert) > Count(0);
 }
 
-void Explain(const StreamProblem& p, const StreamTime& t, double tap, PartTime& time) {
+void ExplainStream(const StreamProblem& p, const StreamTime& t, double tap, PartTime& time) {
   TermWriter terms(time.terms);
   terms.Fact("traffic", p.bytes, "B", "read and written");
   terms.Fact("from device memory", 100 * t.miss, "%", "the rest is in the cache");
@@ -126,7 +126,7 @@ PartRun RunStream(const Target& target, const Part& part) {
   time.setup = PreparationOf(p.kind, activation) * (*target.timing)[Constant::kLaunchCall];
   if (elements != nullptr && elements->normalizes) time.setup = SetupOfLayer(*target.timing);
   if (IsTypeCopy(part.work)) time.calls = kCallsOfCopy;
-  if (target.options.explain) Explain(p, t, tap, time);
+  if (target.options.explain) ExplainStream(p, t, tap, time);
   return run;
 }
 

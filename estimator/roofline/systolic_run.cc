@@ -11,7 +11,7 @@ namespace {
 
 // Published runs of whole networks (bench/published/systolic.csv) lie within a factor of 1.35 of
 // the expected time; single kernels, of which none is published, scatter more.
-constexpr double kRange = 0.35;
+constexpr double kSystolicRange = 0.35;
 
 // Such a machine has no library to choose from: a nest runs in one way.
 struct OnArrays {
@@ -56,8 +56,8 @@ double VectorOperations(const Part& part, bool product) {
   return sum;
 }
 
-void Explain(const SystolicMachine& machine, const SystolicRates& rates, const SystolicTime& t,
-             PartTime& time) {
+void ExplainSystolic(const SystolicMachine& machine, const SystolicRates& rates,
+                     const SystolicTime& t, PartTime& time) {
   TermWriter terms(time.terms);
   terms.Time("start of the kernels", time.launch);
   TermWriter side = terms.Longest("together", std::max(t.array + t.vector, t.memory));
@@ -111,8 +111,8 @@ PartRun RunOnArrays(const Target& target, const Part& part, bool product) {
   time.units = t.array + t.vector;
   time.memory = t.memory;
   time.seconds = t.seconds;
-  time.range = kRange;
-  if (target.options.explain) Explain(machine, rates, t, time);
+  time.range = kSystolicRange;
+  if (target.options.explain) ExplainSystolic(machine, rates, t, time);
   return run;
 }
 

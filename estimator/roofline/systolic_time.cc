@@ -15,7 +15,7 @@ double Macs(const TileGrid& grid) {
 }
 
 // How often the stage's product runs: steps of a recurrence, rounds of a loop.
-double Runs(const Stage& stage) {
+double ProductRuns(const Stage& stage) {
   double products = 0;
   for (const Term& term : stage.terms) {
     if (term.kind == TermKind::kProducts) products += term.instructions.fma.AsDouble();
@@ -53,7 +53,7 @@ SystolicTime ExpectedSystolic(const SystolicMachine& machine, const Execution* e
       if (!stage.grid) continue;
       const TileGrid& grid = *stage.grid;
       const GemmNest nest{.batch = grid.batch, .m = grid.m, .n = grid.n, .k = grid.k};
-      const double runs = Runs(stage);
+      const double runs = ProductRuns(stage);
       time.cycles += runs * PlaceProduct(nest, machine).cycles.AsDouble();
       time.bytes += BytesReadAgain(grid, load.element_bytes, load.bytes_read, rates.on_chip);
       // Each result leaves its accumulator through the vector units.

@@ -13,7 +13,8 @@ namespace dlcost {
 namespace {
 
 constexpr int kConfirmations = 2;  // differences that must vanish before a degree is believed
-constexpr std::uint64_t kSeed = 20240601;  // of the points that are checked: the same every time
+constexpr std::uint64_t kAxisSeed =
+    20240601;  // of the points that are checked: the same every time
 
 // Products of small primes up to `limit`: what strides and windows make.
 std::vector<std::int64_t> Periods(std::int64_t limit) {
@@ -141,7 +142,7 @@ class AxisSearch {
                    Trial& trial) {
     const std::int64_t base = axes_[v].base;
     const std::int64_t reach = std::max<std::int64_t>(base / period, 8);
-    std::mt19937_64 random(kSeed);
+    std::mt19937_64 random(kAxisSeed);
     std::set<std::size_t> bad;
     for (int i = 0; i < 5; ++i) {
       const auto t = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(reach)) + 5;

@@ -8,7 +8,7 @@
 namespace dlcost {
 namespace {
 
-constexpr std::uint64_t kSeed = 20240602;
+constexpr std::uint64_t kBoundSeed = 20240602;
 constexpr double kTolerance = 1e-9;
 
 std::vector<std::int64_t> RowOf(const BlockEvaluator::Values& values, Eigen::Index row) {
@@ -52,7 +52,7 @@ PointBlock OthersIn(const CountRegion& region) {
   const auto variables = static_cast<Eigen::Index>(region.axes.size());
   const Eigen::Index corners = Eigen::Index(1) << std::min<Eigen::Index>(variables, 6);
   PointBlock others(kRandom + corners, variables);
-  std::mt19937_64 random(kSeed);
+  std::mt19937_64 random(kBoundSeed);
   for (Eigen::Index row = 0; row < others.rows(); ++row) {
     for (Eigen::Index v = 0; v < variables; ++v) {
       const RegionRange& range = region.ranges[0][static_cast<std::size_t>(v)];

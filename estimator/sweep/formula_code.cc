@@ -15,7 +15,7 @@ std::vector<std::string> Identifiers(const Formula& formula) {
 }
 
 // Where the formulas hold, as lines of a comment.
-std::string Conditions(const Formula& formula, std::string_view comment) {
+std::string ConditionLines(const Formula& formula, std::string_view comment) {
   std::string text;
   const auto& ranges = formula.region.ranges[static_cast<std::size_t>(CountFamily::kNodes)];
   for (std::size_t v = 0; v < ranges.size(); ++v) {
@@ -48,7 +48,7 @@ std::string HoldsFor(const Formula& formula, const FormulaQuantity& quantity, No
 }  // namespace
 
 std::string FormulaPython(const Formula& formula) {
-  std::string text = Conditions(formula, "#");
+  std::string text = ConditionLines(formula, "#");
   for (const FormulaQuantity& quantity : formula.quantities) {
     if (!quantity.known()) {
       text += fmt::format("# {}: no polynomial\n", quantity.key);
@@ -67,7 +67,7 @@ std::string FormulaPython(const Formula& formula) {
 
 std::string FormulaCpp(const Formula& formula) {
   std::string text = "#include <algorithm>\n#include <cstdint>\n#include <stdexcept>\n" +
-                     Conditions(formula, "//");
+                     ConditionLines(formula, "//");
   std::vector<std::string> parameters;
   for (const std::string& name : Identifiers(formula)) {
     parameters.push_back("std::int64_t " + name);

@@ -47,7 +47,7 @@ std::string PowerOf(const std::string& name, int power, Notation notation) {
       "{}", fmt::join(std::vector<std::string>(static_cast<std::size_t>(power), variable), " * "));
 }
 
-std::string_view Times(Notation notation) {
+std::string_view TimesSign(Notation notation) {
   if (notation == Notation::kText) return "·";
   if (notation == Notation::kLatex) return "\\,";
   return " * ";
@@ -59,7 +59,7 @@ std::string Product(const Powers& powers, const std::vector<std::string>& variab
   for (std::size_t v = 0; v < powers.size(); ++v) {
     if (powers[v] > 0) factors.push_back(PowerOf(variables[v], powers[v], notation));
   }
-  return fmt::format("{}", fmt::join(factors, Times(notation)));
+  return fmt::format("{}", fmt::join(factors, TimesSign(notation)));
 }
 
 // Sum of terms with the signs between them.
@@ -80,7 +80,7 @@ std::string SumOf(const std::vector<std::pair<Powers, Rational>>& terms,
       sum += product;
     } else {
       sum += WriteNumber(size, notation);
-      sum += Times(notation);
+      sum += TimesSign(notation);
       sum += product;
     }
   }
@@ -148,7 +148,7 @@ std::string Write(const Polynomial& polynomial, const std::vector<std::string>& 
   } else if (outside.empty()) {
     text = SumOf(terms, variables, notation);
   } else {
-    text = fmt::format("{}{}({})", outside, Times(notation), SumOf(terms, variables, notation));
+    text = fmt::format("{}{}({})", outside, TimesSign(notation), SumOf(terms, variables, notation));
   }
   if (denominator == 1) return text;
   return fmt::format("({}) {} {}", text, notation == Notation::kPython ? "//" : "/",
@@ -175,7 +175,7 @@ std::string Write(const FormulaSum& sum, const std::vector<std::string>& variabl
     if (text.empty() && part.times < 0) text += "-";
     if (times != 1) {
       text += WriteNumber(times, notation);
-      text += Times(notation);
+      text += TimesSign(notation);
     }
     std::vector<std::string> pieces;
     for (const Polynomial& piece : part.beyond) pieces.push_back(Write(piece, variables, notation));

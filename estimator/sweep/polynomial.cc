@@ -9,7 +9,7 @@ Rational ToRational(std::int64_t value) {
   return Rational(mpz_class(static_cast<signed long>(value)));
 }
 
-std::vector<Rational> Times(const std::vector<Rational>& a, const std::vector<Rational>& b) {
+std::vector<Rational> Multiply(const std::vector<Rational>& a, const std::vector<Rational>& b) {
   std::vector<Rational> product(a.size() + b.size() - 1);
   for (std::size_t i = 0; i < a.size(); ++i) {
     for (std::size_t j = 0; j < b.size(); ++j) product[i + j] += a[i] * b[j];
@@ -96,7 +96,7 @@ std::vector<Rational> BinomialBasis(std::int64_t base, std::int64_t period, int 
     // ((x - base) / period - i) / (i + 1)
     const Rational scale = ToRational(period) * (i + 1);
     Rational constant = -(ToRational(base) + ToRational(period) * i) / scale;
-    product = Times(product, {constant, Rational(1) / scale});
+    product = Multiply(product, {constant, Rational(1) / scale});
   }
   return product;
 }

@@ -15,7 +15,8 @@
 namespace dlcost {
 namespace {
 
-constexpr std::uint64_t kSeed = 20240601;  // of the points that are checked: the same every time
+constexpr std::uint64_t kRegionSeed =
+    20240601;  // of the points that are checked: the same every time
 
 class RegionFinder {
  public:
@@ -80,7 +81,7 @@ class RegionFinder {
 
   // At points that were not used, around the base.
   void Verify() {
-    std::mt19937_64 random(kSeed);
+    std::mt19937_64 random(kRegionSeed);
     for (int i = 0; i < options_.verify; ++i) {
       Point point(base_.size());
       for (std::size_t v = 0; v < point.size(); ++v) {
@@ -96,7 +97,7 @@ class RegionFinder {
   // The same anywhere between the ends that were found.
   void VerifyInside() {
     constexpr std::int64_t kFar = 4096;  // counts of larger sizes may not fit into 64 bits
-    std::mt19937_64 random(kSeed + 1);
+    std::mt19937_64 random(kRegionSeed + 1);
     for (int i = 0; i < options_.verify; ++i) {
       Point point(base_.size());
       for (std::size_t v = 0; v < point.size(); ++v) {

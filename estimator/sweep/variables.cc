@@ -101,7 +101,9 @@ ModelVariables ModelVariables::Of(const Model& model, const InferOptions& option
       }
     }
   }
-  for (const auto& [key, expression] : tied) {
+  for (const auto& tie : tied) {
+    const std::string& key = tie.first;
+    const std::string& expression = tie.second;
     const auto letter = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
     if (PartsOf(expression).empty() && !std::all_of(expression.begin(), expression.end(), letter)) {
       throw Error("--dim {}={}: neither a size nor an expression of sizes", Printable(key),

@@ -6,7 +6,7 @@
 namespace dlcost {
 namespace {
 
-constexpr int kMostSteps = 16;  // above an operand
+constexpr int kMostLayoutSteps = 16;  // above an operand
 
 using Axes = std::vector<std::int64_t>;
 
@@ -92,7 +92,7 @@ std::optional<TensorId> BesideFactor(const Uses& uses, std::size_t n, double& sc
 
 AttentionOperand BeforeLayout(const Uses& uses, AttentionOperand operand,
                               std::vector<std::size_t>& laid_out) {
-  for (int step = 0; step < kMostSteps; ++step) {
+  for (int step = 0; step < kMostLayoutSteps; ++step) {
     const std::size_t n = uses.Maker(operand.id);
     if (n == Uses::kNone) break;
     if (uses.Is(n, "Transpose") && uses.ShapeOf(uses.In(n, 0)) != nullptr) {

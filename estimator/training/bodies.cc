@@ -7,12 +7,11 @@
 
 #include "estimator/core/error.h"
 #include "estimator/infer/edit.h"
+#include "models/gradients/writer.h"
 #include "models/operators/op_context.h"
 
 namespace dlcost {
 namespace {
-
-std::size_t Index(TensorId id) { return static_cast<std::size_t>(id); }
 
 bool SameTypes(const Graph& a, const Graph& b) {
   return std::equal(a.tensors.begin(), a.tensors.end(), b.tensors.begin(), b.tensors.end(),

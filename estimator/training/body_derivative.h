@@ -49,7 +49,6 @@ class BodyDerivative {
   Graph TakeForward();
 
  private:
-  static std::size_t Index(TensorId id) { return static_cast<std::size_t>(id); }
   TensorId Map(TensorId id, int depth);
   TensorId NewTensor(TensorId like);
   bool IsMadeAgain(TensorId id) const;

@@ -11,8 +11,6 @@
 namespace dlcost {
 namespace {
 
-std::size_t Index(TensorId id) { return static_cast<std::size_t>(id); }
-
 // What the outputs of the node are made of: values of the same type and shape.
 bool Fits(const NodeWriter& w, const FusedNode& fused) {
   const Node& node = fused.node();

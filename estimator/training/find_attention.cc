@@ -12,7 +12,7 @@
 namespace dlcost {
 namespace {
 
-constexpr int kMostSteps = 16;  // between a product and the softmax
+constexpr int kMostScoreSteps = 16;  // between a product and the softmax
 constexpr int kMostLooks = 64;  // for the side of a sum that leads to scores, over all its sides
 // What is written into a mask stands for minus infinity from here on down.
 constexpr double kHidden = -1000;
@@ -56,8 +56,6 @@ class AttentionFinder : Uses {
   }
 
  private:
-  static std::size_t Index(TensorId id) { return static_cast<std::size_t>(id); }
-
   bool Fuses(TensorId id) const {
     const DType type = tensor(id).type.dtype;
     const bool narrows = options_.half != DType::kUndefined && type == DType::kFloat32;
@@ -112,7 +110,7 @@ class AttentionFinder : Uses {
   // then the scale. kNone where something else is on the way.
   std::size_t FindScores(TensorId value, FoundAttention& match) {
     bool scaled = false;
-    for (int step = 0; step < kMostSteps; ++step) {
+    for (int step = 0; step < kMostScoreSteps; ++step) {
       const std::size_t n = Maker(value);
       if (n == kNone || OnlyReader(value) == kNone) return kNone;
       if (Is(n, "MatMul")) {
@@ -216,7 +214,7 @@ class AttentionFinder : Uses {
   // without keys.
   std::size_t FindValues(std::size_t softmax, FoundAttention& match) {
     TensorId value = node(softmax).outputs[0];
-    for (int step = 0; step < kMostSteps; ++step) {
+    for (int step = 0; step < kMostScoreSteps; ++step) {
       std::size_t n = OnlyReader(value);
       if (n == kNone) {
         n = Guard(value, match);

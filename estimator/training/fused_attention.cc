@@ -124,7 +124,6 @@ class AttentionWriter {
     std::erase_if(nodes(), [&](const Node&) { return unread[n++]; });
   }
 
-  static std::size_t Index(TensorId id) { return static_cast<std::size_t>(id); }
   Graph& graph() { return w_.graph(); }
   std::vector<Node>& nodes() { return w_.graph().nodes; }
 

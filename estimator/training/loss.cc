@@ -11,7 +11,7 @@
 namespace dlcost {
 namespace {
 
-const Tensor& At(const NodeWriter& writer, TensorId id) {
+const Tensor& TensorAt(const NodeWriter& writer, TensorId id) {
   return writer.graph().tensors[static_cast<std::size_t>(id)];
 }
 
@@ -21,8 +21,8 @@ bool ScoresWords(const NodeWriter& writer, const Shape& shape) {
   for (const Node& node : writer.graph().nodes) {
     if (node.op != "Gather" || !node.domain.empty() || node.inputs.size() != 2) continue;
     if (node.inputs[0] == kNoTensor || node.inputs[1] == kNoTensor) continue;
-    const std::optional<Shape>& table = At(writer, node.inputs[0]).type.shape;
-    const bool words = !At(writer, node.inputs[1]).constant;
+    const std::optional<Shape>& table = TensorAt(writer, node.inputs[0]).type.shape;
+    const bool words = !TensorAt(writer, node.inputs[1]).constant;
     if (words && table && table->rank() == 2 && (*table)[0] == shape[2]) return true;
   }
   return false;
@@ -47,7 +47,7 @@ TensorId BeforeSoftmax(NodeWriter& writer, TensorId output) {
 
 // `apart`: logarithms and likelihood are operators of their own, as PyTorch's eager mode runs them.
 TensorId CrossEntropy(NodeWriter& writer, TensorId output, bool apart) {
-  const std::string name = At(writer, output).name;
+  const std::string name = TensorAt(writer, output).name;
   TensorId scores = InFloat32(writer, BeforeSoftmax(writer, output));
   const Shape shape = writer.ShapeOf(scores);
   if (shape.rank() < 2) {
@@ -75,7 +75,7 @@ TensorId SumOfAll(NodeWriter& writer, TensorId x) {
 }
 
 TensorId MeanSquare(NodeWriter& writer, TensorId output) {
-  const std::string name = At(writer, output).name;
+  const std::string name = TensorAt(writer, output).name;
   output = InFloat32(writer, output);
   const TensorId target =
       writer.Input(name + ".target", writer.TypeOf(output), writer.ShapeOf(output));
@@ -92,7 +92,7 @@ Seeds WriteLoss(NodeWriter& writer, const std::string& loss, const std::vector<T
   Seeds seeds{.loss = loss};
   std::vector<TensorId> floats;
   for (const TensorId id : outputs) {
-    const Tensor& tensor = At(writer, id);
+    const Tensor& tensor = TensorAt(writer, id);
     if (IsFloat(tensor.type.dtype) && tensor.type.kind == ValueKind::kTensor && tensor.type.shape &&
         !tensor.constant) {
       floats.push_back(id);
@@ -107,7 +107,7 @@ Seeds WriteLoss(NodeWriter& writer, const std::string& loss, const std::vector<T
   }
   TensorId total = kNoTensor;
   for (const TensorId output : floats) {
-    const std::string name = At(writer, output).name;
+    const std::string name = TensorAt(writer, output).name;
     const bool apart = seeds.loss == "nll";
     writer.Place(name + "/loss", std::string(apart ? kEagerScope : "loss"), Phase::kLoss);
     if (loss == "none") {

@@ -13,16 +13,14 @@ constexpr double kLinear = 3.4445, kCubic = -4.7750, kQuintic = 2.0315;
 
 constexpr std::string_view kDomain = "dlcost.training";
 
-std::size_t Index(TensorId id) { return static_cast<std::size_t>(id); }
-
 bool IsOneOf(const Node& node, std::initializer_list<std::string_view> ops) {
   return std::find(ops.begin(), ops.end(), node.op) != ops.end();
 }
 
 // What the forward pass does with each parameter.
-class Uses {
+class WeightUses {
  public:
-  explicit Uses(const Graph& graph)
+  explicit WeightUses(const Graph& graph)
       : graph_(graph),
         root_(graph.tensors.size()),
         maker_(graph.tensors.size(), nullptr),
@@ -120,7 +118,7 @@ TensorId Orthogonalize(NodeWriter& w, TensorId x) {
 }  // namespace
 
 std::vector<bool> MuonUpdates(const Graph& graph, const std::vector<TensorId>& parameters) {
-  const Uses uses(graph);
+  const WeightUses uses(graph);
   std::vector<bool> updates;
   for (const TensorId id : parameters) {
     const auto& shape = graph.tensors[Index(id)].type.shape;

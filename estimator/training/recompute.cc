@@ -153,7 +153,6 @@ class Recomputer {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   static constexpr std::int64_t kMostStretches = 64;
 
-  static std::size_t Index(TensorId id) { return static_cast<std::size_t>(id); }
   Tensor& At(TensorId id) { return w_.graph().tensors[Index(id)]; }
   static bool IsBackward(const Node& node) {
     return node.phase == Phase::kBackwardData || node.phase == Phase::kBackwardWeights;

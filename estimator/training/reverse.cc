@@ -36,7 +36,6 @@ class Reverser {
   }
 
  private:
-  static std::size_t Index(TensorId id) { return static_cast<std::size_t>(id); }
   bool IsActive(TensorId id) const {
     return id != kNoTensor && Index(id) < active_.size() && active_[Index(id)];
   }

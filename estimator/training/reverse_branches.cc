@@ -10,8 +10,6 @@
 namespace dlcost {
 namespace {
 
-std::size_t Index(TensorId id) { return static_cast<std::size_t>(id); }
-
 // The output of an If that is this value of a branch; kNoTensor where it hands it to nobody.
 TensorId OutputLike(const Node& node, const Graph& branch, TensorId id) {
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {

@@ -11,7 +11,6 @@
 namespace dlcost {
 namespace {
 
-std::size_t Index(TensorId id) { return static_cast<std::size_t>(id); }
 TensorId At(const std::vector<TensorId>& ids, std::size_t i) {
   return i < ids.size() ? ids[i] : kNoTensor;
 }

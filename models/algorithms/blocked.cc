@@ -61,13 +61,13 @@ Block TimeBlock(const Extents& block, double first, const MicroKernel& kernel,
   return sum;
 }
 
-std::string NameOf(std::string_view what, const MicroKernel& kernel) {
+std::string TiledName(std::string_view what, const MicroKernel& kernel) {
   return fmt::format("{} {}x{}", what, kernel.rows, kernel.columns());
 }
 
 // `channels` is the part of k that is padded to whole groups: all of it, or one tap's.
-Stage Product(std::string name, const GemmNest& nest, Count first, Count channels,
-              const MicroKernel& kernel, const Cores& cores) {
+Stage BlockedProduct(std::string name, const GemmNest& nest, Count first, Count channels,
+                     const MicroKernel& kernel, const Cores& cores) {
   const Count padded_k =
       std::max(nest.k, nest.k / std::max(Count(1), channels) * RoundUp(channels, kernel.group));
   GemmNest executed = nest;
@@ -87,9 +87,9 @@ Stage Product(std::string name, const GemmNest& nest, Count first, Count channel
   return stage;
 }
 
-Stage Product(std::string name, const GemmNest& nest, const MicroKernel& kernel,
-              const Cores& cores) {
-  return Product(std::move(name), nest, nest.batch * nest.m * nest.k, nest.k, kernel, cores);
+Stage BlockedProduct(std::string name, const GemmNest& nest, const MicroKernel& kernel,
+                     const Cores& cores) {
+  return BlockedProduct(std::move(name), nest, nest.batch * nest.m * nest.k, nest.k, kernel, cores);
 }
 
 }  // namespace
@@ -182,8 +182,8 @@ BlockedPlacement PlaceBlocked(const GemmNest& nest, Count first, const MicroKern
 
 Execution BlockedGemm(const GemmNest& nest, const MicroKernel& kernel, const Cores& cores) {
   Execution execution{.algorithm = Algorithm::kBlockedGemm,
-                      .name = NameOf(Name(Algorithm::kBlockedGemm), kernel)};
-  execution.stages.push_back(Product("product", nest, kernel, cores));
+                      .name = TiledName(Name(Algorithm::kBlockedGemm), kernel)};
+  execution.stages.push_back(BlockedProduct("product", nest, kernel, cores));
   if (!nest.b_is_weight) {
     // One panel at a time: kc of k by nc columns.
     const CacheBlocks blocks = BlocksFor(cores, kernel);
@@ -196,10 +196,10 @@ Execution BlockedGemm(const GemmNest& nest, const MicroKernel& kernel, const Cor
 
 Execution BlockedConv(const ConvNest& nest, const MicroKernel& kernel, const Cores& cores) {
   const GemmNest gemm = AsGemm(InAnyOrder(nest));
-  Execution execution{.algorithm = Algorithm::kDirect, .name = NameOf("direct", kernel)};
+  Execution execution{.algorithm = Algorithm::kDirect, .name = TiledName("direct", kernel)};
   const Count channels = nest.in_channels / nest.groups;
   execution.stages.push_back(
-      Product("direct product", gemm, InputElements(nest), channels, kernel, cores));
+      BlockedProduct("direct product", gemm, InputElements(nest), channels, kernel, cores));
   return execution;
 }
 
@@ -209,12 +209,12 @@ namespace {
 Execution BlockedBackward(const AttentionNest& nest, const MicroKernel& kernel,
                           const Cores& cores) {
   Execution execution{.algorithm = Algorithm::kMaterializedAttention,
-                      .name = NameOf("materialized_backward", kernel)};
+                      .name = TiledName("materialized_backward", kernel)};
   const Count positions = nest.batch * nest.q_heads * nest.q_len * nest.kv_len;
   const Bytes size = SizeOf(kernel.type, positions);
   const auto products = BackwardProducts(nest);
   for (std::size_t i = 0; i < products.size(); ++i) {
-    Stage stage = Product(std::string(products[i].name), products[i].nest, kernel, cores);
+    Stage stage = BlockedProduct(std::string(products[i].name), products[i].nest, kernel, cores);
     // The first two write scores and dP, the others read P or dS.
     (i < 2 ? stage.extra_written : stage.extra_read) = size;
     execution.stages.push_back(std::move(stage));
@@ -237,10 +237,10 @@ Execution BlockedAttention(const AttentionNest& nest, const MicroKernel& kernel,
       .batch = nest.batch * nest.q_heads, .m = nest.q_len, .n = nest.kv_len, .k = nest.qk_dim};
   const GemmNest values{.batch = scores.batch, .m = nest.q_len, .n = nest.v_dim, .k = nest.kv_len};
   Execution execution{.algorithm = Algorithm::kMaterializedAttention,
-                      .name = NameOf("materialized", kernel)};
+                      .name = TiledName("materialized", kernel)};
   const Count positions = scores.batch * scores.m * scores.n;
   const Bytes size = SizeOf(kernel.type, positions);
-  Stage first = Product("scores", scores, kernel, cores);
+  Stage first = BlockedProduct("scores", scores, kernel, cores);
   first.extra_written = size;
   // Sums are kept in fp32 whatever the operands are.
   Stage softmax{.name = "softmax"};
@@ -250,7 +250,7 @@ Execution BlockedAttention(const AttentionNest& nest, const MicroKernel& kernel,
        .type = Bits(kernel.type) < 32 ? DType::kFloat32 : kernel.type,
        .instructions = Instructions{.fma = 1, .add = 1, .mul = 1, .special = 1} * positions});
   softmax.extra_read = softmax.extra_written = size;
-  Stage last = Product("values", values, kernel, cores);
+  Stage last = BlockedProduct("values", values, kernel, cores);
   last.extra_read = size;
   execution.workspace = size + size;
   execution.stages.push_back(std::move(first));
@@ -263,19 +263,19 @@ Execution BlockedRecurrent(const RecurrentNest& nest, const MicroKernel& kernel,
                            const Cores& cores) {
   const Count columns = nest.gates * nest.hidden;
   Execution execution{.algorithm = Algorithm::kRecurrentInputGemm,
-                      .name = NameOf("blocked_recurrent", kernel)};
+                      .name = TiledName("blocked_recurrent", kernel)};
   if (nest.input > Count(0)) {
-    execution.stages.push_back(Product("input product",
-                                       {.batch = nest.directions,
-                                        .m = nest.steps * nest.batch,
-                                        .n = columns,
-                                        .k = nest.input,
-                                        .b_is_weight = true},
-                                       kernel, cores));
+    execution.stages.push_back(BlockedProduct("input product",
+                                              {.batch = nest.directions,
+                                               .m = nest.steps * nest.batch,
+                                               .n = columns,
+                                               .k = nest.input,
+                                               .b_is_weight = true},
+                                              kernel, cores));
   }
   Stage steps =
-      Product("step", {.m = nest.batch, .n = columns, .k = nest.hidden, .b_is_weight = true},
-              kernel, cores);
+      BlockedProduct("step", {.m = nest.batch, .n = columns, .k = nest.hidden, .b_is_weight = true},
+                     kernel, cores);
   steps.launches = nest.directions * nest.steps;
   for (Term& term : steps.terms) term.instructions = term.instructions * steps.launches;
   execution.stages.push_back(std::move(steps));

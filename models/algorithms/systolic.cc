@@ -51,11 +51,12 @@ TileGrid GridOf(const GemmNest& nest, const SystolicMachine& machine,
           .tile_k = weights ? place.rows : Count(1)};
 }
 
-std::string NameOf(std::string_view what, const SystolicPlacement& place) {
+std::string PlacedName(std::string_view what, const SystolicPlacement& place) {
   return fmt::format("{} {}x{}", what, place.rows, place.columns);
 }
 
-Stage Product(std::string name, const GemmNest& nest, DType type, const SystolicMachine& machine) {
+Stage SystolicProduct(std::string name, const GemmNest& nest, DType type,
+                      const SystolicMachine& machine) {
   Stage stage{.name = std::move(name)};
   stage.grid = GridOf(nest, machine, PlaceProduct(nest, machine));
   stage.terms = ProductTerms(*stage.grid, {.pipe = Pipe::kTensor, .type = type}, {});
@@ -81,8 +82,8 @@ SystolicPlacement PlaceProduct(const GemmNest& nest, const SystolicMachine& mach
 
 Execution SystolicGemm(const GemmNest& nest, DType type, const SystolicMachine& machine) {
   Execution execution{.algorithm = Algorithm::kSystolic,
-                      .name = NameOf(Name(Algorithm::kSystolic), PlaceProduct(nest, machine))};
-  execution.stages.push_back(Product("product", nest, type, machine));
+                      .name = PlacedName(Name(Algorithm::kSystolic), PlaceProduct(nest, machine))};
+  execution.stages.push_back(SystolicProduct("product", nest, type, machine));
   return execution;
 }
 
@@ -97,9 +98,9 @@ Execution SystolicBackward(const AttentionNest& nest, DType type, const Systolic
   for (const BackwardProduct& each : BackwardProducts(nest)) {
     const bool first = execution.stages.empty();
     if (first) {
-      execution.name = NameOf("systolic_attention_backward", PlaceProduct(each.nest, machine));
+      execution.name = PlacedName("systolic_attention_backward", PlaceProduct(each.nest, machine));
     }
-    Stage stage = Product(std::string(each.name), each.nest, type, machine);
+    Stage stage = SystolicProduct(std::string(each.name), each.nest, type, machine);
     stage.launches = first ? 1 : 0;
     execution.stages.push_back(std::move(stage));
   }
@@ -122,9 +123,9 @@ Execution SystolicAttention(const AttentionNest& nest, DType type, const Systoli
   const GemmNest values{.batch = scores.batch, .m = scores.m, .n = nest.v_dim, .k = nest.kv_len};
   Execution execution{
       .algorithm = materialized ? Algorithm::kMaterializedAttention : Algorithm::kFlashAttention,
-      .name = NameOf(materialized ? "systolic_materialized" : "systolic_attention",
-                     PlaceProduct(scores, machine))};
-  execution.stages.push_back(Product("scores", scores, type, machine));
+      .name = PlacedName(materialized ? "systolic_materialized" : "systolic_attention",
+                         PlaceProduct(scores, machine))};
+  execution.stages.push_back(SystolicProduct("scores", scores, type, machine));
   const Count positions = scores.batch * scores.m * scores.n;
   // Sums are kept in fp32 whatever the operands are.
   Stage softmax{.name = "softmax", .launches = materialized ? 1 : 0};
@@ -133,7 +134,7 @@ Execution SystolicAttention(const AttentionNest& nest, DType type, const Systoli
        .kind = TermKind::kPointwise,
        .type = Bits(type) < 32 ? DType::kFloat32 : type,
        .instructions = Instructions{.fma = 1, .add = 1, .mul = 1, .special = 1} * positions});
-  Stage last = Product("values", values, type, machine);
+  Stage last = SystolicProduct("values", values, type, machine);
   last.launches = materialized ? 1 : 0;
   if (materialized) {
     const Bytes size = SizeOf(type, positions);
@@ -153,9 +154,9 @@ Execution SystolicRecurrent(const RecurrentNest& nest, DType type, const Systoli
       .batch = nest.directions, .m = nest.steps * nest.batch, .n = columns, .k = nest.input};
   const GemmNest step{.m = nest.batch, .n = columns, .k = nest.hidden};
   Execution execution{.algorithm = Algorithm::kRecurrentInputGemm,
-                      .name = NameOf("systolic_recurrent", PlaceProduct(step, machine))};
-  execution.stages.push_back(Product("input product", inputs, type, machine));
-  Stage steps = Product("step", step, type, machine);
+                      .name = PlacedName("systolic_recurrent", PlaceProduct(step, machine))};
+  execution.stages.push_back(SystolicProduct("input product", inputs, type, machine));
+  Stage steps = SystolicProduct("step", step, type, machine);
   steps.launches = nest.directions * nest.steps;
   for (Term& term : steps.terms) term.instructions = term.instructions * steps.launches;
   execution.stages.push_back(std::move(steps));

@@ -7,6 +7,9 @@
 
 namespace dlcost {
 
+// Attributes of an activation that another operator runs.
+inline constexpr std::string_view kActivation[] = {"activation"};
+
 // The activation that an attribute names, in any case of letters ("Relu", "silu"; "" and "none" are
 // x itself), with the parameters that go with it: LeakyRelu's slope, the limits of Clip, alpha and
 // beta of HardSigmoid and ScaledTanh; the operator's own where there are fewer. Throws Unresolved

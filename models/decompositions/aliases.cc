@@ -34,25 +34,23 @@ void WriteStandard(FusedNode& f) {
 }
 
 // weight, indices, padding_idx, scale_grad_by_freq: rows, all of which train alike here.
-void WriteEmbedding(FusedNode& f) { f.Set(0, f.w().Node1("Gather", {f.X(0), f.X(1)})); }
+void WriteTableRows(FusedNode& f) { f.Set(0, f.w().Node1("Gather", {f.X(0), f.X(1)})); }
 
-constexpr std::string_view kOrt = "com.microsoft";
-
-constexpr Decomposition kTable[] = {
+constexpr Decomposition kAliasDecompositions[] = {
     {"Scatter", WriteStandard},
     {"DynamicSlice", WriteStandard},
-    {"ExpandDims", WriteStandard, kOrt},
-    {"GatherND", WriteStandard, kOrt},
-    {"DequantizeLinear", WriteStandard, kOrt},
-    {"Pad", WriteStandard, kOrt},
-    {"ReduceSumTraining", WriteStandard, kOrt},
-    {"Trilu", WriteStandard, kOrt},
-    {"SimplifiedLayerNormalization", WriteStandard, kOrt},
-    {"TorchEmbedding", WriteEmbedding, kOrt},
+    {"ExpandDims", WriteStandard, kMicrosoft},
+    {"GatherND", WriteStandard, kMicrosoft},
+    {"DequantizeLinear", WriteStandard, kMicrosoft},
+    {"Pad", WriteStandard, kMicrosoft},
+    {"ReduceSumTraining", WriteStandard, kMicrosoft},
+    {"Trilu", WriteStandard, kMicrosoft},
+    {"SimplifiedLayerNormalization", WriteStandard, kMicrosoft},
+    {"TorchEmbedding", WriteTableRows, kMicrosoft},
 };
 
 }  // namespace
 
-std::span<const Decomposition> AliasDecompositions() { return kTable; }
+std::span<const Decomposition> AliasDecompositions() { return kAliasDecompositions; }
 
 }  // namespace dlcost

@@ -13,10 +13,11 @@ void WriteFlexAttention(FusedNode& f) {
   f.Set(0, f.w().Node1("Attention", {f.X(0), f.X(1), f.X(2)}, f.AttributesWithout(kSoftmax)));
 }
 
-constexpr Decomposition kTable[] = {{"FlexAttention", WriteFlexAttention, "ai.onnx.preview"}};
+constexpr Decomposition kAttentionDecompositions[] = {
+    {"FlexAttention", WriteFlexAttention, "ai.onnx.preview"}};
 
 }  // namespace
 
-std::span<const Decomposition> AttentionDecompositions() { return kTable; }
+std::span<const Decomposition> AttentionDecompositions() { return kAttentionDecompositions; }
 
 }  // namespace dlcost

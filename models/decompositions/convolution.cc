@@ -6,8 +6,6 @@
 namespace dlcost {
 namespace {
 
-constexpr std::string_view kActivation[] = {"activation"};
-
 // Channels from the last axis to the second, and back.
 TensorId ChannelsInFront(NodeWriter& w, TensorId x) {
   std::vector<std::int64_t> order(w.ShapeOf(x).rank());
@@ -80,19 +78,17 @@ void WritePaddedTranspose(FusedNode& f) {
   f.Set(0, w.Node1("ConvTranspose", inputs, attributes));
 }
 
-constexpr std::string_view kOrt = "com.microsoft";
-
-constexpr Decomposition kTable[] = {
-    {"FusedConv", WriteFusedConv, kOrt},
-    {"NhwcConv", WriteNhwcConv, kOrt},
-    {"NhwcFusedConv", WriteNhwcConv, kOrt},
+constexpr Decomposition kConvolutionDecompositions[] = {
+    {"FusedConv", WriteFusedConv, kMicrosoft},
+    {"NhwcConv", WriteNhwcConv, kMicrosoft},
+    {"NhwcFusedConv", WriteNhwcConv, kMicrosoft},
     {"CausalConvWithState", WriteCausalConv},
-    {"CausalConvWithState", WriteCausalConv, kOrt},
-    {"ConvTransposeWithDynamicPads", WritePaddedTranspose, kOrt},
+    {"CausalConvWithState", WriteCausalConv, kMicrosoft},
+    {"ConvTransposeWithDynamicPads", WritePaddedTranspose, kMicrosoft},
 };
 
 }  // namespace
 
-std::span<const Decomposition> ConvolutionDecompositions() { return kTable; }
+std::span<const Decomposition> ConvolutionDecompositions() { return kConvolutionDecompositions; }
 
 }  // namespace dlcost

@@ -91,19 +91,19 @@ void WriteEmbedding(FusedNode& f) {
   f.Set(2, sum);
 }
 
-constexpr std::string_view kOrt = "com.microsoft";
-
-constexpr Decomposition kTable[] = {
+constexpr Decomposition kNormalizationDecompositions[] = {
     {"SkipSimplifiedLayerNormalization", WriteSkipRms},
-    {"SkipSimplifiedLayerNormalization", WriteSkipRms, kOrt},
-    {"GatedRMSNorm", WriteGatedRms, kOrt},
-    {"GroupNorm", WriteGroupNorm, kOrt},
-    {"SkipGroupNorm", WriteGroupNorm, kOrt},
-    {"EmbedLayerNormalization", WriteEmbedding, kOrt},
+    {"SkipSimplifiedLayerNormalization", WriteSkipRms, kMicrosoft},
+    {"GatedRMSNorm", WriteGatedRms, kMicrosoft},
+    {"GroupNorm", WriteGroupNorm, kMicrosoft},
+    {"SkipGroupNorm", WriteGroupNorm, kMicrosoft},
+    {"EmbedLayerNormalization", WriteEmbedding, kMicrosoft},
 };
 
 }  // namespace
 
-std::span<const Decomposition> NormalizationDecompositions() { return kTable; }
+std::span<const Decomposition> NormalizationDecompositions() {
+  return kNormalizationDecompositions;
+}
 
 }  // namespace dlcost

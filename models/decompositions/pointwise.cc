@@ -110,9 +110,7 @@ void WriteBiasSoftmax(FusedNode& f) {
   f.Set(0, w.Reshape(w.Node1("Softmax", {x}, {IntAttribute("axis", -1)}), shape));
 }
 
-constexpr std::string_view kOrt = "com.microsoft";
-
-constexpr Decomposition kTable[] = {
+constexpr Decomposition kPointwiseDecompositions[] = {
     {"Affine", WriteAffine},
     {"Scale", WriteScale},
     {"ScaledTanh", WriteScaledTanh},
@@ -120,15 +118,15 @@ constexpr Decomposition kTable[] = {
     {"ImageScaler", WriteImageScaler},
     {"Crop", WriteCrop},
     {"SwiGLU", WriteSwiglu},
-    {"BiasAdd", WriteSum, kOrt},
-    {"BiasSplitGelu", WriteBiasSplitGelu, kOrt},
-    {"BiasSoftmax", WriteBiasSoftmax, kOrt},
-    {"ComplexMul", WriteComplexMul, kOrt},
-    {"ComplexMulConj", WriteComplexMulConj, kOrt},
+    {"BiasAdd", WriteSum, kMicrosoft},
+    {"BiasSplitGelu", WriteBiasSplitGelu, kMicrosoft},
+    {"BiasSoftmax", WriteBiasSoftmax, kMicrosoft},
+    {"ComplexMul", WriteComplexMul, kMicrosoft},
+    {"ComplexMulConj", WriteComplexMulConj, kMicrosoft},
 };
 
 }  // namespace
 
-std::span<const Decomposition> PointwiseDecompositions() { return kTable; }
+std::span<const Decomposition> PointwiseDecompositions() { return kPointwiseDecompositions; }
 
 }  // namespace dlcost

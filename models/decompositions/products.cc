@@ -6,8 +6,6 @@ namespace {
 
 // ONNX Runtime's fused products: the product, and what it does to each result.
 
-constexpr std::string_view kActivation[] = {"activation"};
-
 std::vector<double> ParametersOf(const OpContext& context) {
   std::vector<double> parameters;
   for (const char* name : {"activation_alpha", "activation_beta", "activation_gamma"}) {
@@ -44,18 +42,16 @@ void WriteDistances(FusedNode& f) {
   f.Set(0, root ? w.Node1("Sqrt", {sum}) : sum);
 }
 
-constexpr std::string_view kOrt = "com.microsoft";
-
-constexpr Decomposition kTable[] = {
-    {"FusedGemm", WriteFusedGemm, kOrt},
-    {"FusedMatMulActivation", WriteFusedMatMul, kOrt},
-    {"TransposeMatMul", WriteFusedMatMul, kOrt},
-    {"GemmFastGelu", WriteGemmFastGelu, kOrt},
-    {"CDist", WriteDistances, kOrt},
+constexpr Decomposition kProductDecompositions[] = {
+    {"FusedGemm", WriteFusedGemm, kMicrosoft},
+    {"FusedMatMulActivation", WriteFusedMatMul, kMicrosoft},
+    {"TransposeMatMul", WriteFusedMatMul, kMicrosoft},
+    {"GemmFastGelu", WriteGemmFastGelu, kMicrosoft},
+    {"CDist", WriteDistances, kMicrosoft},
 };
 
 }  // namespace
 
-std::span<const Decomposition> ProductDecompositions() { return kTable; }
+std::span<const Decomposition> ProductDecompositions() { return kProductDecompositions; }
 
 }  // namespace dlcost

@@ -286,7 +286,7 @@ void WriteRecurrent(FusedNode& f) {
   if (f.HasOutput(2) && layer.cell == "LSTM") set_last(2, c);
 }
 
-constexpr Decomposition kTable[] = {
+constexpr Decomposition kRecurrentDecompositions[] = {
     {"LSTM", WriteRecurrent},
     {"GRU", WriteRecurrent},
     {"RNN", WriteRecurrent},
@@ -294,6 +294,6 @@ constexpr Decomposition kTable[] = {
 
 }  // namespace
 
-std::span<const Decomposition> RecurrentDecompositions() { return kTable; }
+std::span<const Decomposition> RecurrentDecompositions() { return kRecurrentDecompositions; }
 
 }  // namespace dlcost

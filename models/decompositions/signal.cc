@@ -46,15 +46,13 @@ void WriteRfft(FusedNode& f) {
   f.Set(0, WriteTransform(w, w.Reshape(f.X(0), shape), axis, true, false));
 }
 
-constexpr std::string_view kOrt = "com.microsoft";
-
-constexpr Decomposition kTable[] = {
+constexpr Decomposition kSignalDecompositions[] = {
     {"STFT", WriteStft},
-    {"Rfft", WriteRfft, kOrt},
+    {"Rfft", WriteRfft, kMicrosoft},
 };
 
 }  // namespace
 
-std::span<const Decomposition> SignalDecompositions() { return kTable; }
+std::span<const Decomposition> SignalDecompositions() { return kSignalDecompositions; }
 
 }  // namespace dlcost

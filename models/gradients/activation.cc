@@ -174,9 +174,7 @@ void LogSoftmaxGradient(GradientContext& g) {
   SoftmaxLikeGradient(g, "LogSoftmaxGrad_13", "LogSoftmaxGrad");
 }
 
-constexpr std::string_view kMicrosoft = "com.microsoft";
-
-constexpr GradientDef kRules[] = {
+constexpr GradientDef kActivationGradients[] = {
     {"Relu", ReluGradient},
     {"Sigmoid", SigmoidGradient},
     {"Tanh", TanhGradient},
@@ -204,6 +202,6 @@ constexpr GradientDef kRules[] = {
 
 }  // namespace
 
-std::span<const GradientDef> ActivationGradients() { return kRules; }
+std::span<const GradientDef> ActivationGradients() { return kActivationGradients; }
 
 }  // namespace dlcost

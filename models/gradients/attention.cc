@@ -66,7 +66,7 @@ Probabilities ProbabilitiesOf(NodeWriter& w, const Heads& heads) {
   return result;
 }
 
-HeadGradients Differentiate(NodeWriter& w, const Heads& heads, TensorId dy) {
+HeadGradients DifferentiateHeads(NodeWriter& w, const Heads& heads, TensorId dy) {
   const Shape q = w.ShapeOf(heads.q), k = w.ShapeOf(heads.k);
   if (k[1] < 1 || q[1] % k[1] != 0) throw Unresolved("the heads of an attention do not fit");
   const auto [p, capped] = ProbabilitiesOf(w, heads);
@@ -152,7 +152,8 @@ void AttentionGradient(GradientContext& g) {
     KeepLengths(w, heads, g.X(6));
   }
   HeadGradients gradients{kNoTensor, kNoTensor, kNoTensor, kNoTensor};
-  if (g.dY(0) != kNoTensor) gradients = Differentiate(w, heads, SplitHeads(w, g.dY(0), q_heads));
+  if (g.dY(0) != kNoTensor)
+    gradients = DifferentiateHeads(w, heads, SplitHeads(w, g.dY(0), q_heads));
   gradients.k = Sum(w, gradients.k, g.dY(1));
   gradients.v = Sum(w, gradients.v, g.dY(2));
   if (g.Wants(3) && gradients.bias != kNoTensor) g.Set(3, gradients.bias);
@@ -184,7 +185,7 @@ void MultiHeadGradient(GradientContext& g) {
               .causal = forward.Int("unidirectional", 0) != 0};
   heads.scale = ScaleOf(w, forward, heads.q);
   if (g.HasInput(5)) heads.bias = g.X(5);
-  const HeadGradients gradients = Differentiate(w, heads, SplitHeads(w, g.dY(), number));
+  const HeadGradients gradients = DifferentiateHeads(w, heads, SplitHeads(w, g.dY(), number));
   SetHeads(g, gradients);
   if (g.Wants(5)) g.Set(5, gradients.bias);
 }
@@ -225,7 +226,7 @@ void SelfAttentionGradient(GradientContext& g) {
       heads.keep = w.Reshape(keep, {x[0], 1, 1, x[1]});
     }
   }
-  const HeadGradients parts = Differentiate(w, heads, SplitHeads(w, g.dY(), number));
+  const HeadGradients parts = DifferentiateHeads(w, heads, SplitHeads(w, g.dY(), number));
   const Shape one = {x[0], x[1], hidden};
   const TensorId joined =
       w.Node1("Concat",
@@ -275,7 +276,7 @@ void RotaryGradient(GradientContext& g) {
   g.Set(0, g.w().Nodes("RotaryEmbedding", g.node().domain, std::move(inputs), attributes, 1)[0]);
 }
 
-constexpr GradientDef kRules[] = {
+constexpr GradientDef kAttentionGradients[] = {
     {.name = "Attention", .write = AttentionGradient, .any_output = true},
     {"MultiHeadAttention", MultiHeadGradient, "com.microsoft"},
     {"Attention", SelfAttentionGradient, "com.microsoft"},
@@ -286,6 +287,6 @@ constexpr GradientDef kRules[] = {
 
 }  // namespace
 
-std::span<const GradientDef> AttentionGradients() { return kRules; }
+std::span<const GradientDef> AttentionGradients() { return kAttentionGradients; }
 
 }  // namespace dlcost

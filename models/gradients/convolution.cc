@@ -82,12 +82,12 @@ void DeformConvGradient(GradientContext& g) {
   SetBias(g, 3);
 }
 
-constexpr GradientDef kRules[] = {{"Conv", ConvGradient},
-                                  {"ConvTranspose", ConvTransposeGradient},
-                                  {"DeformConv", DeformConvGradient}};
+constexpr GradientDef kConvolutionGradients[] = {{"Conv", ConvGradient},
+                                                 {"ConvTranspose", ConvTransposeGradient},
+                                                 {"DeformConv", DeformConvGradient}};
 
 }  // namespace
 
-std::span<const GradientDef> ConvolutionGradients() { return kRules; }
+std::span<const GradientDef> ConvolutionGradients() { return kConvolutionGradients; }
 
 }  // namespace dlcost

@@ -87,19 +87,20 @@ void CosGradient(GradientContext& g) {
 }
 
 // sign / (of_x x^2 + squares), or over its root: the inverse functions.
-void InverseGradient(GradientContext& g, double sign, double squares, double of_x, bool root) {
+void InverseFunctionGradient(GradientContext& g, double sign, double squares, double of_x,
+                             bool root) {
   NodeWriter& w = g.w();
   const TensorId square = w.Scale(w.Mul(g.X(), g.X()), of_x);
   TensorId divisor = w.Add(square, w.Scalar(squares, g.Type()));
   if (root) divisor = w.Node1("Sqrt", {divisor});
   g.Set(0, w.Div(w.Scale(g.dY(), sign), divisor));
 }
-void AsinGradient(GradientContext& g) { InverseGradient(g, 1, 1, -1, true); }
-void AcosGradient(GradientContext& g) { InverseGradient(g, -1, 1, -1, true); }
-void AtanGradient(GradientContext& g) { InverseGradient(g, 1, 1, 1, false); }
-void AsinhGradient(GradientContext& g) { InverseGradient(g, 1, 1, 1, true); }
-void AcoshGradient(GradientContext& g) { InverseGradient(g, 1, -1, 1, true); }
-void AtanhGradient(GradientContext& g) { InverseGradient(g, 1, 1, -1, false); }
+void AsinGradient(GradientContext& g) { InverseFunctionGradient(g, 1, 1, -1, true); }
+void AcosGradient(GradientContext& g) { InverseFunctionGradient(g, -1, 1, -1, true); }
+void AtanGradient(GradientContext& g) { InverseFunctionGradient(g, 1, 1, 1, false); }
+void AsinhGradient(GradientContext& g) { InverseFunctionGradient(g, 1, 1, 1, true); }
+void AcoshGradient(GradientContext& g) { InverseFunctionGradient(g, 1, -1, 1, true); }
+void AtanhGradient(GradientContext& g) { InverseFunctionGradient(g, 1, 1, -1, false); }
 
 // 1 + y^2.
 void TanGradient(GradientContext& g) {
@@ -167,7 +168,7 @@ void MeanGradient(GradientContext& g) {
   }
 }
 
-constexpr GradientDef kRules[] = {
+constexpr GradientDef kElementwiseGradients[] = {
     {"Add", AddGradient},
     {"Sum", AddGradient},
     {"Sub", SubGradient},
@@ -212,6 +213,6 @@ constexpr GradientDef kRules[] = {
 
 }  // namespace
 
-std::span<const GradientDef> ElementwiseGradients() { return kRules; }
+std::span<const GradientDef> ElementwiseGradients() { return kElementwiseGradients; }
 
 }  // namespace dlcost

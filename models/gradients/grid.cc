@@ -99,11 +99,11 @@ void CompressGradient(GradientContext& g) {
                      x));
 }
 
-constexpr GradientDef kRules[] = {
+constexpr GradientDef kGridGradients[] = {
     {"AffineGrid", AffineGridGradient}, {"Col2Im", Col2ImGradient}, {"Compress", CompressGradient}};
 
 }  // namespace
 
-std::span<const GradientDef> GridGradients() { return kRules; }
+std::span<const GradientDef> GridGradients() { return kGridGradients; }
 
 }  // namespace dlcost

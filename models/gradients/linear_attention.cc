@@ -24,12 +24,12 @@ void LinearAttentionGradient(GradientContext& g) {
   }
 }
 
-constexpr GradientDef kRules[] = {
+constexpr GradientDef kLinearAttentionGradients[] = {
     {"LinearAttention", LinearAttentionGradient, "", true},
     {"LinearAttention", LinearAttentionGradient, "com.microsoft", true}};
 
 }  // namespace
 
-std::span<const GradientDef> LinearAttentionGradients() { return kRules; }
+std::span<const GradientDef> LinearAttentionGradients() { return kLinearAttentionGradients; }
 
 }  // namespace dlcost

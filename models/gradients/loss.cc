@@ -61,12 +61,12 @@ void NegativeLogLikelihoodGradient(GradientContext& g) {
                    {IntAttribute("axis", 1)}));
 }
 
-constexpr GradientDef kRules[] = {
+constexpr GradientDef kLossGradients[] = {
     {"SoftmaxCrossEntropyLoss", SoftmaxCrossEntropyGradient, "", true},
     {"NegativeLogLikelihoodLoss", NegativeLogLikelihoodGradient}};
 
 }  // namespace
 
-std::span<const GradientDef> LossGradients() { return kRules; }
+std::span<const GradientDef> LossGradients() { return kLossGradients; }
 
 }  // namespace dlcost

@@ -28,12 +28,12 @@ void InverseGradient(GradientContext& g) {
   g.Set(0, w.Node1("Neg", {w.Product(inner, false, g.Y(), true)}));
 }
 
-constexpr GradientDef kRules[] = {{"Det", DeterminantGradient},
-                                  {"Inverse", InverseGradient, "com.microsoft"},
-                                  {"Inverse", InverseGradient, "ai.onnx.contrib"}};
+constexpr GradientDef kMatrixGradients[] = {{"Det", DeterminantGradient},
+                                            {"Inverse", InverseGradient, "com.microsoft"},
+                                            {"Inverse", InverseGradient, "ai.onnx.contrib"}};
 
 }  // namespace
 
-std::span<const GradientDef> MatrixGradients() { return kRules; }
+std::span<const GradientDef> MatrixGradients() { return kMatrixGradients; }
 
 }  // namespace dlcost

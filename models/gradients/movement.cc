@@ -172,7 +172,7 @@ struct Scatter {
 
 // The largest or smallest took the gradient; several that are equal share it, as PyTorch's
 // scatter_reduce does.
-void ExtremeGradient(const Scatter& scatter) {
+void ScatterExtremeGradient(const Scatter& scatter) {
   GradientContext& g = scatter.g;
   NodeWriter& w = g.w();
   const auto equals = [&](TensorId a, TensorId b) {
@@ -191,7 +191,7 @@ void ExtremeGradient(const Scatter& scatter) {
 void ScatterGradient(const Scatter& scatter) {
   GradientContext& g = scatter.g;
   const std::string reduction = g.forward().String("reduction", "none");
-  if (reduction == "max" || reduction == "min") return ExtremeGradient(scatter);
+  if (reduction == "max" || reduction == "min") return ScatterExtremeGradient(scatter);
   if (reduction != "none" && reduction != "add") {
     throw Unresolved("the derivative of scattering with reduction '" + reduction +
                      "' is not written");
@@ -285,7 +285,7 @@ void DropoutGradient(GradientContext& g) {
   g.Set(0, g.w().Contrib("DropoutGrad", {g.dY(), mask, ratio, g.X(2)}));
 }
 
-constexpr GradientDef kRules[] = {
+constexpr GradientDef kMovementGradients[] = {
     {"Reshape", ReshapeGradient},
     {"Flatten", ReshapeGradient},
     {"Squeeze", ReshapeGradient},
@@ -315,6 +315,6 @@ constexpr GradientDef kRules[] = {
 
 }  // namespace
 
-std::span<const GradientDef> MovementGradients() { return kRules; }
+std::span<const GradientDef> MovementGradients() { return kMovementGradients; }
 
 }  // namespace dlcost

@@ -186,9 +186,7 @@ void LrnGradient(GradientContext& g) {
   g.Set(0, w.Sub(w.Mul(g.dY(), power), w.Scale(w.Mul(g.X(), around), 2 * alpha * beta)));
 }
 
-constexpr std::string_view kMicrosoft = "com.microsoft";
-
-constexpr GradientDef kRules[] = {
+constexpr GradientDef kNormalizationGradients[] = {
     {"LayerNormalization", LayerNormGradient, "", true},
     {"SimplifiedLayerNormalization", RmsNormGradient},
     {"BatchNormInternal", BatchNormGradient, kMicrosoft},
@@ -202,6 +200,6 @@ constexpr GradientDef kRules[] = {
 
 }  // namespace
 
-std::span<const GradientDef> NormalizationGradients() { return kRules; }
+std::span<const GradientDef> NormalizationGradients() { return kNormalizationGradients; }
 
 }  // namespace dlcost

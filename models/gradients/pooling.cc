@@ -145,21 +145,21 @@ void RoiAlignGradient(GradientContext& g) {
                        std::move(attributes), 1, &shape)[0]);
 }
 
-constexpr GradientDef kRules[] = {{"MaxPool", MaxPoolGradient},
-                                  {"AveragePool", AveragePoolGradient},
-                                  {"GlobalAveragePool", GlobalAverageGradient},
-                                  {"GlobalMaxPool", GlobalMaxGradient},
-                                  {"LpPool", LpPoolGradient},
-                                  {"GlobalLpPool", GlobalLpGradient},
-                                  {"MaxUnpool", MaxUnpoolGradient},
-                                  {"GridSample", GridSampleGradient},
-                                  {"GridSample", GridSampleGradient, "com.microsoft"},
-                                  {"RoiAlign", RoiAlignGradient},
-                                  {"Resize", ResizeGradient},
-                                  {"Upsample", ResizeGradient}};
+constexpr GradientDef kPoolingGradients[] = {{"MaxPool", MaxPoolGradient},
+                                             {"AveragePool", AveragePoolGradient},
+                                             {"GlobalAveragePool", GlobalAverageGradient},
+                                             {"GlobalMaxPool", GlobalMaxGradient},
+                                             {"LpPool", LpPoolGradient},
+                                             {"GlobalLpPool", GlobalLpGradient},
+                                             {"MaxUnpool", MaxUnpoolGradient},
+                                             {"GridSample", GridSampleGradient},
+                                             {"GridSample", GridSampleGradient, "com.microsoft"},
+                                             {"RoiAlign", RoiAlignGradient},
+                                             {"Resize", ResizeGradient},
+                                             {"Upsample", ResizeGradient}};
 
 }  // namespace
 
-std::span<const GradientDef> PoolingGradients() { return kRules; }
+std::span<const GradientDef> PoolingGradients() { return kPoolingGradients; }
 
 }  // namespace dlcost

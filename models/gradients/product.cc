@@ -220,16 +220,16 @@ void EinsumGradient(GradientContext& g) {
   }
 }
 
-constexpr GradientDef kRules[] = {{"MatMul", MatMulGradient},
-                                  {"Gemm", GemmGradient},
-                                  {"Einsum", EinsumGradient},
-                                  {"FusedMatMul", FusedMatMulGradient, "com.microsoft"},
-                                  {"GemmFloat8", GemmFloat8Gradient, "com.microsoft"},
-                                  {"MatMulNBits", NBitsGradient, "com.microsoft"},
-                                  {"MatMulBnb4", Bnb4Gradient, "com.microsoft"}};
+constexpr GradientDef kProductGradients[] = {{"MatMul", MatMulGradient},
+                                             {"Gemm", GemmGradient},
+                                             {"Einsum", EinsumGradient},
+                                             {"FusedMatMul", FusedMatMulGradient, "com.microsoft"},
+                                             {"GemmFloat8", GemmFloat8Gradient, "com.microsoft"},
+                                             {"MatMulNBits", NBitsGradient, "com.microsoft"},
+                                             {"MatMulBnb4", Bnb4Gradient, "com.microsoft"}};
 
 }  // namespace
 
-std::span<const GradientDef> ProductGradients() { return kRules; }
+std::span<const GradientDef> ProductGradients() { return kProductGradients; }
 
 }  // namespace dlcost

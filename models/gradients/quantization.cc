@@ -11,12 +11,12 @@ void StraightGradient(GradientContext& g) {
   g.Set(0, g.dY());
 }
 
-constexpr GradientDef kRules[] = {
+constexpr GradientDef kQuantizationGradients[] = {
     {.name = "QuantizeLinear", .write = StraightGradient, .through_integers = true},
     {.name = "DequantizeLinear", .write = StraightGradient}};
 
 }  // namespace
 
-std::span<const GradientDef> QuantizationGradients() { return kRules; }
+std::span<const GradientDef> QuantizationGradients() { return kQuantizationGradients; }
 
 }  // namespace dlcost

@@ -89,7 +89,7 @@ struct Saved {
   TensorId y, gates = kNoTensor, cells = kNoTensor;
 };
 
-void Differentiate(GradientContext& g, const Layer& layer, const Saved& saved) {
+void DifferentiateLayer(GradientContext& g, const Layer& layer, const Saved& saved) {
   NodeWriter& w = g.w();
   const bool lstm = layer.cell == "LSTM", gru = layer.cell == "GRU";
   const std::vector<TensorId> through = w.NodeWith(
@@ -132,7 +132,7 @@ void LstmGradient(GradientContext& g) {
   const Layer layer = LayerOf(g, "LSTM");
   g.Rename("LSTMTraining", "com.microsoft");
   const Saved saved = {g.Saved(0), g.Saved(4), g.Saved(3)};
-  Differentiate(g, layer, saved);
+  DifferentiateLayer(g, layer, saved);
 }
 
 void GruGradient(GradientContext& g) {
@@ -140,20 +140,20 @@ void GruGradient(GradientContext& g) {
   const Layer layer = LayerOf(g, "GRU");
   g.Rename("GRUTraining", "com.microsoft");
   const Saved saved = {g.Saved(0), g.Saved(2)};
-  Differentiate(g, layer, saved);
+  DifferentiateLayer(g, layer, saved);
 }
 
 void RnnGradient(GradientContext& g) {
   RequirePlain(g.forward(), "RNN");
-  Differentiate(g, LayerOf(g, "RNN"), {g.Saved(0)});
+  DifferentiateLayer(g, LayerOf(g, "RNN"), {g.Saved(0)});
 }
 
-constexpr GradientDef kRules[] = {{"LSTM", LstmGradient, "", true},
-                                  {"GRU", GruGradient, "", true},
-                                  {"RNN", RnnGradient, "", true}};
+constexpr GradientDef kRecurrentGradients[] = {{"LSTM", LstmGradient, "", true},
+                                               {"GRU", GruGradient, "", true},
+                                               {"RNN", RnnGradient, "", true}};
 
 }  // namespace
 
-std::span<const GradientDef> RecurrentGradients() { return kRules; }
+std::span<const GradientDef> RecurrentGradients() { return kRecurrentGradients; }
 
 }  // namespace dlcost

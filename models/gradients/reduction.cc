@@ -39,13 +39,13 @@ void SumGradient(GradientContext& g) {
   g.Set(0, g.w().Expand(reduced.dy, reduced.shape));
 }
 
-void MeanGradient(GradientContext& g) {
+void ReduceMeanGradient(GradientContext& g) {
   const Reduced reduced = ReducedOf(g);
   const double share = reduced.elements > Count(0) ? 1 / reduced.elements.AsDouble() : 0;
   g.Set(0, g.w().Expand(g.w().Scale(reduced.dy, share), reduced.shape));
 }
 
-void ExtremeGradient(GradientContext& g) {
+void ReduceExtremeGradient(GradientContext& g) {
   NodeWriter& w = g.w();
   const Reduced reduced = ReducedOf(g);
   const TensorId hit = w.Node1("Equal", {g.X(), ResultOf(g, reduced)});
@@ -110,11 +110,11 @@ void CumSumGradient(GradientContext& g) {
                         IntAttribute("reverse", 1 - forward.Int("reverse", 0))}));
 }
 
-constexpr GradientDef kRules[] = {
+constexpr GradientDef kReductionGradients[] = {
     {"ReduceSum", SumGradient},
-    {"ReduceMean", MeanGradient},
-    {"ReduceMax", ExtremeGradient},
-    {"ReduceMin", ExtremeGradient},
+    {"ReduceMean", ReduceMeanGradient},
+    {"ReduceMax", ReduceExtremeGradient},
+    {"ReduceMin", ReduceExtremeGradient},
     {"ReduceSumSquare", SumSquareGradient},
     {"ReduceL2", L2Gradient},
     {"ReduceL1", L1Gradient},
@@ -127,6 +127,6 @@ constexpr GradientDef kRules[] = {
 
 }  // namespace
 
-std::span<const GradientDef> ReductionGradients() { return kRules; }
+std::span<const GradientDef> ReductionGradients() { return kReductionGradients; }
 
 }  // namespace dlcost

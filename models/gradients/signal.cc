@@ -44,7 +44,7 @@ void DftGradient(GradientContext& g) {
   g.Set(0, CutOrPadded(w, gradient, axis, x[axis]));
 }
 
-constexpr GradientDef kRules[] = {{"DFT", DftGradient}};
+constexpr GradientDef kSignalGradients[] = {{"DFT", DftGradient}};
 
 }  // namespace
 
@@ -60,6 +60,6 @@ TensorId WriteTransform(NodeWriter& w, TensorId x, std::int64_t axis, bool onesi
   return w.Node1("DFT", inputs, attributes);
 }
 
-std::span<const GradientDef> SignalGradients() { return kRules; }
+std::span<const GradientDef> SignalGradients() { return kSignalGradients; }
 
 }  // namespace dlcost

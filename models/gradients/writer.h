@@ -11,6 +11,10 @@
 
 namespace dlcost {
 
+inline constexpr std::string_view kMicrosoft = "com.microsoft";  // ONNX Runtime's domain
+
+inline std::size_t Index(TensorId id) { return static_cast<std::size_t>(id); }
+
 // Writes nodes into a graph whose tensors have types and shapes. Every node is inferred as it is
 // written, so that the next one can ask for the shape of what it reads. Nodes wait here until Take:
 // those that the graph has stay where they are. Tensors are named by their graph's ids, which last;

@@ -15,7 +15,7 @@ Embedding Lookup(Builder& b, const std::string& name, const Value& ids, std::int
   return {table, b.Node("Gather", {table, ids}, {{"axis", 0}})};
 }
 
-Value Positions(Builder& b, const Value& ids, std::int64_t rows, std::int64_t width) {
+Value LearnedPositions(Builder& b, const Value& ids, std::int64_t rows, std::int64_t width) {
   const Builder::Scope scope = b.In("position");
   return FirstPositions(b, b.Weight("weight", {rows, width}), ids);
 }
@@ -87,7 +87,7 @@ Network BuildBert(const std::string& name, const Options& options) {
     words = word.table;
     x = b.Node("Add",
                {word.rows, Lookup(b, "token_type", types, options.Size("types"), spec.width).rows});
-    x = b.Node("Add", {x, Positions(b, ids, options.Size("positions"), spec.width)});
+    x = b.Node("Add", {x, LearnedPositions(b, ids, options.Size("positions"), spec.width)});
     x = LayerNorm(b, "norm", x, spec.width);
     if (spec.dropout) x = Dropout(b, x);
   }

@@ -10,7 +10,7 @@ namespace dlcost::networks {
 namespace {
 
 // Attention with a window: "left_window_size" came with operator set 25.
-constexpr int kOpset = 23, kOpsetOfWindows = 25;
+constexpr int kDecoderOpset = 23, kOpsetOfWindows = 25;
 
 std::int64_t RotatedWidth(const DecoderConfig& config) {
   return config.latent ? config.latent->rotary : config.rotary_width;
@@ -87,7 +87,7 @@ void Validate(const DecoderConfig& config) {
 Network BuildDecoder(const std::string& name, const DecoderConfig& config, DType dtype) {
   Validate(config);
   const Dim sequence = config.decode ? Dim(std::int64_t{1}) : Dim("sequence");
-  Builder b(name, HasWindows(config) ? kOpsetOfWindows : kOpset, dtype);
+  Builder b(name, HasWindows(config) ? kOpsetOfWindows : kDecoderOpset, dtype);
   if (!config.note.empty()) b.Note(config.note);
   const Value ids = b.Input("input_ids", DType::kInt64, {"batch", sequence});
   const Value position_ids = b.Input("position_ids", DType::kInt64, {"batch", sequence});

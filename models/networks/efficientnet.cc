@@ -6,7 +6,7 @@
 namespace dlcost::networks {
 namespace {
 
-struct Stage {
+struct EfficientNetStage {
   std::int64_t expansion;
   std::int64_t kernel;
   std::int64_t channels;
@@ -15,9 +15,9 @@ struct Stage {
 };
 // Table 1 of Tan and Le, "EfficientNet: rethinking model scaling for convolutional neural
 // networks", arXiv 1905.11946.
-constexpr Stage kStages[] = {{1, 3, 16, 1, 1}, {6, 3, 24, 2, 2},  {6, 5, 40, 2, 2},
-                             {6, 3, 80, 3, 2}, {6, 5, 112, 3, 1}, {6, 5, 192, 4, 2},
-                             {6, 3, 320, 1, 1}};
+constexpr EfficientNetStage kEfficientNetStages[] = {
+    {1, 3, 16, 1, 1},  {6, 3, 24, 2, 2},  {6, 5, 40, 2, 2}, {6, 3, 80, 3, 2},
+    {6, 5, 112, 3, 1}, {6, 5, 192, 4, 2}, {6, 3, 320, 1, 1}};
 
 // The coefficients that the paper's authors publish with its code, tensorflow/tpu,
 // models/official/efficientnet/efficientnet_builder.py.
@@ -52,7 +52,7 @@ Value SqueezeExcite(Builder& b, const Value& x, std::int64_t channels, std::int6
 }
 
 Value InvertedBottleneck(Builder& b, const Value& x, std::int64_t in, std::int64_t out,
-                         std::int64_t stride, const Stage& stage, const Style& style) {
+                         std::int64_t stride, const EfficientNetStage& stage, const Style& style) {
   const std::int64_t hidden = in * stage.expansion;
   Value y = x;
   if (stage.expansion != 1) {
@@ -86,7 +86,7 @@ Network BuildEfficientNet(const std::string& name, const Options& options) {
   x = Swish(b, ConvNorm(b, "stem", "bn", x,
                         {.in = 3, .out = in, .kernel = 3, .stride = 2, .pad = 1}, style.folded));
   int index = 0;
-  for (const Stage& stage : kStages) {
+  for (const EfficientNetStage& stage : kEfficientNetStages) {
     const std::int64_t out = Scaled(stage.channels, member->width);
     const std::int64_t blocks = (member->depth * stage.blocks + 9) / 10;
     for (std::int64_t block = 0; block < blocks; ++block, ++index) {

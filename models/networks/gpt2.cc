@@ -4,7 +4,7 @@
 namespace dlcost::networks {
 namespace {
 
-struct Config {
+struct Gpt2Config {
   AttentionSpec attention;
   std::int64_t layers;
   std::int64_t vocabulary;
@@ -13,7 +13,7 @@ struct Config {
 };
 
 // The keys or values so far and the new token's, which also leave the network.
-Value Extend(Builder& b, const std::string& cache, const Value& fresh, const Config& config) {
+Value Extend(Builder& b, const std::string& cache, const Value& fresh, const Gpt2Config& config) {
   const std::int64_t heads = config.attention.heads;
   const std::int64_t head_width = config.attention.width / heads;
   const Value past = b.Input("past." + cache, b.dtype(), {"batch", heads, "past", head_width});
@@ -23,7 +23,7 @@ Value Extend(Builder& b, const std::string& cache, const Value& fresh, const Con
 }
 
 Value SelfAttention(Builder& b, const Value& x, const Value& mask, std::int64_t layer,
-                    const Config& config) {
+                    const Gpt2Config& config) {
   const Builder::Scope scope = b.In("attn");
   const AttentionSpec& spec = config.attention;
   const Value qkv = Linear(b, "c_attn", x, spec.width, 3 * spec.width);
@@ -41,7 +41,7 @@ Value SelfAttention(Builder& b, const Value& x, const Value& mask, std::int64_t 
   return spec.dropout ? Dropout(b, y) : y;
 }
 
-Value FeedForward(Builder& b, const Value& x, const AttentionSpec& spec) {
+Value Gpt2FeedForward(Builder& b, const Value& x, const AttentionSpec& spec) {
   const std::int64_t width = spec.width;
   const Builder::Scope scope = b.In("mlp");
   const Value inner = Linear(b, "c_fc", x, width, 4 * width);
@@ -51,7 +51,7 @@ Value FeedForward(Builder& b, const Value& x, const AttentionSpec& spec) {
 }
 
 // The rows of the position table: from 0 in prefill, the one after the cache in decode.
-Value Positions(Builder& b, const Value& ids, const Config& config) {
+Value CachedPositions(Builder& b, const Value& ids, const Gpt2Config& config) {
   const Value table = b.Weight("wpe.weight", {config.positions, config.attention.width});
   if (!config.decode) return FirstPositions(b, table, ids);
   const Value past = b.Node("Shape", {"past.0.key"}, {{"start", 2}, {"end", 3}});
@@ -65,7 +65,7 @@ Value Positions(Builder& b, const Value& ids, const Config& config) {
 // token with a key-value cache of "past" tokens as inputs and outputs.
 Network BuildGpt2(const std::string& name, const Options& options) {
   const bool dropout = options.Choice("dropout", {"none", "kept"}) == "kept";
-  const Config config = {
+  const Gpt2Config config = {
       {.width = options.Size("width"), .heads = options.Size("heads"), .dropout = dropout},
       options.Size("layers"),
       options.Size("vocabulary"),
@@ -78,14 +78,14 @@ Network BuildGpt2(const std::string& name, const Options& options) {
   const Value ids = b.Input("input_ids", DType::kInt64, {"batch", sequence});
   const Value table = b.Weight("wte.weight", {config.vocabulary, width});
   Value x = b.Node("Gather", {table, ids}, {{"axis", 0}});
-  x = b.Node("Add", {x, Positions(b, ids, config)});
+  x = b.Node("Add", {x, CachedPositions(b, ids, config)});
   if (dropout) x = Dropout(b, x);
   const Value mask = config.decode ? "" : CausalMask(b, ids);
   for (std::int64_t i = 0; i < config.layers; ++i) {
     const Builder::Scope blocks = b.In("h");
     const Builder::Scope block = b.In(std::to_string(i));
     x = b.Node("Add", {x, SelfAttention(b, LayerNorm(b, "ln_1", x, width), mask, i, config)});
-    x = b.Node("Add", {x, FeedForward(b, LayerNorm(b, "ln_2", x, width), config.attention)});
+    x = b.Node("Add", {x, Gpt2FeedForward(b, LayerNorm(b, "ln_2", x, width), config.attention)});
   }
   x = LayerNorm(b, "ln_f", x, width);
   {

@@ -4,7 +4,7 @@
 namespace dlcost::networks {
 namespace {
 
-struct Stage {
+struct MobileNetStage {
   std::int64_t expansion;
   std::int64_t channels;
   int blocks;
@@ -12,8 +12,9 @@ struct Stage {
 };
 // Table 2 of Sandler et al., "MobileNetV2: inverted residuals and linear bottlenecks",
 // arXiv 1801.04381.
-constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
-                             {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
+constexpr MobileNetStage kMobileNetStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2},
+                                               {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2},
+                                               {6, 320, 1, 1}};
 
 Value Relu6(Builder& b, const Value& x) {
   return b.Node("Clip", {x, b.Scalar(0.0f), b.Scalar(6.0f)});
@@ -46,7 +47,7 @@ Network BuildMobileNetV2(const std::string& name, const Options& options) {
     x = Relu6(b, Conv(b, "0", x, {.in = 3, .out = 32, .kernel = 3, .stride = 2, .pad = 1}));
     std::int64_t in = 32;
     int index = 1;
-    for (const Stage& stage : kStages) {
+    for (const MobileNetStage& stage : kMobileNetStages) {
       for (int block = 0; block < stage.blocks; ++block, ++index) {
         const Builder::Scope scope = b.In(std::to_string(index));
         x = InvertedResidual(b, x, in, stage.channels, block == 0 ? stage.stride : 1,

@@ -10,12 +10,12 @@
 namespace dlcost::networks {
 namespace {
 
-constexpr int kOpset = 23;  // RMSNormalization
+constexpr int kT5Opset = 23;  // RMSNormalization
 
 class T5Builder {
  public:
   T5Builder(const std::string& name, const T5Config& config, T5Phase phase, DType dtype)
-      : config_(config), phase_(phase), b_(name, kOpset, dtype) {
+      : config_(config), phase_(phase), b_(name, kT5Opset, dtype) {
     if (!config.note.empty()) b_.Note(config.note);
   }
 

@@ -6,7 +6,7 @@
 namespace dlcost::networks {
 namespace {
 
-struct Config {
+struct TransformerConfig {
   std::int64_t layers;
   std::int64_t width;
   std::int64_t inner;
@@ -19,26 +19,26 @@ constexpr std::int64_t kPositions = 1024;
 
 // x + f(x), normalized after the sum.
 Value AddNorm(Builder& b, const std::string& name, const Value& x, const Value& fx,
-              const Config& config) {
+              const TransformerConfig& config) {
   const Builder::Scope scope = b.In(name);
   return LayerNorm(b, "norm", b.Node("Add", {x, fx}), config.width);
 }
 
 // No biases in the projections of attention: equations in section 3.2.2 of the paper.
 Value Attention(Builder& b, const std::string& name, const Value& query, const Value& memory,
-                const Value& mask, const Config& config) {
+                const Value& mask, const TransformerConfig& config) {
   const Builder::Scope scope = b.In(name);
   return MultiHeadAttention(b, query, memory, mask, {config.width, config.heads, false});
 }
 
-Value FeedForward(Builder& b, const Value& x, const Config& config) {
+Value TransformerFeedForward(Builder& b, const Value& x, const TransformerConfig& config) {
   const Builder::Scope scope = b.In("feed_forward");
   const Value inner = Relu(b, Linear(b, "inner", x, config.width, config.inner));
   return Linear(b, "outer", inner, config.inner, config.width);
 }
 
 Value Embed(Builder& b, const Value& table, const Value& positions, const Value& ids,
-            const Config& config) {
+            const TransformerConfig& config) {
   const Value rows = b.Node("Gather", {table, ids}, {{"axis", 0}});
   const Value scaled = b.Node("Mul", {rows, b.Scalar(std::sqrt(static_cast<float>(config.width)))});
   return b.Node("Add", {scaled, FirstPositions(b, positions, ids)});
@@ -49,8 +49,9 @@ Value Embed(Builder& b, const Value& table, const Value& positions, const Value&
 // The encoder-decoder of Vaswani et al., "Attention is all you need", arXiv 1706.03762, section 3
 // and table 3. One table embeds source and target and projects the output (section 3.4).
 Network BuildTransformer(const std::string& name, const Options& options) {
-  const Config config = {options.Size("layers"), options.Size("width"), options.Size("inner"),
-                         options.Size("heads"), options.Size("vocabulary")};
+  const TransformerConfig config = {options.Size("layers"), options.Size("width"),
+                                    options.Size("inner"), options.Size("heads"),
+                                    options.Size("vocabulary")};
   Builder b(name, options.Opset(17), options.Type());
   const Value source = b.Input("source_ids", DType::kInt64, {"batch", "source"});
   const Value target = b.Input("target_ids", DType::kInt64, {"batch", "target"});
@@ -65,7 +66,7 @@ Network BuildTransformer(const std::string& name, const Options& options) {
       const Builder::Scope layer = b.In(std::to_string(i));
       memory = AddNorm(b, "add1", memory,
                        Attention(b, "self_attention", memory, memory, "", config), config);
-      memory = AddNorm(b, "add2", memory, FeedForward(b, memory, config), config);
+      memory = AddNorm(b, "add2", memory, TransformerFeedForward(b, memory, config), config);
     }
   }
   Value x;
@@ -77,7 +78,7 @@ Network BuildTransformer(const std::string& name, const Options& options) {
       const Builder::Scope layer = b.In(std::to_string(i));
       x = AddNorm(b, "add1", x, Attention(b, "self_attention", x, x, mask, config), config);
       x = AddNorm(b, "add2", x, Attention(b, "cross_attention", x, memory, "", config), config);
-      x = AddNorm(b, "add3", x, FeedForward(b, x, config), config);
+      x = AddNorm(b, "add3", x, TransformerFeedForward(b, x, config), config);
     }
   }
   {

@@ -7,7 +7,7 @@ namespace {
 
 // Fused activations count what their parts would count one by one. Products of constants alone are
 // free. Sigmoid and Tanh are mostly called as functions.
-constexpr UnaryOp kTable[] = {
+constexpr UnaryOp kActivationTable[] = {
     {.name = "Relu",
      .since = {1, 6, 13, 14},
      .formula = "max(x, 0): 1 compare per element",
@@ -95,7 +95,7 @@ constexpr UnaryOp kTable[] = {
      .activation = true},
 };
 
-constexpr auto kTableOps = MakeUnaryOps<kTable>();
+constexpr auto kActivationTableOps = MakeUnaryOps<kActivationTable>();
 
 // erf: 0.5 * x * (1 + erf(x / sqrt(2))). tanh: 0.5 * x * (1 + tanh(c * (x + 0.044715 * x^3))).
 OpCost CostGelu(const OpContext& ctx) {
@@ -159,7 +159,7 @@ constexpr OpCase kPreluCases[] = {{.what = "a slope per channel",
                                    .bytes_read = 416,
                                    .bytes_written = 400}};
 
-constexpr OpDef kOtherOps[] = {
+constexpr OpDef kActivationOps[] = {
     {.name = "Gelu",
      .since = {20},
      .formula = "erf: 3 mul, 1 add, 1 erf; tanh: 6 mul, 2 add, 1 tanh per element",
@@ -193,7 +193,7 @@ constexpr OpDef kOtherOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ActivationTableOps() { return kTableOps; }
-std::span<const OpDef> ActivationOps() { return kOtherOps; }
+std::span<const OpDef> ActivationTableOps() { return kActivationTableOps; }
+std::span<const OpDef> ActivationOps() { return kActivationOps; }
 
 }  // namespace dlcost

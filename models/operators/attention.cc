@@ -212,7 +212,7 @@ constexpr OpCase kRotaryEmbeddingCases[] = {
      .bytes_written = 768},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kAttentionOps[] = {
     {.name = "Attention",
      .since = {23, 24, 25},
      .formula = "MACs = batch * q_heads * q_len * kv_len * (qk_dim + v_dim)",
@@ -237,6 +237,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> AttentionOps() { return kOps; }
+std::span<const OpDef> AttentionOps() { return kAttentionOps; }
 
 }  // namespace dlcost

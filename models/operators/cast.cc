@@ -103,7 +103,7 @@ constexpr OpCase kBitCastCases[] = {{.what = "the same bits, another type",
                                      .inputs = "f32[2,3]",
                                      .outputs = "i32[2,3]"}};
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kCastOps[] = {
     {.name = "Cast",
      .since = {1, 6, 9, 13, 19, 21, 23, 24, 25, 28},
      .formula = "1 conversion per element; a view where the type stays",
@@ -131,6 +131,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> CastOps() { return kOps; }
+std::span<const OpDef> CastOps() { return kCastOps; }
 
 }  // namespace dlcost

@@ -94,9 +94,9 @@ constexpr OpCase kShardCases[] = {{.what = "a quarter for each of four",
                                    .bytes_read = 8,
                                    .bytes_written = 8}};
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), FusionRole role,
-                     std::span<const OpCase> cases) {
+constexpr OpDef MakeCollective(std::string_view name, std::string_view formula,
+                               void (*infer)(OpContext&), OpCost (*cost)(const OpContext&),
+                               FusionRole role, std::span<const OpCase> cases) {
   return {.name = name,
           .domain = "dlcost.parallel",
           .formula = formula,
@@ -106,23 +106,23 @@ constexpr OpDef Make(std::string_view name, std::string_view formula, void (*inf
           .cases = cases};
 }
 
-constexpr OpDef kOps[] = {
-    Make("AllReduce", "no work: sums of all devices, for all devices", InferSameAsInput, StreamAll,
-         FusionRole::kOpaque, kAllReduceCases),
-    Make("AllGather", "no work: the parts of all devices, for all devices", InferGathered,
-         StreamAll, FusionRole::kOpaque, kAllGatherCases),
-    Make("ReduceScatter", "no work: sums of all devices, a part for each", InferScattered,
-         StreamAll, FusionRole::kOpaque, kReduceScatterCases),
-    Make("AllToAll", "no work: to every device its part, from all devices", InferExchanged,
-         StreamAll, FusionRole::kOpaque, kAllToAllCases),
-    Make("Replicate", "moves nothing: its gradient is the sum of all devices", InferSameAsInput,
-         CostView, FusionRole::kView, kReplicateCases),
-    Make("Shard", "no work: a device's part of what every device has", InferScattered, CostPart,
-         FusionRole::kMovement, kShardCases),
+constexpr OpDef kCollectiveOps[] = {
+    MakeCollective("AllReduce", "no work: sums of all devices, for all devices", InferSameAsInput,
+                   StreamAll, FusionRole::kOpaque, kAllReduceCases),
+    MakeCollective("AllGather", "no work: the parts of all devices, for all devices", InferGathered,
+                   StreamAll, FusionRole::kOpaque, kAllGatherCases),
+    MakeCollective("ReduceScatter", "no work: sums of all devices, a part for each", InferScattered,
+                   StreamAll, FusionRole::kOpaque, kReduceScatterCases),
+    MakeCollective("AllToAll", "no work: to every device its part, from all devices",
+                   InferExchanged, StreamAll, FusionRole::kOpaque, kAllToAllCases),
+    MakeCollective("Replicate", "moves nothing: its gradient is the sum of all devices",
+                   InferSameAsInput, CostView, FusionRole::kView, kReplicateCases),
+    MakeCollective("Shard", "no work: a device's part of what every device has", InferScattered,
+                   CostPart, FusionRole::kMovement, kShardCases),
 };
 
 }  // namespace
 
-std::span<const OpDef> CollectiveOps() { return kOps; }
+std::span<const OpDef> CollectiveOps() { return kCollectiveOps; }
 
 }  // namespace dlcost

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "models/operators/op_context.h"
@@ -25,6 +26,8 @@ void AddPartialRead(OpCost& cost, const OpContext& ctx, int i, Count elements, A
 void AddHeld(OpCost& cost, Count numbers, Bytes bytes, Bytes read);
 
 // For operators without arithmetic: an explicit zero.
+inline constexpr std::string_view kViewFormula = "a view: nothing moves";
+inline constexpr std::string_view kMetadataFormula = "metadata: known before the run";
 OpCost CostView(const OpContext& ctx);      // output aliases the input, nothing moves
 OpCost CostMetadata(const OpContext& ctx);  // known before the run, nothing moves
 OpCost CostMove(const OpContext& ctx);      // StreamAll, no work: moves what it must

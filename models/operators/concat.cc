@@ -189,7 +189,7 @@ constexpr OpCase kSplitCases[] = {
      .opset = 11},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kConcatOps[] = {
     {.name = "Concat",
      .since = {1, 4, 11, 13},
      .formula = "no arithmetic; reads and writes every element",
@@ -211,6 +211,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ConcatOps() { return kOps; }
+std::span<const OpDef> ConcatOps() { return kConcatOps; }
 
 }  // namespace dlcost

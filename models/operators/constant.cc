@@ -229,7 +229,7 @@ constexpr OpCase kEyeLikeCases[] = {{.what = "an upper diagonal, as int64",
 
 constexpr std::string_view kFillFormula = "no arithmetic; writes its output";
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kConstantOps[] = {
     {.name = "Shape",
      .since = {1, 13, 15, 19, 21, 23, 24, 25},
      .formula = "metadata: known before the run",
@@ -279,6 +279,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ConstantOps() { return kOps; }
+std::span<const OpDef> ConstantOps() { return kConstantOps; }
 
 }  // namespace dlcost

@@ -21,7 +21,7 @@ OpCost CostBiased(const OpContext& ctx, std::string_view activation, int bias) {
   return cost;
 }
 
-OpCost CostGelu(const OpContext& ctx) { return CostBiased(ctx, "gelu", 1); }
+OpCost CostBiasGelu(const OpContext& ctx) { return CostBiased(ctx, "gelu", 1); }
 OpCost CostFastGelu(const OpContext& ctx) { return CostBiased(ctx, "fastgelu", 1); }
 
 // x * sigmoid(alpha * x).
@@ -77,7 +77,7 @@ OpCost CostBiasSoftmax(const OpContext& ctx) {
 
 // Dropouts: the mask is one bool per element, or one bit in words of 32. `ratio` and
 // `training_mode` follow the addends. In training every element is compared and scaled.
-void InferDropout(OpContext& ctx, bool bits) {
+void InferDropoutMask(OpContext& ctx, bool bits) {
   const DType mask = bits ? DType::kUint32 : DType::kBool;
   ctx.SetOutputType(0, ctx.InputType(0));
   ctx.SetOutputType(1, mask);
@@ -86,7 +86,7 @@ void InferDropout(OpContext& ctx, bool bits) {
   ctx.SetOutput(1, mask, bits ? Shape({CeilDiv(x.Elements(), 32).value()}) : x);
 }
 
-OpCost CostDropout(const OpContext& ctx, int ratio) {
+OpCost CostDropoutAtRatio(const OpContext& ctx, int ratio) {
   OpCost cost = StreamAll(ctx);
   const DType type = ctx.InputType(0);
   const Count elements = ctx.InputShape(0).Elements();
@@ -102,12 +102,12 @@ OpCost CostDropout(const OpContext& ctx, int ratio) {
   return cost;
 }
 
-void InferBoolDropout(OpContext& ctx) { InferDropout(ctx, false); }
-void InferBitDropout(OpContext& ctx) { InferDropout(ctx, true); }
-OpCost CostBiasDropout(const OpContext& ctx) { return CostDropout(ctx, 3); }
-OpCost CostPlainDropout(const OpContext& ctx) { return CostDropout(ctx, 1); }
+void InferBoolDropout(OpContext& ctx) { InferDropoutMask(ctx, false); }
+void InferBitDropout(OpContext& ctx) { InferDropoutMask(ctx, true); }
+OpCost CostBiasDropout(const OpContext& ctx) { return CostDropoutAtRatio(ctx, 3); }
+OpCost CostPlainDropout(const OpContext& ctx) { return CostDropoutAtRatio(ctx, 1); }
 
-constexpr OpCase kGeluCases[] = {SixFloats(24)};
+constexpr OpCase kContribGeluCases[] = {SixFloats(24)};
 
 constexpr OpCase kBiasGeluCases[] = {
     {.what = "bias and erf Gelu: 1 + 4 FLOPs",
@@ -195,35 +195,42 @@ constexpr OpCase kBitmaskBiasDropoutCases[] = {
      .bytes_written = 256 + 8},
 };
 
-constexpr ContribOps kMake{FusionRole::kElementwise};
+constexpr ContribOps kMakeContribActivation{FusionRole::kElementwise};
 
-constexpr OpDef kOps[] = {
-    kMake("Gelu", "3 mul, 1 add, 1 erf per element", InferSameAsInput, CostGelu, kGeluCases),
-    kMake("BiasGelu", "1 add; 3 mul, 1 add, 1 erf per element", InferSameAsInput, CostGelu,
-          kBiasGeluCases),
-    kMake("FastGelu", "1 add; 6 mul, 2 add, 1 tanh per element", InferSameAsInput, CostFastGelu,
-          kFastGeluCases),
-    kMake("QuickGelu", "x * sigmoid(alpha * x): 2 mul, 1 exp, 1 add, 1 div per element",
-          InferSameAsInput, CostQuickGelu, kQuickGeluCases),
-    kMake("ScaledSiLU", "scale * x * sigmoid(x): 2 mul, 1 exp, 1 add, 1 div per element",
-          InferSameAsInput, CostScaledSilu, kScaledSiluCases),
-    kMake("BiasSplitGelu", "2 add, Gelu, 1 mul per output", InferBiasSplitGelu, CostBiasSplitGelu,
-          kBiasSplitGeluCases),
-    kMake("BiasAdd", "2 add per element", InferSameAsInput, CostAdditions, kBiasAddCases),
-    kMake("GatedAdd", "1 mul, 1 add per element", InferSameAsInput, CostGatedAdd, kGatedAddCases),
-    kMake("BiasSoftmax", "1 add per element; then Softmax", InferSameAsInput, CostBiasSoftmax,
-          kBiasSoftmaxCases, FusionRole::kReduction),
-    kMake("BiasDropout", "1 add per element and addend; training: 1 compare, 1 mul",
-          InferBoolDropout, CostBiasDropout, kBiasDropoutCases, FusionRole::kElementwise, true),
-    kMake("BitmaskDropout", "training: 1 compare, 1 mul per element", InferBitDropout,
-          CostPlainDropout, kBitmaskDropoutCases, FusionRole::kElementwise, true),
-    kMake("BitmaskBiasDropout", "1 add per element and addend; training: 1 compare, 1 mul",
-          InferBitDropout, CostBiasDropout, kBitmaskBiasDropoutCases, FusionRole::kElementwise,
-          true),
+constexpr OpDef kContribActivationOps[] = {
+    kMakeContribActivation("Gelu", "3 mul, 1 add, 1 erf per element", InferSameAsInput,
+                           CostBiasGelu, kContribGeluCases),
+    kMakeContribActivation("BiasGelu", "1 add; 3 mul, 1 add, 1 erf per element", InferSameAsInput,
+                           CostBiasGelu, kBiasGeluCases),
+    kMakeContribActivation("FastGelu", "1 add; 6 mul, 2 add, 1 tanh per element", InferSameAsInput,
+                           CostFastGelu, kFastGeluCases),
+    kMakeContribActivation("QuickGelu",
+                           "x * sigmoid(alpha * x): 2 mul, 1 exp, 1 add, 1 div per element",
+                           InferSameAsInput, CostQuickGelu, kQuickGeluCases),
+    kMakeContribActivation("ScaledSiLU",
+                           "scale * x * sigmoid(x): 2 mul, 1 exp, 1 add, 1 div per element",
+                           InferSameAsInput, CostScaledSilu, kScaledSiluCases),
+    kMakeContribActivation("BiasSplitGelu", "2 add, Gelu, 1 mul per output", InferBiasSplitGelu,
+                           CostBiasSplitGelu, kBiasSplitGeluCases),
+    kMakeContribActivation("BiasAdd", "2 add per element", InferSameAsInput, CostAdditions,
+                           kBiasAddCases),
+    kMakeContribActivation("GatedAdd", "1 mul, 1 add per element", InferSameAsInput, CostGatedAdd,
+                           kGatedAddCases),
+    kMakeContribActivation("BiasSoftmax", "1 add per element; then Softmax", InferSameAsInput,
+                           CostBiasSoftmax, kBiasSoftmaxCases, FusionRole::kReduction),
+    kMakeContribActivation(
+        "BiasDropout", "1 add per element and addend; training: 1 compare, 1 mul", InferBoolDropout,
+        CostBiasDropout, kBiasDropoutCases, FusionRole::kElementwise, true),
+    kMakeContribActivation("BitmaskDropout", "training: 1 compare, 1 mul per element",
+                           InferBitDropout, CostPlainDropout, kBitmaskDropoutCases,
+                           FusionRole::kElementwise, true),
+    kMakeContribActivation(
+        "BitmaskBiasDropout", "1 add per element and addend; training: 1 compare, 1 mul",
+        InferBitDropout, CostBiasDropout, kBitmaskBiasDropoutCases, FusionRole::kElementwise, true),
 };
 
 }  // namespace
 
-std::span<const OpDef> ContribActivationOps() { return kOps; }
+std::span<const OpDef> ContribActivationOps() { return kContribActivationOps; }
 
 }  // namespace dlcost

@@ -208,7 +208,7 @@ constexpr OpCase kPackedMultiHeadCases[] = {
      .bytes_written = 4 * 288},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kContribAttentionOps[] = {
     {.name = "MultiHeadAttention",
      .domain = "com.microsoft",
      .since = {1},
@@ -234,6 +234,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ContribAttentionOps() { return kOps; }
+std::span<const OpDef> ContribAttentionOps() { return kContribAttentionOps; }
 
 }  // namespace dlcost

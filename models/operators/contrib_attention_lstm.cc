@@ -91,7 +91,7 @@ OpCost CostAttentionLstm(const OpContext& ctx) {
 // FLOPs), 3 mul, 1 add. Memory of 7 positions, depth 6, attn 3: 2 * 7 * 18 MACs once; per sample 15
 // for the query, 7 * 3 add and MACs, softmax of 7 (6 compares, 13 add, 7 div), 42 for the context,
 // 22 for the layer.
-constexpr OpCase kCases[] = {
+constexpr OpCase kAttentionLstmCases[] = {
     {.what = "attention over a memory of 7",
      .attributes = "hidden_size=5",
      .inputs = "f32[3,2,4] w:f32[1,20,6] w:f32[1,20,5] _ _ _ _ _ w:f32[1,5,3] w:f32[1,6,3] "
@@ -102,7 +102,7 @@ constexpr OpCase kCases[] = {
      .bytes_read = 4 * (24 + 120 + 100 + 15 + 18 + 3 + 84 + 22),
      .bytes_written = 4 * 50}};
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kContribAttentionLstmOps[] = {
     {.name = "AttnLSTM",
      .domain = "com.microsoft",
      .formula =
@@ -110,11 +110,11 @@ constexpr OpDef kOps[] = {
          "+ context + attention layer)",
      .infer = InferAttentionLstm,
      .cost = CostAttentionLstm,
-     .cases = kCases},
+     .cases = kAttentionLstmCases},
 };
 
 }  // namespace
 
-std::span<const OpDef> ContribAttentionLstmOps() { return kOps; }
+std::span<const OpDef> ContribAttentionLstmOps() { return kContribAttentionLstmOps; }
 
 }  // namespace dlcost

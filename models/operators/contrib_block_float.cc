@@ -164,7 +164,7 @@ constexpr OpCase kGatherBlocksCases[] = {
      .bytes_written = 256},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kContribBlockFloatOps[] = {
     {.name = "QuantizeBFP",
      .domain = "com.microsoft",
      .formula = "1 compare, 1 mul, 1 convert per element",
@@ -192,6 +192,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ContribBlockFloatOps() { return kOps; }
+std::span<const OpDef> ContribBlockFloatOps() { return kContribBlockFloatOps; }
 
 }  // namespace dlcost

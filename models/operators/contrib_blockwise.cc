@@ -331,20 +331,22 @@ constexpr OpCase kQkvCases[] = {
 };
 
 // Operands are numbers or 32-bit indices and shapes: the width tells.
-constexpr ContribOps kMake{FusionRole::kAnchor, "com.microsoft", IntegerInputs{}};
+constexpr ContribOps kMakeContribBlockwise{FusionRole::kAnchor, "com.microsoft", IntegerInputs{}};
 
 constexpr OpDef Holding(OpDef def, std::optional<Count> (*packed)(const OpContext&, int)) {
   def.packed = packed;
   return def;
 }
 
-constexpr std::string_view kFormula =
+constexpr std::string_view kContribBlockwiseFormula =
     "MACs = M * N * K; N * K conversions, 1 mul per output and block";
 
-constexpr OpDef kOps[] = {
-    Holding(kMake("MatMulNBits", kFormula, InferAttributes, CostMatMulNBits, kMatMulNBitsCases),
+constexpr OpDef kContribBlockwiseOps[] = {
+    Holding(kMakeContribBlockwise("MatMulNBits", kContribBlockwiseFormula, InferAttributes,
+                                  CostMatMulNBits, kMatMulNBitsCases),
             PackedNBits),
-    Holding(kMake("MatMulBnb4", kFormula, InferAttributes, CostMatMulBnb4, kMatMulBnb4Cases),
+    Holding(kMakeContribBlockwise("MatMulBnb4", kContribBlockwiseFormula, InferAttributes,
+                                  CostMatMulBnb4, kMatMulBnb4Cases),
             PackedBnb4),
     Holding({.name = "DequantizeWeight",
              .domain = "dlcost.training",
@@ -354,22 +356,26 @@ constexpr OpDef kOps[] = {
              .cases = kDequantizeWeightCases,
              .integers = IntegerInputs{}},
             PackedWeight),
-    Holding(kMake("MatMulFpQ4", kFormula, InferMatMulFpQ4, CostMatMulFpQ4, kMatMulFpQ4Cases),
+    Holding(kMakeContribBlockwise("MatMulFpQ4", kContribBlockwiseFormula, InferMatMulFpQ4,
+                                  CostMatMulFpQ4, kMatMulFpQ4Cases),
             PackedFpQ4),
-    Holding(kMake("MatMulBlockQuantizedFp4Weight", kFormula, InferStored, CostFp4, kFp4Cases),
+    Holding(kMakeContribBlockwise("MatMulBlockQuantizedFp4Weight", kContribBlockwiseFormula,
+                                  InferStored, CostFp4, kFp4Cases),
             PackedFp4),
-    kMake("MatMulBlockQuantizedFp8Weight", kFormula, InferStored, CostFp8, kFp8Cases),
+    kMakeContribBlockwise("MatMulBlockQuantizedFp8Weight", kContribBlockwiseFormula, InferStored,
+                          CostFp8, kFp8Cases),
     Holding(
-        kMake("MatMulNBitsMlp", "two MatMulNBits of the same rows; activation and 1 mul per output",
-              InferMlp, CostMlp, kMlpCases),
+        kMakeContribBlockwise("MatMulNBitsMlp",
+                              "two MatMulNBits of the same rows; activation and 1 mul per output",
+                              InferMlp, CostMlp, kMlpCases),
         PackedMlp),
-    Holding(kMake("MatMulNBitsQkv", "three MatMulNBits of the same normalized rows", InferQkv,
-                  CostQkv, kQkvCases),
+    Holding(kMakeContribBlockwise("MatMulNBitsQkv", "three MatMulNBits of the same normalized rows",
+                                  InferQkv, CostQkv, kQkvCases),
             PackedQkv),
 };
 
 }  // namespace
 
-std::span<const OpDef> ContribBlockwiseOps() { return kOps; }
+std::span<const OpDef> ContribBlockwiseOps() { return kContribBlockwiseOps; }
 
 }  // namespace dlcost

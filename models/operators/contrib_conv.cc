@@ -253,32 +253,36 @@ constexpr OpCase kQLinearGlobalAveragePoolCases[] = {
      .bytes_written = 16},
 };
 
-constexpr ContribOps kMake{FusionRole::kAnchor};
+constexpr ContribOps kMakeContribConv{FusionRole::kAnchor};
 constexpr ContribOps kMakeNchwc{FusionRole::kMovement, "com.microsoft.nchwc"};
 
-constexpr std::string_view kFormula = "MACs as Conv; 1 add per output and addend; the activation";
+constexpr std::string_view kContribConvFormula =
+    "MACs as Conv; 1 add per output and addend; the activation";
 
-constexpr OpDef kOps[] = {
-    kMake("FusedConv", kFormula, InferFusedConv, CostFusedConv, kFusedConvCases),
-    kMake("NhwcConv", kFormula, InferNhwcConv, CostNhwcConv, kNhwcConvCases),
-    kMake("NhwcFusedConv", kFormula, InferNhwcFused, CostNhwcFused, kNhwcFusedConvCases),
-    kMakeNchwc("Conv", kFormula, InferBlockedConv, CostBlockedConv, kBlockedConvCases,
+constexpr OpDef kContribConvOps[] = {
+    kMakeContribConv("FusedConv", kContribConvFormula, InferFusedConv, CostFusedConv,
+                     kFusedConvCases),
+    kMakeContribConv("NhwcConv", kContribConvFormula, InferNhwcConv, CostNhwcConv, kNhwcConvCases),
+    kMakeContribConv("NhwcFusedConv", kContribConvFormula, InferNhwcFused, CostNhwcFused,
+                     kNhwcFusedConvCases),
+    kMakeNchwc("Conv", kContribConvFormula, InferBlockedConv, CostBlockedConv, kBlockedConvCases,
                FusionRole::kAnchor),
     kMakeNchwc("ReorderInput", "no arithmetic; moves the input", InferReorderInput, CostMove,
                kReorderInputCases),
     kMakeNchwc("ReorderOutput", "no arithmetic; moves the input", InferReorderOutput, CostMove,
                kReorderOutputCases),
-    kMake("NhwcMaxPool", "prod(kernel) - 1 comparisons per output", InferNhwcMaxPool,
-          CostNhwcMaxPool, kNhwcMaxPoolCases, FusionRole::kReduction),
-    kMake("QLinearAveragePool", "prod(kernel) - 1 integer, 1 mul, 1 convert per output",
-          InferQuantizedPool, CostQuantizedPool, kQLinearAveragePoolCases, FusionRole::kReduction),
-    kMake("QLinearGlobalAveragePool", "prod(spatial) - 1 integer, 1 mul, 1 convert per channel",
-          InferQuantizedPool, CostQuantizedPool, kQLinearGlobalAveragePoolCases,
-          FusionRole::kReduction),
+    kMakeContribConv("NhwcMaxPool", "prod(kernel) - 1 comparisons per output", InferNhwcMaxPool,
+                     CostNhwcMaxPool, kNhwcMaxPoolCases, FusionRole::kReduction),
+    kMakeContribConv("QLinearAveragePool", "prod(kernel) - 1 integer, 1 mul, 1 convert per output",
+                     InferQuantizedPool, CostQuantizedPool, kQLinearAveragePoolCases,
+                     FusionRole::kReduction),
+    kMakeContribConv("QLinearGlobalAveragePool",
+                     "prod(spatial) - 1 integer, 1 mul, 1 convert per channel", InferQuantizedPool,
+                     CostQuantizedPool, kQLinearGlobalAveragePoolCases, FusionRole::kReduction),
 };
 
 }  // namespace
 
-std::span<const OpDef> ContribConvOps() { return kOps; }
+std::span<const OpDef> ContribConvOps() { return kContribConvOps; }
 
 }  // namespace dlcost

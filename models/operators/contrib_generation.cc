@@ -112,9 +112,10 @@ constexpr OpCase kRepeatBlockCases[] = {
      .bytes_written = 800},
 };
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), std::span<const OpCase> cases,
-                     ControlFlow control = ControlFlow::kNone) {
+constexpr OpDef MakeContribGeneration(std::string_view name, std::string_view formula,
+                                      void (*infer)(OpContext&), OpCost (*cost)(const OpContext&),
+                                      std::span<const OpCase> cases,
+                                      ControlFlow control = ControlFlow::kNone) {
   return {.name = name,
           .domain = "com.microsoft",
           .formula = formula,
@@ -130,17 +131,21 @@ constexpr std::string_view kBeamFormula =
     "log-softmax, "
     "1 add, 1 compare";
 
-constexpr OpDef kOps[] = {
-    Make("BeamSearch", kBeamFormula, InferBeams, CostGeneration, kBeamCases, kGeneration),
-    Make("WhisperBeamSearch", kBeamFormula, InferBeams, CostGeneration, kBeamCases, kGeneration),
-    Make("GreedySearch",
-         "steps * decoder, steps <= max_length - prompt; per step and row 1 compare per logit",
-         InferGreedy, CostGeneration, kGreedyCases, kGeneration),
-    Make("Sampling",
-         "steps * decoder, steps <= max_length - prompt; per step and row: softmax, sort, sum",
-         InferGreedy, CostGeneration, kSamplingCases, kGeneration),
-    Make("NGramRepeatBlock", "ngram_size compares per token", InferRepeatBlock, CostRepeatBlock,
-         kRepeatBlockCases),
+constexpr OpDef kContribGenerationOps[] = {
+    MakeContribGeneration("BeamSearch", kBeamFormula, InferBeams, CostGeneration, kBeamCases,
+                          kGeneration),
+    MakeContribGeneration("WhisperBeamSearch", kBeamFormula, InferBeams, CostGeneration, kBeamCases,
+                          kGeneration),
+    MakeContribGeneration(
+        "GreedySearch",
+        "steps * decoder, steps <= max_length - prompt; per step and row 1 compare per logit",
+        InferGreedy, CostGeneration, kGreedyCases, kGeneration),
+    MakeContribGeneration(
+        "Sampling",
+        "steps * decoder, steps <= max_length - prompt; per step and row: softmax, sort, sum",
+        InferGreedy, CostGeneration, kSamplingCases, kGeneration),
+    MakeContribGeneration("NGramRepeatBlock", "ngram_size compares per token", InferRepeatBlock,
+                          CostRepeatBlock, kRepeatBlockCases),
 };
 
 }  // namespace
@@ -170,6 +175,6 @@ OpCost CostOfGeneration(const OpContext& ctx, const GenerationRun& run) {
   return cost;
 }
 
-std::span<const OpDef> ContribGenerationOps() { return kOps; }
+std::span<const OpDef> ContribGenerationOps() { return kContribGenerationOps; }
 
 }  // namespace dlcost

@@ -60,7 +60,7 @@ OpCost CostQuickGeluGrad(const OpContext& ctx) {
 OpCost CostDropoutGrad(const OpContext& ctx) { return CostPointwise(ctx, {{kMul, 2}}); }
 
 // dY * Y - Y * sum(dY * Y); of the logarithm: dY - exp(Y) * sum(dY). Inputs: dY, Y.
-ReduceNest Rows(const OpContext& ctx) {
+ReduceNest RowsNest(const OpContext& ctx) {
   const Shape& x = ctx.InputShape(0);
   const bool one_axis = ctx.op().find("_13") != std::string::npos;
   const std::size_t axis = NormalizeAxis(ctx.Int("axis", one_axis ? -1 : 1), x.rank());
@@ -70,13 +70,13 @@ ReduceNest Rows(const OpContext& ctx) {
 
 OpCost CostSoftmaxGrad(const OpContext& ctx) {
   OpCost cost = CostPointwise(ctx, {{kAdd, 2}, {kMul, 2}});
-  cost.nest = Rows(ctx);
+  cost.nest = RowsNest(ctx);
   return cost;
 }
 
 OpCost CostLogSoftmaxGrad(const OpContext& ctx) {
   OpCost cost = CostPointwise(ctx, {{kExp, 1}, {kAdd, 1}, {kMul, 1}});
-  const ReduceNest rows = Rows(ctx);
+  const ReduceNest rows = RowsNest(ctx);
   cost.work.Add(kAdd, ctx.InputType(0), Folds(rows.outer * rows.reduce, rows.outer));
   cost.nest = rows;
   return cost;
@@ -205,7 +205,7 @@ OpCost CostLossGrad(const OpContext& ctx) {
 }
 
 // Inputs: buffer, values, update flag. buffer + values, in place.
-OpCost CostAccumulate(const OpContext& ctx) { return CostPointwise(ctx, {{kAdd, 1}}); }
+OpCost CostAccumulateInPlace(const OpContext& ctx) { return CostPointwise(ctx, {{kAdd, 1}}); }
 
 constexpr OpCase Six(std::int64_t flops) {
   return {.what = "6 elements",
@@ -222,7 +222,7 @@ constexpr OpCase kLeakyReluGradCases[] = {Six(12)};
 constexpr OpCase kGeluGradCases[] = {Six(54)};
 constexpr OpCase kFastGeluGradCases[] = {Six(102)};
 constexpr OpCase kQuickGeluGradCases[] = {Six(48)};
-constexpr OpCase kAccumulateCases[] = {Six(6)};
+constexpr OpCase kAccumulateInPlaceCases[] = {Six(6)};
 
 constexpr OpCase kBiasGeluGradCases[] = {
     {.what = "a bias: 1 addition more",
@@ -332,7 +332,7 @@ constexpr OpCase kLossGradCases[] = {
      .bytes_written = 40},
 };
 
-constexpr ContribOps kMake{FusionRole::kElementwise};
+constexpr ContribOps kMakeContribGradient{FusionRole::kElementwise};
 
 constexpr auto kNorm = FusionRole::kNormalization;
 constexpr auto kReduce = FusionRole::kReduction;
@@ -340,54 +340,60 @@ constexpr std::string_view kGelu = "1 erf, 1 exp, 2 add, 7 mul per element; 1 ad
 constexpr std::string_view kTanh = "1 tanh, 5 add, 12 mul per element; 1 add for a bias";
 constexpr std::string_view kNormGrad = "6 mul, 5 add per element; 1 add for dB";
 
-constexpr OpDef kOps[] = {
-    kMake("ReluGrad", "1 compare per element", InferSameAsInput, CostReluGrad, kReluGradCases),
-    kMake("SigmoidGrad", "1 add, 2 mul per element", InferSameAsInput, CostSigmoidGrad,
-          kSigmoidGradCases),
-    kMake("TanhGrad", "1 add, 2 mul per element", InferSameAsInput, CostTanhGrad,
-          kSigmoidGradCases),
-    kMake("LeakyReluGrad", "1 compare, 1 mul per element", InferSameAsInput, CostLeakyReluGrad,
-          kLeakyReluGradCases),
-    kMake("GeluGrad", kGelu, InferSameAsInput, CostGeluGrad, kGeluGradCases),
-    kMake("BiasGeluGrad_dX", kGelu, InferSameAsInput, CostGeluGrad, kBiasGeluGradCases),
-    kMake("FastGeluGrad", kTanh, InferSameAsInput, CostFastGeluGrad, kFastGeluGradCases),
-    kMake("BiasFastGeluGrad_dX", kTanh, InferSameAsInput, CostFastGeluGrad, kBiasFastGeluGradCases),
-    kMake("QuickGeluGrad", "1 exp, 1 div, 3 add, 4 mul per element", InferSameAsInput,
-          CostQuickGeluGrad, kQuickGeluGradCases),
-    kMake("DropoutGrad", "2 mul per element", InferSameAsInput, CostDropoutGrad, kDropoutGradCases),
-    kMake("SoftmaxGrad", "2 add, 2 mul per element", InferSameAsInput, CostSoftmaxGrad,
-          kSoftmaxGradCases, kReduce),
-    kMake("SoftmaxGrad_13", "2 add, 2 mul per element", InferSameAsInput, CostSoftmaxGrad,
-          kSoftmaxGradCases, kReduce),
-    kMake("LogSoftmaxGrad", "1 exp, 2 add, 1 mul per element", InferSameAsInput, CostLogSoftmaxGrad,
-          kLogSoftmaxGradCases, kReduce),
-    kMake("LogSoftmaxGrad_13", "1 exp, 2 add, 1 mul per element", InferSameAsInput,
-          CostLogSoftmaxGrad, kLogSoftmaxGradCases, kReduce),
-    kMake("LayerNormalizationGrad", kNormGrad, InferNormGrad, CostNormGrad, kLayerNormGradCases,
-          kNorm),
-    kMake("SimplifiedLayerNormalizationGrad", kNormGrad, InferNormGrad, CostNormGrad,
-          kLayerNormGradCases, kNorm),
-    kMake("BatchNormalizationGrad", kNormGrad, InferNormGrad, CostNormGrad, kLayerNormGradCases,
-          kNorm),
-    kMake("ConvGrad", "MACs = those of Conv for dX and for dW", InferConvGrad, CostConvGrad,
-          kConvGradCases, FusionRole::kAnchor),
-    kMake("ConvTransposeGrad", "MACs = those of ConvTranspose for dX and for dW",
-          InferConvTransposeGrad, CostConvTransposeGrad, kConvTransposeGradCases,
-          FusionRole::kAnchor),
-    kMake("Scale", "1 mul (scale_down: 1 div) per element", InferSameAsInput, CostScale,
-          kScaleCases),
-    kMake("GatherGrad", "1 add per element of dY", InferGatherGrad, CostGatherGrad,
-          kGatherGradCases, FusionRole::kMovement),
-    kMake("SoftmaxCrossEntropyLossGrad", "1 exp, 1 add, 1 or 2 mul per score", InferLossGrad,
-          CostLossGrad, kLossGradCases),
-    kMake("SoftmaxCrossEntropyLossInternalGrad", "1 exp, 1 add, 1 or 2 mul per score",
-          InferLossGrad, CostLossGrad, kLossGradCases),
-    kMake("InPlaceAccumulator", "1 add per element", InferSameAsInput, CostAccumulate,
-          kAccumulateCases),
+constexpr OpDef kContribGradientOps[] = {
+    kMakeContribGradient("ReluGrad", "1 compare per element", InferSameAsInput, CostReluGrad,
+                         kReluGradCases),
+    kMakeContribGradient("SigmoidGrad", "1 add, 2 mul per element", InferSameAsInput,
+                         CostSigmoidGrad, kSigmoidGradCases),
+    kMakeContribGradient("TanhGrad", "1 add, 2 mul per element", InferSameAsInput, CostTanhGrad,
+                         kSigmoidGradCases),
+    kMakeContribGradient("LeakyReluGrad", "1 compare, 1 mul per element", InferSameAsInput,
+                         CostLeakyReluGrad, kLeakyReluGradCases),
+    kMakeContribGradient("GeluGrad", kGelu, InferSameAsInput, CostGeluGrad, kGeluGradCases),
+    kMakeContribGradient("BiasGeluGrad_dX", kGelu, InferSameAsInput, CostGeluGrad,
+                         kBiasGeluGradCases),
+    kMakeContribGradient("FastGeluGrad", kTanh, InferSameAsInput, CostFastGeluGrad,
+                         kFastGeluGradCases),
+    kMakeContribGradient("BiasFastGeluGrad_dX", kTanh, InferSameAsInput, CostFastGeluGrad,
+                         kBiasFastGeluGradCases),
+    kMakeContribGradient("QuickGeluGrad", "1 exp, 1 div, 3 add, 4 mul per element",
+                         InferSameAsInput, CostQuickGeluGrad, kQuickGeluGradCases),
+    kMakeContribGradient("DropoutGrad", "2 mul per element", InferSameAsInput, CostDropoutGrad,
+                         kDropoutGradCases),
+    kMakeContribGradient("SoftmaxGrad", "2 add, 2 mul per element", InferSameAsInput,
+                         CostSoftmaxGrad, kSoftmaxGradCases, kReduce),
+    kMakeContribGradient("SoftmaxGrad_13", "2 add, 2 mul per element", InferSameAsInput,
+                         CostSoftmaxGrad, kSoftmaxGradCases, kReduce),
+    kMakeContribGradient("LogSoftmaxGrad", "1 exp, 2 add, 1 mul per element", InferSameAsInput,
+                         CostLogSoftmaxGrad, kLogSoftmaxGradCases, kReduce),
+    kMakeContribGradient("LogSoftmaxGrad_13", "1 exp, 2 add, 1 mul per element", InferSameAsInput,
+                         CostLogSoftmaxGrad, kLogSoftmaxGradCases, kReduce),
+    kMakeContribGradient("LayerNormalizationGrad", kNormGrad, InferNormGrad, CostNormGrad,
+                         kLayerNormGradCases, kNorm),
+    kMakeContribGradient("SimplifiedLayerNormalizationGrad", kNormGrad, InferNormGrad, CostNormGrad,
+                         kLayerNormGradCases, kNorm),
+    kMakeContribGradient("BatchNormalizationGrad", kNormGrad, InferNormGrad, CostNormGrad,
+                         kLayerNormGradCases, kNorm),
+    kMakeContribGradient("ConvGrad", "MACs = those of Conv for dX and for dW", InferConvGrad,
+                         CostConvGrad, kConvGradCases, FusionRole::kAnchor),
+    kMakeContribGradient("ConvTransposeGrad", "MACs = those of ConvTranspose for dX and for dW",
+                         InferConvTransposeGrad, CostConvTransposeGrad, kConvTransposeGradCases,
+                         FusionRole::kAnchor),
+    kMakeContribGradient("Scale", "1 mul (scale_down: 1 div) per element", InferSameAsInput,
+                         CostScale, kScaleCases),
+    kMakeContribGradient("GatherGrad", "1 add per element of dY", InferGatherGrad, CostGatherGrad,
+                         kGatherGradCases, FusionRole::kMovement),
+    kMakeContribGradient("SoftmaxCrossEntropyLossGrad", "1 exp, 1 add, 1 or 2 mul per score",
+                         InferLossGrad, CostLossGrad, kLossGradCases),
+    kMakeContribGradient("SoftmaxCrossEntropyLossInternalGrad",
+                         "1 exp, 1 add, 1 or 2 mul per score", InferLossGrad, CostLossGrad,
+                         kLossGradCases),
+    kMakeContribGradient("InPlaceAccumulator", "1 add per element", InferSameAsInput,
+                         CostAccumulateInPlace, kAccumulateInPlaceCases),
 };
 
 }  // namespace
 
-std::span<const OpDef> ContribGradientOps() { return kOps; }
+std::span<const OpDef> ContribGradientOps() { return kContribGradientOps; }
 
 }  // namespace dlcost

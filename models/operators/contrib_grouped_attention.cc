@@ -136,10 +136,10 @@ OpCost CostGroupQuery(const OpContext& ctx) {
 }
 
 void InferGroupQuery(OpContext& ctx) { InferGrouped(ctx, 6); }
-void InferSparse(OpContext& ctx) { InferGrouped(ctx, 7); }
+void InferSparseAttention(OpContext& ctx) { InferGrouped(ctx, 7); }
 
 // Which blocks are kept is in the inputs; at most all of them.
-OpCost CostSparse(const OpContext& ctx) {
+OpCost CostSparseAttention(const OpContext& ctx) {
   OpCost cost;
   const Grouped g = ReadGrouped(ctx, 7);
   AddGroupedAccesses(cost, ctx, g, 9);
@@ -250,7 +250,7 @@ constexpr OpCase kPagedCases[] = {
      .bytes_written = 2 * (96 + 2 * 48)},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kContribGroupedAttentionOps[] = {
     {.name = "GroupQueryAttention",
      .domain = "com.microsoft",
      .since = {1},
@@ -262,8 +262,8 @@ constexpr OpDef kOps[] = {
      .domain = "com.microsoft",
      .since = {1},
      .formula = "MACs <= batch * heads * q_len * total_len * 2 * head_size",
-     .infer = InferSparse,
-     .cost = CostSparse,
+     .infer = InferSparseAttention,
+     .cost = CostSparseAttention,
      .cases = kSparseCases},
     {.name = "PagedAttention",
      .domain = "com.microsoft",
@@ -276,6 +276,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ContribGroupedAttentionOps() { return kOps; }
+std::span<const OpDef> ContribGroupedAttentionOps() { return kContribGroupedAttentionOps; }
 
 }  // namespace dlcost

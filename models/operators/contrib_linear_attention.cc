@@ -272,25 +272,29 @@ constexpr OpCase kPostMixCases[] = {
      .bytes_written = 96},
 };
 
-constexpr ContribOps kMake;
+constexpr ContribOps kMakeContribLinearAttention;
 
-constexpr OpDef kOps[] = {
-    kMake("GatedDeltaNet", "per token MACs = qk_dim * v_dim * 3 heads (2 without the delta rule)",
-          InferDeltaNet, CostDeltaNet, kDeltaNetCases),
-    kMake("LinearAttentionGate", "1 add, Softplus, 1 mul per element; a sigmoid per b", InferGate,
-          CostGate, kGateCases),
-    kMake("VarlenCausalConvWithState", "MACs = elements * kernel", InferVarlenConv, CostVarlenConv,
-          kVarlenConvCases),
-    kMake("EngramGate", "two RMS norms, 1 MAC and 1 mul per element, a gate per row", InferEngram,
-          CostEngram, kEngramCases),
-    kMake("HyperConnectionPreMix", "MACs = elements of the streams", InferPreMix, CostPreMix,
-          kPreMixCases),
-    kMake("HyperConnectionPostMix", "MACs = elements of the streams * (branches + 1)",
-          InferSameAsInput, CostPostMix, kPostMixCases),
+constexpr OpDef kContribLinearAttentionOps[] = {
+    kMakeContribLinearAttention(
+        "GatedDeltaNet", "per token MACs = qk_dim * v_dim * 3 heads (2 without the delta rule)",
+        InferDeltaNet, CostDeltaNet, kDeltaNetCases),
+    kMakeContribLinearAttention("LinearAttentionGate",
+                                "1 add, Softplus, 1 mul per element; a sigmoid per b", InferGate,
+                                CostGate, kGateCases),
+    kMakeContribLinearAttention("VarlenCausalConvWithState", "MACs = elements * kernel",
+                                InferVarlenConv, CostVarlenConv, kVarlenConvCases),
+    kMakeContribLinearAttention("EngramGate",
+                                "two RMS norms, 1 MAC and 1 mul per element, a gate per row",
+                                InferEngram, CostEngram, kEngramCases),
+    kMakeContribLinearAttention("HyperConnectionPreMix", "MACs = elements of the streams",
+                                InferPreMix, CostPreMix, kPreMixCases),
+    kMakeContribLinearAttention("HyperConnectionPostMix",
+                                "MACs = elements of the streams * (branches + 1)", InferSameAsInput,
+                                CostPostMix, kPostMixCases),
 };
 
 }  // namespace
 
-std::span<const OpDef> ContribLinearAttentionOps() { return kOps; }
+std::span<const OpDef> ContribLinearAttentionOps() { return kContribLinearAttentionOps; }
 
 }  // namespace dlcost

@@ -313,26 +313,30 @@ constexpr OpCase kQOrderedLongformerCases[] = {
      .bytes_written = 48},
 };
 
-constexpr ContribOps kMake;
+constexpr ContribOps kMakeContribLongAttention;
 
-constexpr OpDef kOps[] = {
-    kMake("LongformerAttention",
-          "MACs = tokens * (3 width^2 + heads * min(2 window + 1, length) * 2 head_size) and those "
-          "of "
-          "global tokens",
-          InferLongformer, CostLongformer, kLongformerCases),
-    kMake("QOrderedLongformerAttention", "MACs as LongformerAttention, in i8", InferLongformer,
-          CostLongformer, kQOrderedLongformerCases),
-    kMake("DecoderAttention", "MACs = projections + batch * heads * q_len * kv_len * 2 head_size",
-          InferDecoder, CostDecoder, kDecoderCases),
-    kMake("DynamicSparseAttention", "MACs <= heads * tokens * selected * 2 head_size",
-          InferDynamicSparse, CostDynamicSparse, kDynamicSparseCases),
-    kMake("SparsePagedAttention", "MACs <= heads * tokens * selected * 2 head_size",
-          InferSparsePaged, CostSparsePaged, kSparsePagedCases),
+constexpr OpDef kContribLongAttentionOps[] = {
+    kMakeContribLongAttention(
+        "LongformerAttention",
+        "MACs = tokens * (3 width^2 + heads * min(2 window + 1, length) * 2 head_size) and those "
+        "of "
+        "global tokens",
+        InferLongformer, CostLongformer, kLongformerCases),
+    kMakeContribLongAttention("QOrderedLongformerAttention", "MACs as LongformerAttention, in i8",
+                              InferLongformer, CostLongformer, kQOrderedLongformerCases),
+    kMakeContribLongAttention("DecoderAttention",
+                              "MACs = projections + batch * heads * q_len * kv_len * 2 head_size",
+                              InferDecoder, CostDecoder, kDecoderCases),
+    kMakeContribLongAttention("DynamicSparseAttention",
+                              "MACs <= heads * tokens * selected * 2 head_size", InferDynamicSparse,
+                              CostDynamicSparse, kDynamicSparseCases),
+    kMakeContribLongAttention("SparsePagedAttention",
+                              "MACs <= heads * tokens * selected * 2 head_size", InferSparsePaged,
+                              CostSparsePaged, kSparsePagedCases),
 };
 
 }  // namespace
 
-std::span<const OpDef> ContribLongAttentionOps() { return kOps; }
+std::span<const OpDef> ContribLongAttentionOps() { return kContribLongAttentionOps; }
 
 }  // namespace dlcost

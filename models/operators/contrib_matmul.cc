@@ -249,30 +249,32 @@ constexpr OpCase kGatedBiasCases[] = {
      .bytes_written = 72},
 };
 
-constexpr ContribOps kMake{FusionRole::kAnchor};
+constexpr ContribOps kMakeContribMatMul{FusionRole::kAnchor};
 
 constexpr std::string_view kMatMulFormula = "MACs = batch * M * N * K";
 
-constexpr OpDef kOps[] = {
-    kMake("FusedMatMul", kMatMulFormula, InferFusedMatMul, CostFusedMatMul, kFusedMatMulCases),
-    kMake("FusedMatMulActivation", kMatMulFormula, InferFusedMatMul, CostFusedMatMul,
-          kFusedMatMulActivationCases),
-    kMake("TransposeMatMul", kMatMulFormula, InferFusedMatMul, CostFusedMatMul,
-          kTransposeMatMulCases),
-    kMake("SparseToDenseMatMul", "MACs <= stored elements of A * N", InferSparseMatMul,
-          CostSparseMatMul, kSparseMatMulCases),
-    kMake("FusedGemm", "MACs = M * N * K; C adds M * N; the activation", InferFusedGemm,
-          CostFusedGemm, kFusedGemmCases),
-    kMake("GemmFloat8", "MACs = M * N * K in the type of A; 1 mul per output and scale",
-          InferGemmFloat8, CostGemmFloat8, kGemmFloat8Cases),
-    kMake("GemmFastGelu", "MACs = M * N * K; bias and tanh Gelu per output", InferGemmFastGelu,
-          CostGemmFastGelu, kGemmFastGeluCases),
-    kMake("GatedRelativePositionBias", "MACs = tokens * heads * head_size * D", InferGatedBias,
-          CostGatedBias, kGatedBiasCases),
+constexpr OpDef kContribMatMulOps[] = {
+    kMakeContribMatMul("FusedMatMul", kMatMulFormula, InferFusedMatMul, CostFusedMatMul,
+                       kFusedMatMulCases),
+    kMakeContribMatMul("FusedMatMulActivation", kMatMulFormula, InferFusedMatMul, CostFusedMatMul,
+                       kFusedMatMulActivationCases),
+    kMakeContribMatMul("TransposeMatMul", kMatMulFormula, InferFusedMatMul, CostFusedMatMul,
+                       kTransposeMatMulCases),
+    kMakeContribMatMul("SparseToDenseMatMul", "MACs <= stored elements of A * N", InferSparseMatMul,
+                       CostSparseMatMul, kSparseMatMulCases),
+    kMakeContribMatMul("FusedGemm", "MACs = M * N * K; C adds M * N; the activation",
+                       InferFusedGemm, CostFusedGemm, kFusedGemmCases),
+    kMakeContribMatMul("GemmFloat8",
+                       "MACs = M * N * K in the type of A; 1 mul per output and scale",
+                       InferGemmFloat8, CostGemmFloat8, kGemmFloat8Cases),
+    kMakeContribMatMul("GemmFastGelu", "MACs = M * N * K; bias and tanh Gelu per output",
+                       InferGemmFastGelu, CostGemmFastGelu, kGemmFastGeluCases),
+    kMakeContribMatMul("GatedRelativePositionBias", "MACs = tokens * heads * head_size * D",
+                       InferGatedBias, CostGatedBias, kGatedBiasCases),
 };
 
 }  // namespace
 
-std::span<const OpDef> ContribMatMulOps() { return kOps; }
+std::span<const OpDef> ContribMatMulOps() { return kContribMatMulOps; }
 
 }  // namespace dlcost

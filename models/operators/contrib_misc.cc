@@ -14,7 +14,7 @@ namespace {
 // Hashes and n-grams are integer work. Formats of cublasLt: QuantizeLinear without a zero point.
 
 // Inputs: X [N, C, H, W], rois [R, 4], batch_indices [R], crop_size [2].
-void InferCrop(OpContext& ctx) {
+void InferCropAndResize(OpContext& ctx) {
   ctx.SetOutputType(0, ctx.InputType(0));
   RequireRank(ctx, 0, 4);
   const std::vector<std::int64_t> size = ctx.InputInts(3);
@@ -22,7 +22,7 @@ void InferCrop(OpContext& ctx) {
   ctx.SetOutput(0, ctx.InputType(0), {ctx.InputDim(1, 0), ctx.InputDim(0, 1), size[0], size[1]});
 }
 
-OpCost CostCrop(const OpContext& ctx) {
+OpCost CostCropAndResize(const OpContext& ctx) {
   OpCost cost;
   const Count outputs = ctx.OutputShape(0).Elements();
   const bool bilinear = ctx.String("mode", "bilinear") == "bilinear";
@@ -143,7 +143,7 @@ OpCost CostDequantizeOrder(const OpContext& ctx) {
   return cost;
 }
 
-constexpr OpCase kCropCases[] = {
+constexpr OpCase kCropAndResizeCases[] = {
     {.what = "2 crops of 3x3",
      .inputs = "f32[1,2,8,8] f32[2,4] i32[2] i32[2]{3,3}",
      .outputs = "f32[2,2,3,3]",
@@ -226,30 +226,33 @@ constexpr OpCase kDequantizeOrderCases[] = {
      .bytes_written = 12},
 };
 
-constexpr ContribOps kMake;
+constexpr ContribOps kMakeContribMisc;
 
-constexpr auto kPointwise = FusionRole::kElementwise;
+constexpr auto kMiscPointwise = FusionRole::kElementwise;
 
-constexpr OpDef kOps[] = {
-    kMake("CropAndResize", "bilinear: 3 MACs, 3 adds per output", InferCrop, CostCrop, kCropCases),
-    kMake("IsAllFinite", "2 compares per element", InferAllFinite, CostAllFinite, kAllFiniteCases),
-    kMake("UnfoldTensor", "no arithmetic; moves overlapping slices", InferUnfold, CostMove,
-          kUnfoldCases, FusionRole::kMovement),
-    kMake("MurmurHash3", "1 integer per element", InferHash, CostHash, kHashCases, kPointwise),
-    kMake("NGramHashMapping", "integer products, xors and remainders", InferNGram, CostNGram,
-          kNGramCases),
-    kMake("VarlenNGramHashMapping", "integer products, xors and remainders", InferNGram, CostNGram,
-          kVarlenNGramCases),
-    kMake("DynamicTimeWarping", "2 compares, 1 add per cell", InferWarping, CostWarping,
-          kWarpingCases),
-    kMake("QuantizeWithOrder", "1 div, 1 convert per element", InferQuantizeOrder,
-          CostQuantizeOrder, kQuantizeOrderCases, kPointwise),
-    kMake("DequantizeWithOrder", "1 convert, 1 mul per element", InferDequantizeOrder,
-          CostDequantizeOrder, kDequantizeOrderCases, kPointwise),
+constexpr OpDef kContribMiscOps[] = {
+    kMakeContribMisc("CropAndResize", "bilinear: 3 MACs, 3 adds per output", InferCropAndResize,
+                     CostCropAndResize, kCropAndResizeCases),
+    kMakeContribMisc("IsAllFinite", "2 compares per element", InferAllFinite, CostAllFinite,
+                     kAllFiniteCases),
+    kMakeContribMisc("UnfoldTensor", "no arithmetic; moves overlapping slices", InferUnfold,
+                     CostMove, kUnfoldCases, FusionRole::kMovement),
+    kMakeContribMisc("MurmurHash3", "1 integer per element", InferHash, CostHash, kHashCases,
+                     kMiscPointwise),
+    kMakeContribMisc("NGramHashMapping", "integer products, xors and remainders", InferNGram,
+                     CostNGram, kNGramCases),
+    kMakeContribMisc("VarlenNGramHashMapping", "integer products, xors and remainders", InferNGram,
+                     CostNGram, kVarlenNGramCases),
+    kMakeContribMisc("DynamicTimeWarping", "2 compares, 1 add per cell", InferWarping, CostWarping,
+                     kWarpingCases),
+    kMakeContribMisc("QuantizeWithOrder", "1 div, 1 convert per element", InferQuantizeOrder,
+                     CostQuantizeOrder, kQuantizeOrderCases, kMiscPointwise),
+    kMakeContribMisc("DequantizeWithOrder", "1 convert, 1 mul per element", InferDequantizeOrder,
+                     CostDequantizeOrder, kDequantizeOrderCases, kMiscPointwise),
 };
 
 }  // namespace
 
-std::span<const OpDef> ContribMiscOps() { return kOps; }
+std::span<const OpDef> ContribMiscOps() { return kContribMiscOps; }
 
 }  // namespace dlcost

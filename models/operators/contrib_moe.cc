@@ -30,7 +30,7 @@ struct ExpertInputs {
   int scale1, scale2, scale3;  // -1: not quantized
 };
 constexpr ExpertInputs kPlain = {2, 3, 4, 5, 6, 7, -1, -1, -1};
-constexpr ExpertInputs kQuantized = {2, 4, 5, 7, 8, 10, 3, 6, 9};
+constexpr ExpertInputs kQuantizedExperts = {2, 4, 5, 7, 8, 10, 3, 6, 9};
 
 struct Routing {
   Count tokens, passes;  // passes: tokens through an expert
@@ -166,7 +166,7 @@ OpCost CostExperts(const OpContext& ctx, const ExpertInputs& at) {
 }
 
 OpCost CostMoe(const OpContext& ctx) { return CostExperts(ctx, kPlain); }
-OpCost CostQMoe(const OpContext& ctx) { return CostExperts(ctx, kQuantized); }
+OpCost CostQMoe(const OpContext& ctx) { return CostExperts(ctx, kQuantizedExperts); }
 
 // 3 tokens, 2 of 4 experts, 8 -> 16 -> 8: 6 passes of 256 MACs, 4 experts read. Softmax 3 + 4 + 3 +
 // 4 per token, selection 2 * 3; Relu 96; combining 3 per output.
@@ -216,7 +216,7 @@ constexpr OpCase kQMoeCases[] = {
      .bytes_written = 48},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kContribMoeOps[] = {
     {.name = "MoE",
      .domain = "com.microsoft",
      .formula = "MACs = tokens * k * (weights of one expert)",
@@ -234,6 +234,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ContribMoeOps() { return kOps; }
+std::span<const OpDef> ContribMoeOps() { return kContribMoeOps; }
 
 }  // namespace dlcost

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::string_view kNhwc = "com.ms.internal.nhwc";
 
-constexpr OpCase Case(std::string_view what, std::string_view attributes, std::string_view inputs,
-                      std::string_view outputs, std::int64_t macs, std::int64_t flops,
-                      std::int64_t bytes_read, std::int64_t bytes_written) {
+constexpr OpCase NhwcCase(std::string_view what, std::string_view attributes,
+                          std::string_view inputs, std::string_view outputs, std::int64_t macs,
+                          std::int64_t flops, std::int64_t bytes_read, std::int64_t bytes_written) {
   return {.what = what,
           .attributes = attributes,
           .inputs = inputs,
@@ -34,64 +34,64 @@ struct Standard {
   OpCase example;
 };
 
-constexpr Standard kStandard[] = {
+constexpr Standard kStandardOps[] = {
     {ConvolutionOps, "Conv",
-     Case("16 positions of 3 * 18 MACs", "pads=[1,1,1,1]", "f32[1,4,4,2] w:f32[3,2,3,3]",
-          "f32[1,4,4,3]", 864, 1728, 4 * (32 + 54), 192)},
+     NhwcCase("16 positions of 3 * 18 MACs", "pads=[1,1,1,1]", "f32[1,4,4,2] w:f32[3,2,3,3]",
+              "f32[1,4,4,3]", 864, 1728, 4 * (32 + 54), 192)},
     {ConvolutionOps, "ConvTranspose",
-     Case("12 inputs of 4 taps", "strides=[2,2]", "f32[1,2,2,3] w:f32[3,1,2,2]", "f32[1,4,4,1]", 48,
-          96, 96, 64)},
+     NhwcCase("12 inputs of 4 taps", "strides=[2,2]", "f32[1,2,2,3] w:f32[3,1,2,2]", "f32[1,4,4,1]",
+              48, 96, 96, 64)},
     {ConvolutionOps, "QLinearConv",
-     Case("4 positions of 3 * 18 MACs, requantized", "",
-          "u8[1,4,4,2] f32[] u8[] w:i8[3,2,3,3] f32[] i8[] f32[] u8[]", "u8[1,2,2,3]", 216,
-          432 + 12, 32 + 54 + 12 + 3, 12)},
+     NhwcCase("4 positions of 3 * 18 MACs, requantized", "",
+              "u8[1,4,4,2] f32[] u8[] w:i8[3,2,3,3] f32[] i8[] f32[] u8[]", "u8[1,2,2,3]", 216,
+              432 + 12, 32 + 54 + 12 + 3, 12)},
     {ConvolutionOps, "QLinearConvTranspose",
-     Case("12 inputs of 4 taps, 16 outputs requantized", "strides=[2,2]",
-          "u8[1,2,2,3] f32[] u8[] w:i8[3,1,2,2] f32[] i8[] f32[] u8[]", "u8[1,4,4,1]", 48, 96 + 16,
-          12 + 12 + 12 + 3, 16)},
+     NhwcCase("12 inputs of 4 taps, 16 outputs requantized", "strides=[2,2]",
+              "u8[1,2,2,3] f32[] u8[] w:i8[3,1,2,2] f32[] i8[] f32[] u8[]", "u8[1,4,4,1]", 48,
+              96 + 16, 12 + 12 + 12 + 3, 16)},
     {ContribConvOps, "QLinearAveragePool",
-     Case("3 integer additions; 1 mul, 1 convert per output", kPool,
-          "u8[1,4,4,3] f32[] u8[] f32[] u8[]", "u8[1,2,2,3]", 0, 12, 48 + 10, 12)},
+     NhwcCase("3 integer additions; 1 mul, 1 convert per output", kPool,
+              "u8[1,4,4,3] f32[] u8[] f32[] u8[]", "u8[1,2,2,3]", 0, 12, 48 + 10, 12)},
     {PoolingOps, "MaxPool",
-     Case("3 comparisons per output", kPool, "f32[1,4,4,3]", "f32[1,2,2,3]", 0, 36, 192, 48)},
+     NhwcCase("3 comparisons per output", kPool, "f32[1,4,4,3]", "f32[1,2,2,3]", 0, 36, 192, 48)},
     {PoolingOps, "AveragePool",
-     Case("3 additions, 1 division per output", kPool, "f32[1,4,4,3]", "f32[1,2,2,3]", 0, 48, 192,
-          48)},
+     NhwcCase("3 additions, 1 division per output", kPool, "f32[1,4,4,3]", "f32[1,2,2,3]", 0, 48,
+              192, 48)},
     {PoolingOps, "GlobalAveragePool",
-     Case("15 additions, 1 division per channel", "", "f32[1,4,4,3]", "f32[1,1,1,3]", 0, 48, 192,
-          12)},
+     NhwcCase("15 additions, 1 division per channel", "", "f32[1,4,4,3]", "f32[1,1,1,3]", 0, 48,
+              192, 12)},
     {PoolingOps, "GlobalMaxPool",
-     Case("15 comparisons per channel", "", "f32[1,4,4,3]", "f32[1,1,1,3]", 0, 45, 192, 12)},
+     NhwcCase("15 comparisons per channel", "", "f32[1,4,4,3]", "f32[1,1,1,3]", 0, 45, 192, 12)},
     {PoolingOps, "LpPool",
-     Case("4 mul, 3 add, 1 sqrt per output", kPool, "f32[1,4,4,3]", "f32[1,2,2,3]", 0, 96, 192,
-          48)},
+     NhwcCase("4 mul, 3 add, 1 sqrt per output", kPool, "f32[1,4,4,3]", "f32[1,2,2,3]", 0, 96, 192,
+              48)},
     {PoolingOps, "GlobalLpPool",
-     Case("16 mul, 15 add, 1 sqrt per channel", "", "f32[1,4,4,3]", "f32[1,1,1,3]", 0, 96, 192,
-          12)},
+     NhwcCase("16 mul, 15 add, 1 sqrt per channel", "", "f32[1,4,4,3]", "f32[1,1,1,3]", 0, 96, 192,
+              12)},
     {PoolingOps, "MaxUnpool",
-     Case("moves every element", kPool, "f32[1,2,2,3] i64[1,2,2,3]", "f32[1,4,4,3]", 0, 0, 48 + 96,
-          192)},
+     NhwcCase("moves every element", kPool, "f32[1,2,2,3] i64[1,2,2,3]", "f32[1,4,4,3]", 0, 0,
+              48 + 96, 192)},
     {NormalizationOps, "LRN",
-     Case("2 mul, 5 adds, 1 div per element", "size=5", "f32[1,4,4,3]", "f32[1,4,4,3]", 0, 384, 192,
-          192)},
+     NhwcCase("2 mul, 5 adds, 1 div per element", "size=5", "f32[1,4,4,3]", "f32[1,4,4,3]", 0, 384,
+              192, 192)},
     {NormalizationOps, "BatchNormalization",
-     Case("1 mul, 1 add per element", "", "f32[1,4,4,3] w:f32[3] w:f32[3] w:f32[3] w:f32[3]",
-          "f32[1,4,4,3]", 0, 96, 192 + 48, 192)},
+     NhwcCase("1 mul, 1 add per element", "", "f32[1,4,4,3] w:f32[3] w:f32[3] w:f32[3] w:f32[3]",
+              "f32[1,4,4,3]", 0, 96, 192 + 48, 192)},
     {NormalizationOps, "InstanceNormalization",
-     Case("moments of 3 channels of 16; 2 mul, 1 add per element", "",
-          "f32[1,4,4,3] w:f32[3] w:f32[3]", "f32[1,4,4,3]", 0, 141 + 48 + 6 + 3 + 144, 192 + 24,
-          192)},
+     NhwcCase("moments of 3 channels of 16; 2 mul, 1 add per element", "",
+              "f32[1,4,4,3] w:f32[3] w:f32[3]", "f32[1,4,4,3]", 0, 141 + 48 + 6 + 3 + 144, 192 + 24,
+              192)},
     {TransposeOps, "DepthToSpace",
-     Case("moves everything", "blocksize=2", "f32[1,2,2,8]", "f32[1,4,4,2]", 0, 0, 128, 128)},
+     NhwcCase("moves everything", "blocksize=2", "f32[1,2,2,8]", "f32[1,4,4,2]", 0, 0, 128, 128)},
     {TransposeOps, "SpaceToDepth",
-     Case("moves everything", "blocksize=2", "f32[1,4,4,2]", "f32[1,2,2,8]", 0, 0, 128, 128)},
+     NhwcCase("moves everything", "blocksize=2", "f32[1,4,4,2]", "f32[1,2,2,8]", 0, 0, 128, 128)},
     {SamplingOps, "GridSample",
-     Case("16 coordinates of 4 FLOPs, 24 outputs of 7", "", "f32[1,4,4,3] f32[1,2,4,2]",
-          "f32[1,2,4,3]", 0, 232, 256, 96)},
+     NhwcCase("16 coordinates of 4 FLOPs, 24 outputs of 7", "", "f32[1,4,4,3] f32[1,2,4,2]",
+              "f32[1,2,4,3]", 0, 232, 256, 96)},
 };
 
 const OpDef& DefinitionOf(std::string_view name) {
-  for (const Standard& standard : kStandard) {
+  for (const Standard& standard : kStandardOps) {
     if (standard.name != name) continue;
     for (const OpDef& def : standard.family()) {
       const bool own = def.domain.empty() || def.domain == "com.microsoft";
@@ -166,7 +166,7 @@ OpCost CostLast(const OpContext& ctx) {
 std::span<const OpDef> ContribNhwcOps() {
   static const std::vector<OpDef> defs = [] {
     std::vector<OpDef> made;
-    for (const Standard& standard : kStandard) {
+    for (const Standard& standard : kStandardOps) {
       OpDef def = DefinitionOf(standard.name);
       def.domain = kNhwc;
       def.infer = InferLast;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr DType kStatistics = DType::kFloat32;
 
-void AddDequantize(Work& work, DType type, Count elements) {
+void AddDequantizeRows(Work& work, DType type, Count elements) {
   work.Add(OpClass::kInteger, DType::kInt32, elements);
   work.Add(OpClass::kConvert, type, elements);
   work.Add(OpClass::kMul, type, elements);
@@ -113,10 +113,10 @@ OpCost CostEmbed(const OpContext& ctx) {
     const Count rows = i == 3 && !positions ? Count(ctx.InputDim(0, 1)) : tokens;
     AddPartialRead(cost, ctx, i, std::min(rows, Count(ctx.InputDim(i, 0))) * width,
                    AccessKind::kGather);
-    if (IsQuantized(ctx)) AddDequantize(cost.work, type, tokens * width);
+    if (IsQuantized(ctx)) AddDequantizeRows(cost.work, type, tokens * width);
   }
   for (int i = 0; i < ctx.NumOutputs(); ++i) AddWrite(cost, ctx, i);
-  if (IsQuantized(ctx)) AddDequantize(cost.work, type, Count(width) * 2);  // gamma, beta
+  if (IsQuantized(ctx)) AddDequantizeRows(cost.work, type, Count(width) * 2);  // gamma, beta
   cost.work.Add(OpClass::kAdd, type, tokens * width * Count(ctx.HasInput(1) ? 2 : 1));
   AddRows(cost, type, tokens * width, width, true, true);
   if (ctx.HasInput(7)) cost.work.Add(OpClass::kInteger, DType::kInt32, tokens);
@@ -268,35 +268,39 @@ constexpr OpCase kGatedCases[] = {
      .bytes_written = 96},
 };
 
-constexpr ContribOps kMake{FusionRole::kNormalization};
+constexpr ContribOps kMakeContribNormalization{FusionRole::kNormalization};
 // ONNX Runtime registers this one in the standard domain as well.
-constexpr ContribOps kMakeOnnx{FusionRole::kNormalization, ""};
+constexpr ContribOps kMakeOnnxNormalization{FusionRole::kNormalization, ""};
 
 constexpr std::string_view kSkipFormula = "1 add per element and addend; then LayerNormalization";
 constexpr std::string_view kSkipRmsFormula = "1 add per element and addend; then RMSNormalization";
 
-constexpr OpDef kOps[] = {
-    kMake("SkipLayerNormalization", kSkipFormula, InferSkip, CostSkipLayer, kSkipLayerCases),
-    kMake("SkipSimplifiedLayerNormalization", kSkipRmsFormula, InferSkip, CostSkipSimplified,
-          kSkipSimplifiedCases),
-    kMakeOnnx("SkipSimplifiedLayerNormalization", kSkipRmsFormula, InferSkip, CostSkipSimplified,
-              kSkipSimplifiedCases),
-    kMake("EmbedLayerNormalization", "1 or 2 adds per element; then LayerNormalization", InferEmbed,
-          CostEmbed, kEmbedCases),
-    kMake("QEmbedLayerNormalization", "1 mul per gathered element; then EmbedLayerNormalization",
-          InferEmbed, CostEmbed, kQEmbedCases),
-    kMake("GroupNorm", "moments per group; 2 mul, 1 add per element; SiLU", InferGroupNorm,
-          CostGroupNorm, kGroupNormCases),
-    kMake("SkipGroupNorm", "1 add per element and addend; then GroupNorm", InferGroupNorm,
-          CostGroupNorm, kSkipGroupNormCases),
-    kMake("BranchwiseRMSNorm", "mean square per branch; 1 or 2 mul per element", InferSameAsInput,
-          CostBranchwise, kBranchwiseCases),
-    kMake("GatedRMSNorm", "mean square per group; 3 mul and the activation per element",
-          InferSameAsInput, CostGated, kGatedCases),
+constexpr OpDef kContribNormalizationOps[] = {
+    kMakeContribNormalization("SkipLayerNormalization", kSkipFormula, InferSkip, CostSkipLayer,
+                              kSkipLayerCases),
+    kMakeContribNormalization("SkipSimplifiedLayerNormalization", kSkipRmsFormula, InferSkip,
+                              CostSkipSimplified, kSkipSimplifiedCases),
+    kMakeOnnxNormalization("SkipSimplifiedLayerNormalization", kSkipRmsFormula, InferSkip,
+                           CostSkipSimplified, kSkipSimplifiedCases),
+    kMakeContribNormalization("EmbedLayerNormalization",
+                              "1 or 2 adds per element; then LayerNormalization", InferEmbed,
+                              CostEmbed, kEmbedCases),
+    kMakeContribNormalization("QEmbedLayerNormalization",
+                              "1 mul per gathered element; then EmbedLayerNormalization",
+                              InferEmbed, CostEmbed, kQEmbedCases),
+    kMakeContribNormalization("GroupNorm", "moments per group; 2 mul, 1 add per element; SiLU",
+                              InferGroupNorm, CostGroupNorm, kGroupNormCases),
+    kMakeContribNormalization("SkipGroupNorm", "1 add per element and addend; then GroupNorm",
+                              InferGroupNorm, CostGroupNorm, kSkipGroupNormCases),
+    kMakeContribNormalization("BranchwiseRMSNorm", "mean square per branch; 1 or 2 mul per element",
+                              InferSameAsInput, CostBranchwise, kBranchwiseCases),
+    kMakeContribNormalization("GatedRMSNorm",
+                              "mean square per group; 3 mul and the activation per element",
+                              InferSameAsInput, CostGated, kGatedCases),
 };
 
 }  // namespace
 
-std::span<const OpDef> ContribNormalizationOps() { return kOps; }
+std::span<const OpDef> ContribNormalizationOps() { return kContribNormalizationOps; }
 
 }  // namespace dlcost

@@ -141,29 +141,30 @@ constexpr OpCase kIrfftCases[] = {
      .bytes_written = 64},
 };
 
-constexpr ContribOps kMake;
+constexpr ContribOps kMakeContribNumeric;
 constexpr ContribOps kMakeExtension{FusionRole::kOpaque, "ai.onnx.contrib"};
 
 constexpr auto kPointwise = FusionRole::kElementwise;
 
-constexpr OpDef kOps[] = {
-    kMake("ComplexMul", "4 mul, 2 add per complex number", InferComplexMul, CostComplexMul,
-          kComplexMulCases, kPointwise),
-    kMake("ComplexMulConj", "4 mul, 2 add per complex number", InferComplexMul, CostComplexMul,
-          kComplexMulCases, kPointwise),
-    kMake("CDist", "1 add, 1 MAC per pair and column, 1 sqrt per pair", InferCDist, CostCDist,
-          kCDistCases),
-    kMake("Inverse", "MACs = n^3 per matrix", InferSameAsInput, CostInverse, kInverseCases),
+constexpr OpDef kContribNumericOps[] = {
+    kMakeContribNumeric("ComplexMul", "4 mul, 2 add per complex number", InferComplexMul,
+                        CostComplexMul, kComplexMulCases, kPointwise),
+    kMakeContribNumeric("ComplexMulConj", "4 mul, 2 add per complex number", InferComplexMul,
+                        CostComplexMul, kComplexMulCases, kPointwise),
+    kMakeContribNumeric("CDist", "1 add, 1 MAC per pair and column, 1 sqrt per pair", InferCDist,
+                        CostCDist, kCDistCases),
+    kMakeContribNumeric("Inverse", "MACs = n^3 per matrix", InferSameAsInput, CostInverse,
+                        kInverseCases),
     kMakeExtension("Inverse", "MACs = n^3 per matrix", InferSameAsInput, CostInverse,
                    kInverseCases),
-    kMake("Rfft", "n / 4 * log2(n) butterflies of 4 mul and 6 add", InferRfft, CostTransform,
-          kRfftCases),
-    kMake("Irfft", "n / 4 * log2(n) butterflies of 4 mul and 6 add", InferIrfft, CostTransform,
-          kIrfftCases),
+    kMakeContribNumeric("Rfft", "n / 4 * log2(n) butterflies of 4 mul and 6 add", InferRfft,
+                        CostTransform, kRfftCases),
+    kMakeContribNumeric("Irfft", "n / 4 * log2(n) butterflies of 4 mul and 6 add", InferIrfft,
+                        CostTransform, kIrfftCases),
 };
 
 }  // namespace
 
-std::span<const OpDef> ContribNumericOps() { return kOps; }
+std::span<const OpDef> ContribNumericOps() { return kContribNumericOps; }
 
 }  // namespace dlcost

@@ -86,7 +86,7 @@ OpCost CostOrderedNorm(const OpContext& ctx) {
 
 // 3 tokens: 3 * 3 * 64 MACs to project 72 elements (1 addition, 1 multiplication each); 2 heads of
 // 9 scores in 6 rows of 8 MACs: softmax (the scale is integer work).
-constexpr OpCase kAttentionCases[] = {
+constexpr OpCase kOrderedAttentionCases[] = {
     {.what = "2 heads of 4, no mask",
      .attributes = "num_heads=2 order_input=1 order_weight=0 order_output=1",
      .inputs = "i8[1,3,8] f32[] f32[] f32[] f32[] w:i8[8,8] w:i8[8,8] w:i8[8,8] f32[] f32[] f32[] "
@@ -106,14 +106,14 @@ constexpr OpCase kNormCases[] = {{.what = "2 rows of 4",
                                   .bytes_read = 8 + 4 + 16 + 16 + 4,
                                   .bytes_written = 8}};
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kContribOrderedOps[] = {
     {.name = "QOrderedAttention",
      .domain = "com.microsoft",
      .formula =
          "MACs = tokens * weights + batch * heads * q_len * kv_len * (qk_dim + v_dim), in i8",
      .infer = InferOrderedAttention,
      .cost = CostOrderedAttention,
-     .cases = kAttentionCases},
+     .cases = kOrderedAttentionCases},
     {.name = "QOrderedLayerNormalization",
      .domain = "com.microsoft",
      .formula = "moments per row; 3 mul, 1 add, 1 div, 2 convert per element",
@@ -125,6 +125,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ContribOrderedOps() { return kOps; }
+std::span<const OpDef> ContribOrderedOps() { return kContribOrderedOps; }
 
 }  // namespace dlcost

@@ -175,25 +175,28 @@ constexpr OpCase kRestorePaddingCases[] = {
      .bytes_written = 96},
 };
 
-constexpr ContribOps kMake;
+constexpr ContribOps kMakeContribPosition;
 
-constexpr OpDef kOps[] = {
-    kMake("RotaryEmbedding", "4 mul, 2 add per rotated pair", InferSameAsInput, CostRotary,
-          kRotaryCases, FusionRole::kElementwise),
-    kMake("MRotaryEmbedding", "4 mul, 2 add per rotated pair", InferSameAsInput, CostRotary,
-          kMRotaryCases, FusionRole::kElementwise),
-    kMake("GemmaRotaryEmbedding", "2 trig per angle; 2 mul, 1 add per output", InferGemmaRotary,
-          CostGemmaRotary, kGemmaRotaryCases, FusionRole::kElementwise),
-    kMake("RelativePositionBias", "1 integer, 1 log per query and key; gathers", InferRelativeBias,
-          CostRelativeBias, kRelativeBiasCases, FusionRole::kMovement),
-    kMake("RemovePadding", "no arithmetic; moves the rows that are not padding", InferRemovePadding,
-          CostRemovePadding, kRemovePaddingCases, FusionRole::kMovement),
-    kMake("RestorePadding", "no arithmetic; moves rows", InferRestorePadding, CostMove,
-          kRestorePaddingCases, FusionRole::kMovement),
+constexpr OpDef kContribPositionOps[] = {
+    kMakeContribPosition("RotaryEmbedding", "4 mul, 2 add per rotated pair", InferSameAsInput,
+                         CostRotary, kRotaryCases, FusionRole::kElementwise),
+    kMakeContribPosition("MRotaryEmbedding", "4 mul, 2 add per rotated pair", InferSameAsInput,
+                         CostRotary, kMRotaryCases, FusionRole::kElementwise),
+    kMakeContribPosition("GemmaRotaryEmbedding", "2 trig per angle; 2 mul, 1 add per output",
+                         InferGemmaRotary, CostGemmaRotary, kGemmaRotaryCases,
+                         FusionRole::kElementwise),
+    kMakeContribPosition("RelativePositionBias", "1 integer, 1 log per query and key; gathers",
+                         InferRelativeBias, CostRelativeBias, kRelativeBiasCases,
+                         FusionRole::kMovement),
+    kMakeContribPosition("RemovePadding", "no arithmetic; moves the rows that are not padding",
+                         InferRemovePadding, CostRemovePadding, kRemovePaddingCases,
+                         FusionRole::kMovement),
+    kMakeContribPosition("RestorePadding", "no arithmetic; moves rows", InferRestorePadding,
+                         CostMove, kRestorePaddingCases, FusionRole::kMovement),
 };
 
 }  // namespace
 
-std::span<const OpDef> ContribPositionOps() { return kOps; }
+std::span<const OpDef> ContribPositionOps() { return kContribPositionOps; }
 
 }  // namespace dlcost

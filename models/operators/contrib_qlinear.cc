@@ -14,7 +14,7 @@ namespace {
 // float operator, every output element is requantized (1 multiplication, 1 conversion, 1 integer
 // addition). Reductions add integers and requantize their outputs.
 
-void AddDequantize(Work& work, Count elements) {
+void AddQLinearDequantize(Work& work, Count elements) {
   work.Add(OpClass::kInteger, DType::kInt32, elements);
   work.Add(OpClass::kConvert, DType::kFloat32, elements);
   work.Add(OpClass::kMul, DType::kFloat32, elements);
@@ -29,8 +29,8 @@ void InferBinary(OpContext& ctx) {
 OpCost CostBinary(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
   const Count outputs = ctx.OutputShape(0).Elements();
-  AddDequantize(cost.work, ctx.InputShape(0).Elements());
-  AddDequantize(cost.work, ctx.InputShape(3).Elements());
+  AddQLinearDequantize(cost.work, ctx.InputShape(0).Elements());
+  AddQLinearDequantize(cost.work, ctx.InputShape(3).Elements());
   cost.work.Add(ctx.op() == "QLinearAdd" ? OpClass::kAdd : OpClass::kMul, DType::kFloat32, outputs);
   AddRequantize(cost.work, outputs);
   cost.nest = ElementwiseNest{outputs};
@@ -40,7 +40,7 @@ OpCost CostBinary(const OpContext& ctx) {
 OpCost CostUnary(const OpContext& ctx, std::string_view activation) {
   OpCost cost = StreamAll(ctx);
   const Count elements = ctx.InputShape(0).Elements();
-  AddDequantize(cost.work, elements);
+  AddQLinearDequantize(cost.work, elements);
   AddActivation(cost.work, DType::kFloat32, activation, elements);
   AddRequantize(cost.work, elements);
   cost.nest = ElementwiseNest{elements};
@@ -49,10 +49,10 @@ OpCost CostUnary(const OpContext& ctx, std::string_view activation) {
 
 OpCost CostLeakyRelu(const OpContext& ctx) { return CostUnary(ctx, "leakyrelu"); }
 OpCost CostSigmoid(const OpContext& ctx) { return CostUnary(ctx, "sigmoid"); }
-OpCost CostGelu(const OpContext& ctx) { return CostUnary(ctx, "gelu"); }
+OpCost CostQLinearGelu(const OpContext& ctx) { return CostUnary(ctx, "gelu"); }
 
 // Attribute opset says which Softmax it stands for: flattened at the axis before 13.
-OpCost CostSoftmax(const OpContext& ctx) {
+OpCost CostQLinearSoftmax(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
   const Shape& x = ctx.InputShape(0);
   const bool flattened = ctx.Int("opset", 13) < 13;
@@ -60,7 +60,7 @@ OpCost CostSoftmax(const OpContext& ctx) {
   const Count elements = x.Elements();
   const Count reduce = flattened ? x.Product(axis, x.rank()) : Count(x[axis]);
   const Count rows = reduce > Count(0) ? elements / reduce : Count(0);
-  AddDequantize(cost.work, elements);
+  AddQLinearDequantize(cost.work, elements);
   AddSoftmax(cost.work, DType::kFloat32, elements, rows);
   AddRequantize(cost.work, elements);
   cost.nest = ReduceNest{.outer = rows, .reduce = reduce};
@@ -68,7 +68,7 @@ OpCost CostSoftmax(const OpContext& ctx) {
 }
 
 // Inputs: Y_scale, Y_zero_point, then tensor, scale, zero point of each part.
-void InferConcat(OpContext& ctx) {
+void InferQLinearConcat(OpContext& ctx) {
   ctx.SetOutputType(0, ctx.InputType(1));
   if (ctx.NumInputs() < 5 || (ctx.NumInputs() - 2) % 3 != 0) {
     throw Error("{} inputs are not scale, zero point and triples", ctx.NumInputs());
@@ -95,20 +95,20 @@ void InferConcat(OpContext& ctx) {
 OpCost CostEveryElement(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
   const Count outputs = ctx.OutputShape(0).Elements();
-  AddDequantize(cost.work, outputs);
+  AddQLinearDequantize(cost.work, outputs);
   AddRequantize(cost.work, outputs);
   cost.nest = ElementwiseNest{outputs};
   return cost;
 }
 
 // Inputs: condition, X, x_scale, x_zero_point, Y, y_scale, y_zero_point, z_scale, z_zero_point.
-void InferWhere(OpContext& ctx) {
+void InferQLinearWhere(OpContext& ctx) {
   ctx.SetOutputType(0, ctx.InputType(1));
   ctx.SetOutput(0, ctx.InputType(1),
                 Broadcast(ctx.InputShape(0), Broadcast(ctx.InputShape(1), ctx.InputShape(4))));
 }
 
-Shape Reduced(const OpContext& ctx) {
+Shape QLinearReduced(const OpContext& ctx) {
   const Shape& x = ctx.InputShape(0);
   std::vector<bool> reduced(x.rank(), !ctx.HasAttribute("axes"));
   for (const std::int64_t axis : ctx.Ints("axes")) reduced[NormalizeAxis(axis, x.rank())] = true;
@@ -122,10 +122,10 @@ Shape Reduced(const OpContext& ctx) {
 
 void InferReduceMean(OpContext& ctx) {
   ctx.SetOutputType(0, ctx.InputType(0));
-  ctx.SetOutput(0, ctx.InputType(0), Reduced(ctx));
+  ctx.SetOutput(0, ctx.InputType(0), QLinearReduced(ctx));
 }
 
-OpCost CostReduce(const OpContext& ctx) {
+OpCost CostQLinearReduce(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
   const Count elements = ctx.InputShape(0).Elements();
   const Count outputs = ctx.OutputShape(0).Elements();
@@ -139,7 +139,7 @@ OpCost CostReduce(const OpContext& ctx) {
 void InferReduceSumInteger(OpContext& ctx) {
   const DType type = IsSigned(ctx.InputType(0)) ? DType::kInt32 : DType::kUint32;
   ctx.SetOutputType(0, type);
-  ctx.SetOutput(0, type, Reduced(ctx));
+  ctx.SetOutput(0, type, QLinearReduced(ctx));
 }
 
 // Inputs: A, A_zero_point, B, B_zero_point; the product of integers as i32.
@@ -185,7 +185,7 @@ constexpr OpCase kSigmoidCases[] = {
      .bytes_written = 6},
 };
 
-constexpr OpCase kGeluCases[] = {
+constexpr OpCase kQLinearGeluCases[] = {
     {.what = "4 for the Gelu, 2 mul per element",
      .inputs = "i8[2,3] f32[] f32[]",
      .outputs = "i8[2,3]",
@@ -195,7 +195,7 @@ constexpr OpCase kGeluCases[] = {
 };
 
 // 2 rows of 3: 2 + 3 + 2 + 3; 2 multiplications per element.
-constexpr OpCase kSoftmaxCases[] = {
+constexpr OpCase kQLinearSoftmaxCases[] = {
     {.what = "last axis",
      .attributes = "opset=13",
      .inputs = "u8[2,3] f32[] u8[] f32[] u8[]",
@@ -205,7 +205,7 @@ constexpr OpCase kSoftmaxCases[] = {
      .bytes_written = 6},
 };
 
-constexpr OpCase kConcatCases[] = {
+constexpr OpCase kQLinearConcatCases[] = {
     {.what = "two parts, rescaled",
      .attributes = "axis=1",
      .inputs = "f32[] u8[] u8[2,3] f32[] u8[] u8[2,1] f32[] u8[]",
@@ -215,7 +215,7 @@ constexpr OpCase kConcatCases[] = {
      .bytes_written = 8},
 };
 
-constexpr OpCase kWhereCases[] = {
+constexpr OpCase kQLinearWhereCases[] = {
     {.what = "every output rescaled",
      .inputs = "bool[2,3] u8[2,3] f32[] u8[] u8[] f32[] u8[] f32[] u8[]",
      .outputs = "u8[2,3]",
@@ -251,34 +251,36 @@ constexpr OpCase kMulIntegerCases[] = {
      .bytes_written = 24},
 };
 
-constexpr ContribOps kMake{FusionRole::kElementwise, "com.microsoft",
-                           IntegerInputs{.computed = kEveryInput}};
+constexpr ContribOps kMakeQLinear{FusionRole::kElementwise, "com.microsoft",
+                                  IntegerInputs{.computed = kEveryInput}};
 
-constexpr OpDef kOps[] = {
-    kMake("QLinearAdd", "dequantize both, 1 add, requantize", InferBinary, CostBinary,
-          kBinaryCases),
-    kMake("QLinearMul", "dequantize both, 1 mul, requantize", InferBinary, CostBinary,
-          kBinaryCases),
-    kMake("QLinearLeakyRelu", "dequantize, LeakyRelu, requantize", InferSameAsInput, CostLeakyRelu,
-          kLeakyReluCases),
-    kMake("QLinearSigmoid", "dequantize, Sigmoid, requantize", InferSameAsInput, CostSigmoid,
-          kSigmoidCases),
-    kMake("QOrderedGelu", "dequantize, Gelu, requantize", InferSameAsInput, CostGelu, kGeluCases),
-    kMake("QLinearSoftmax", "dequantize, Softmax, requantize", InferSameAsInput, CostSoftmax,
-          kSoftmaxCases, FusionRole::kReduction),
-    kMake("QLinearConcat", "2 mul, 2 convert, 2 integer per element", InferConcat, CostEveryElement,
-          kConcatCases, FusionRole::kMovement),
-    kMake("QLinearWhere", "2 mul, 2 convert, 2 integer per element", InferWhere, CostEveryElement,
-          kWhereCases),
-    kMake("QLinearReduceMean", "integer additions; 1 mul, 1 convert per output", InferReduceMean,
-          CostReduce, kReduceMeanCases, FusionRole::kReduction),
-    kMake("ReduceSumInteger", "integer additions", InferReduceSumInteger, CostReduce,
-          kReduceSumIntegerCases, FusionRole::kReduction),
-    kMake("MulInteger", "1 integer per output", InferMulInteger, CostMulInteger, kMulIntegerCases),
+constexpr OpDef kContribQLinearOps[] = {
+    kMakeQLinear("QLinearAdd", "dequantize both, 1 add, requantize", InferBinary, CostBinary,
+                 kBinaryCases),
+    kMakeQLinear("QLinearMul", "dequantize both, 1 mul, requantize", InferBinary, CostBinary,
+                 kBinaryCases),
+    kMakeQLinear("QLinearLeakyRelu", "dequantize, LeakyRelu, requantize", InferSameAsInput,
+                 CostLeakyRelu, kLeakyReluCases),
+    kMakeQLinear("QLinearSigmoid", "dequantize, Sigmoid, requantize", InferSameAsInput, CostSigmoid,
+                 kSigmoidCases),
+    kMakeQLinear("QOrderedGelu", "dequantize, Gelu, requantize", InferSameAsInput, CostQLinearGelu,
+                 kQLinearGeluCases),
+    kMakeQLinear("QLinearSoftmax", "dequantize, Softmax, requantize", InferSameAsInput,
+                 CostQLinearSoftmax, kQLinearSoftmaxCases, FusionRole::kReduction),
+    kMakeQLinear("QLinearConcat", "2 mul, 2 convert, 2 integer per element", InferQLinearConcat,
+                 CostEveryElement, kQLinearConcatCases, FusionRole::kMovement),
+    kMakeQLinear("QLinearWhere", "2 mul, 2 convert, 2 integer per element", InferQLinearWhere,
+                 CostEveryElement, kQLinearWhereCases),
+    kMakeQLinear("QLinearReduceMean", "integer additions; 1 mul, 1 convert per output",
+                 InferReduceMean, CostQLinearReduce, kReduceMeanCases, FusionRole::kReduction),
+    kMakeQLinear("ReduceSumInteger", "integer additions", InferReduceSumInteger, CostQLinearReduce,
+                 kReduceSumIntegerCases, FusionRole::kReduction),
+    kMakeQLinear("MulInteger", "1 integer per output", InferMulInteger, CostMulInteger,
+                 kMulIntegerCases),
 };
 
 }  // namespace
 
-std::span<const OpDef> ContribQLinearOps() { return kOps; }
+std::span<const OpDef> ContribQLinearOps() { return kContribQLinearOps; }
 
 }  // namespace dlcost

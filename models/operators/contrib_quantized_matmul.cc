@@ -164,23 +164,25 @@ constexpr OpCase kOrderedCases[] = {
      .bytes_written = 6},
 };
 
-constexpr ContribOps kMake{FusionRole::kAnchor};
+constexpr ContribOps kMakeQuantizedMatMul{FusionRole::kAnchor};
 
-constexpr OpDef kOps[] = {
-    kMake("MatMulIntegerToFloat", "MACs = batch * M * N * K; 1 convert, 1 mul per output",
-          InferIntegerToFloat, CostIntegerToFloat, kIntegerToFloatCases),
-    kMake("DynamicQuantizeMatMul", "MACs = batch * M * N * K in u8; A quantized, outputs rescaled",
-          InferDynamic, CostDynamic, kDynamicCases),
-    kMake("MatMulInteger16", "MACs = batch * M * N * K", InferInteger16, CostInteger16,
-          kInteger16Cases),
-    kMake("QGemm", "MACs = M * N * K; 1 mul, 1 convert per output", InferQGemm, CostQGemm,
-          kQGemmCases),
-    kMake("QOrderedMatMul", "MACs = batch * M * N * K; 1 mul, 1 convert per output", InferOrdered,
-          CostOrdered, kOrderedCases),
+constexpr OpDef kContribQuantizedMatMulOps[] = {
+    kMakeQuantizedMatMul("MatMulIntegerToFloat",
+                         "MACs = batch * M * N * K; 1 convert, 1 mul per output",
+                         InferIntegerToFloat, CostIntegerToFloat, kIntegerToFloatCases),
+    kMakeQuantizedMatMul("DynamicQuantizeMatMul",
+                         "MACs = batch * M * N * K in u8; A quantized, outputs rescaled",
+                         InferDynamic, CostDynamic, kDynamicCases),
+    kMakeQuantizedMatMul("MatMulInteger16", "MACs = batch * M * N * K", InferInteger16,
+                         CostInteger16, kInteger16Cases),
+    kMakeQuantizedMatMul("QGemm", "MACs = M * N * K; 1 mul, 1 convert per output", InferQGemm,
+                         CostQGemm, kQGemmCases),
+    kMakeQuantizedMatMul("QOrderedMatMul", "MACs = batch * M * N * K; 1 mul, 1 convert per output",
+                         InferOrdered, CostOrdered, kOrderedCases),
 };
 
 }  // namespace
 
-std::span<const OpDef> ContribQuantizedMatMulOps() { return kOps; }
+std::span<const OpDef> ContribQuantizedMatMulOps() { return kContribQuantizedMatMulOps; }
 
 }  // namespace dlcost

@@ -16,7 +16,7 @@ void InferAsShape(OpContext& ctx, int gradient, int shape) {
   ctx.SetOutput(0, ctx.InputType(gradient), Shape(ctx.InputInts(shape)));
 }
 
-OpCost CostScatter(const OpContext& ctx, int gradient) {
+OpCost CostScatterGradient(const OpContext& ctx, int gradient) {
   OpCost cost = StreamAll(ctx);
   const Count elements = ctx.InputShape(gradient).Elements();
   cost.work.Add(OpClass::kAdd, ctx.InputType(gradient), elements);
@@ -29,14 +29,14 @@ void InferSliceGrad(OpContext& ctx) { InferAsShape(ctx, 0, 1); }
 OpCost CostSliceGrad(const OpContext& ctx) { return StreamFirst(ctx, 1); }
 // Inputs: dY, shape, indices.
 void InferElementsGrad(OpContext& ctx) { InferAsShape(ctx, 0, 1); }
-OpCost CostElementsGrad(const OpContext& ctx) { return CostScatter(ctx, 0); }
+OpCost CostElementsGrad(const OpContext& ctx) { return CostScatterGradient(ctx, 0); }
 // Inputs: shape, indices, dY.
 void InferNdGrad(OpContext& ctx) { InferAsShape(ctx, 2, 0); }
-OpCost CostNdGrad(const OpContext& ctx) { return CostScatter(ctx, 2); }
+OpCost CostNdGrad(const OpContext& ctx) { return CostScatterGradient(ctx, 2); }
 
 // Inputs: dY, and the indices of the largest. How large dX is, only the model declares.
 void InferPoolGrad(OpContext& ctx) { ctx.SetOutputType(0, ctx.InputType(0)); }
-OpCost CostMaxPoolGrad(const OpContext& ctx) { return CostScatter(ctx, 0); }
+OpCost CostMaxPoolGrad(const OpContext& ctx) { return CostScatterGradient(ctx, 0); }
 
 // Every element of dY is divided and added to its whole window.
 OpCost CostAveragePoolGrad(const OpContext& ctx) {
@@ -68,16 +68,16 @@ OpCost CostResizeGrad(const OpContext& ctx) {
 }
 
 // Inputs: buffer, values, whether to overwrite. Outputs: done, the buffer.
-void InferAccumulate(OpContext& ctx) {
+void InferAccumulated(OpContext& ctx) {
   ctx.SetOutput(0, DType::kBool, {1});
   ctx.SetOutput(1, ctx.InputType(0), ctx.InputShape(0));
 }
 
-constexpr OpCase kSliceCases[] = {{.what = "6 elements into 20",
-                                   .inputs = "f32[2,3] i64[2]{4,5} i64[2]{1,1} i64[2]{3,4}",
-                                   .outputs = "f32[4,5]",
-                                   .bytes_read = 24,
-                                   .bytes_written = 80}};
+constexpr OpCase kSliceGradCases[] = {{.what = "6 elements into 20",
+                                       .inputs = "f32[2,3] i64[2]{4,5} i64[2]{1,1} i64[2]{3,4}",
+                                       .outputs = "f32[4,5]",
+                                       .bytes_read = 24,
+                                       .bytes_written = 80}};
 constexpr OpCase kElementsCases[] = {{.what = "6 elements into 20",
                                       .inputs = "f32[2,3] i64[2]{4,5} i64[2,3]",
                                       .outputs = "f32[4,5]",
@@ -90,60 +90,65 @@ constexpr OpCase kNdCases[] = {{.what = "2 rows into 4",
                                 .flops = 10,
                                 .bytes_read = 16 + 16 + 40,
                                 .bytes_written = 80}};
-constexpr OpCase kAccumulateCases[] = {{.what = "6 elements",
-                                        .inputs = "f32[2,3] f32[2,3] bool[1]",
-                                        .outputs = "bool[1] f32[2,3]",
-                                        .flops = 6,
-                                        .bytes_read = 49,
-                                        .bytes_written = 25}};
-constexpr OpCase kMaxPoolCases[] = {{.what = "dX as declared; here left out",
-                                     .attributes = "kernel_shape=[2,2]",
-                                     .inputs = "f32[1,1,2,2] i64[1,1,2,2]",
-                                     .outputs = "_",
-                                     .flops = 4,
-                                     .bytes_read = 16 + 32}};
-constexpr OpCase kAveragePoolCases[] = {{.what = "dX as declared; here left out",
+constexpr OpCase kAccumulatedCases[] = {{.what = "6 elements",
+                                         .inputs = "f32[2,3] f32[2,3] bool[1]",
+                                         .outputs = "bool[1] f32[2,3]",
+                                         .flops = 6,
+                                         .bytes_read = 49,
+                                         .bytes_written = 25}};
+constexpr OpCase kMaxPoolGradCases[] = {{.what = "dX as declared; here left out",
                                          .attributes = "kernel_shape=[2,2]",
-                                         .inputs = "f32[1,1,2,2]",
+                                         .inputs = "f32[1,1,2,2] i64[1,1,2,2]",
                                          .outputs = "_",
-                                         .flops = 4 + 16,
-                                         .bytes_read = 16}};
+                                         .flops = 4,
+                                         .bytes_read = 16 + 32}};
+constexpr OpCase kAveragePoolGradCases[] = {{.what = "dX as declared; here left out",
+                                             .attributes = "kernel_shape=[2,2]",
+                                             .inputs = "f32[1,1,2,2]",
+                                             .outputs = "_",
+                                             .flops = 4 + 16,
+                                             .bytes_read = 16}};
 
-constexpr OpCase kResizeCases[] = {{.what = "linear along two axes; dX as declared, here left out",
-                                    .attributes = "mode='linear'",
-                                    .inputs = "f32[1,1,4,4]",
-                                    .outputs = "_",
-                                    .flops = 16 * 8,
-                                    .bytes_read = 64}};
+constexpr OpCase kResizeGradCases[] = {
+    {.what = "linear along two axes; dX as declared, here left out",
+     .attributes = "mode='linear'",
+     .inputs = "f32[1,1,4,4]",
+     .outputs = "_",
+     .flops = 16 * 8,
+     .bytes_read = 64}};
 
-constexpr ContribOps kMake{FusionRole::kMovement};
+constexpr ContribOps kMakeContribScatterGradient{FusionRole::kMovement};
 
 // ONNX Runtime's training tools write these two into the standard domain.
-constexpr ContribOps kMakeOnnx{FusionRole::kMovement, ""};
+constexpr ContribOps kMakeOnnxScatterGradient{FusionRole::kMovement, ""};
 
 constexpr std::string_view kScatter = "1 add per element of dY";
 
-constexpr OpDef kOps[] = {
-    kMake("SliceGrad", "no arithmetic; writes all of dX", InferSliceGrad, CostSliceGrad,
-          kSliceCases),
-    kMake("GatherElementsGrad", kScatter, InferElementsGrad, CostElementsGrad, kElementsCases),
-    kMake("GatherNDGrad", kScatter, InferNdGrad, CostNdGrad, kNdCases),
-    kMake("MaxPoolGrad", kScatter, InferPoolGrad, CostMaxPoolGrad, kMaxPoolCases),
-    kMake("AveragePoolGrad", "1 div, prod(kernel) adds per element of dY", InferPoolGrad,
-          CostAveragePoolGrad, kAveragePoolCases),
-    kMakeOnnx("MaxPoolGrad", kScatter, InferPoolGrad, CostMaxPoolGrad, kMaxPoolCases),
-    kMakeOnnx("AveragePoolGrad", "1 div, prod(kernel) adds per element of dY", InferPoolGrad,
-              CostAveragePoolGrad, kAveragePoolCases),
-    kMake("ResizeGrad", "linear: 2^axes mul and add per element of dY; nearest: 1 add",
-          InferPoolGrad, CostResizeGrad, kResizeCases),
-    kMake(
-        "InPlaceAccumulatorV2", "1 add per element", InferAccumulate,
-        [](const OpContext& ctx) { return CostScatter(ctx, 1); }, kAccumulateCases,
+constexpr OpDef kContribScatterGradientOps[] = {
+    kMakeContribScatterGradient("SliceGrad", "no arithmetic; writes all of dX", InferSliceGrad,
+                                CostSliceGrad, kSliceGradCases),
+    kMakeContribScatterGradient("GatherElementsGrad", kScatter, InferElementsGrad, CostElementsGrad,
+                                kElementsCases),
+    kMakeContribScatterGradient("GatherNDGrad", kScatter, InferNdGrad, CostNdGrad, kNdCases),
+    kMakeContribScatterGradient("MaxPoolGrad", kScatter, InferPoolGrad, CostMaxPoolGrad,
+                                kMaxPoolGradCases),
+    kMakeContribScatterGradient("AveragePoolGrad", "1 div, prod(kernel) adds per element of dY",
+                                InferPoolGrad, CostAveragePoolGrad, kAveragePoolGradCases),
+    kMakeOnnxScatterGradient("MaxPoolGrad", kScatter, InferPoolGrad, CostMaxPoolGrad,
+                             kMaxPoolGradCases),
+    kMakeOnnxScatterGradient("AveragePoolGrad", "1 div, prod(kernel) adds per element of dY",
+                             InferPoolGrad, CostAveragePoolGrad, kAveragePoolGradCases),
+    kMakeContribScatterGradient("ResizeGrad",
+                                "linear: 2^axes mul and add per element of dY; nearest: 1 add",
+                                InferPoolGrad, CostResizeGrad, kResizeGradCases),
+    kMakeContribScatterGradient(
+        "InPlaceAccumulatorV2", "1 add per element", InferAccumulated,
+        [](const OpContext& ctx) { return CostScatterGradient(ctx, 1); }, kAccumulatedCases,
         FusionRole::kElementwise),
 };
 
 }  // namespace
 
-std::span<const OpDef> ContribScatterGradientOps() { return kOps; }
+std::span<const OpDef> ContribScatterGradientOps() { return kContribScatterGradientOps; }
 
 }  // namespace dlcost

@@ -22,7 +22,7 @@ struct ProjectedInputs {
 };
 constexpr ProjectedInputs kAttention = {2, 3, 4, 5, 6};
 constexpr ProjectedInputs kMaskedSelf = {2, 3, 4, 5, 6};
-constexpr ProjectedInputs kQuantized = {2, 5, 8, -1, -1};
+constexpr ProjectedInputs kQuantizedAttention = {2, 5, 8, -1, -1};
 
 struct Projected {
   AttentionCore core;
@@ -116,8 +116,8 @@ OpCost CostProjected(const OpContext& ctx, const ProjectedInputs& at, DType type
   return cost;
 }
 
-void InferAttention(OpContext& ctx) { InferProjected(ctx, kAttention, ctx.InputType(0)); }
-OpCost CostAttention(const OpContext& ctx) {
+void InferSelfAttention(OpContext& ctx) { InferProjected(ctx, kAttention, ctx.InputType(0)); }
+OpCost CostSelfAttention(const OpContext& ctx) {
   return CostProjected(ctx, kAttention, ctx.InputType(0));
 }
 void InferMaskedSelf(OpContext& ctx) { InferProjected(ctx, kMaskedSelf, ctx.InputType(0)); }
@@ -127,10 +127,10 @@ OpCost CostMaskedSelf(const OpContext& ctx) {
 
 // Integer projection, rescaled (1 conversion and 1 multiplication per projected element) to the
 // type of the scales (input 3), in which the attention is done.
-void InferQuantized(OpContext& ctx) { InferProjected(ctx, kQuantized, ctx.InputType(3)); }
+void InferQuantized(OpContext& ctx) { InferProjected(ctx, kQuantizedAttention, ctx.InputType(3)); }
 OpCost CostQuantized(const OpContext& ctx) {
   const DType type = ctx.InputType(3);
-  OpCost cost = CostProjected(ctx, kQuantized, type);
+  OpCost cost = CostProjected(ctx, kQuantizedAttention, type);
   const Count projected = Count(ctx.InputDim(0, 0)) * ctx.InputDim(0, 1) * ctx.InputDim(1, 1);
   cost.work.Add(OpClass::kConvert, type, projected);
   cost.work.Add(OpClass::kMul, type, projected);
@@ -140,7 +140,7 @@ OpCost CostQuantized(const OpContext& ctx) {
 }
 
 // Input [tokens, width] of sequences without padding; token_offset (input 3) [batch, longest].
-void InferPacked(OpContext& ctx) {
+void InferPackedAttention(OpContext& ctx) {
   ctx.SetOutputType(0, ctx.InputType(0));
   RequireRank(ctx, 0, 2);
   RequireRank(ctx, 1, 2);
@@ -149,7 +149,7 @@ void InferPacked(OpContext& ctx) {
   ctx.SetOutput(0, ctx.InputType(0), {ctx.InputDim(0, 0), width});
 }
 
-OpCost CostPacked(const OpContext& ctx) {
+OpCost CostPackedAttention(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
   const std::vector<std::int64_t> sizes = ctx.Ints("qkv_hidden_sizes");
   const std::int64_t columns = ctx.InputDim(1, 1);
@@ -174,7 +174,7 @@ OpCost CostPacked(const OpContext& ctx) {
 }
 
 // 12 tokens: 12 * 32 * 96 MACs and 12 * 96 additions to project; 288 scores in 48 rows.
-constexpr OpCase kAttentionCases[] = {
+constexpr OpCase kSelfAttentionCases[] = {
     {.what = "BERT's shape, with a mask",
      .attributes = "num_heads=4",
      .inputs = "f32[2,6,32] w:f32[32,96] w:f32[96] i32[2,6]",
@@ -205,7 +205,7 @@ constexpr OpCase kQuantizedCases[] = {
      .bytes_written = 4 * 384},
 };
 
-constexpr OpCase kPackedCases[] = {
+constexpr OpCase kPackedAttentionCases[] = {
     {.what = "9 tokens of 2 sequences of at most 6, counted as 12 in the attention",
      .attributes = "num_heads=4",
      .inputs = "f32[9,32] w:f32[32,96] w:f32[96] i32[2,6] i32[3]",
@@ -216,22 +216,22 @@ constexpr OpCase kPackedCases[] = {
      .bytes_written = 4 * 288},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kContribSelfAttentionOps[] = {
     {.name = "Attention",
      .domain = "com.microsoft",
      .since = {1},
      .formula = "MACs = tokens * input * (q + k + v widths) + batch * heads * q_len * kv_len * "
                 "(qk_dim + v_dim)",
-     .infer = InferAttention,
-     .cost = CostAttention,
-     .cases = kAttentionCases},
+     .infer = InferSelfAttention,
+     .cost = CostSelfAttention,
+     .cases = kSelfAttentionCases},
     {.name = "DecoderMaskedSelfAttention",
      .domain = "com.microsoft",
      .since = {1},
      .formula = "MACs as Attention",
      .infer = InferMaskedSelf,
      .cost = CostMaskedSelf,
-     .cases = kAttentionCases},
+     .cases = kSelfAttentionCases},
     {.name = "QAttention",
      .domain = "com.microsoft",
      .since = {1},
@@ -244,13 +244,13 @@ constexpr OpDef kOps[] = {
      .since = {1},
      .formula = "MACs <= tokens * input * (q + k + v widths) + batch * heads * longest^2 * "
                 "(qk_dim + v_dim)",
-     .infer = InferPacked,
-     .cost = CostPacked,
-     .cases = kPackedCases},
+     .infer = InferPackedAttention,
+     .cost = CostPackedAttention,
+     .cases = kPackedAttentionCases},
 };
 
 }  // namespace
 
-std::span<const OpDef> ContribSelfAttentionOps() { return kOps; }
+std::span<const OpDef> ContribSelfAttentionOps() { return kContribSelfAttentionOps; }
 
 }  // namespace dlcost

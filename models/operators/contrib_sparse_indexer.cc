@@ -156,7 +156,7 @@ OpCost CostPadded(const OpContext& ctx) {
 // past_key_state [batch, state_capacity, D], past_kv_buffer [batch, 2 r - 1, D (csa: 2 D)],
 // past_gate_buffer, past_state_lengths [batch, 2].
 
-void InferPacked(OpContext& ctx) {
+void InferPackedIndexer(OpContext& ctx) {
   for (const int i : {0, 1, 5}) ctx.SetOutputType(i, DType::kInt32);
   RequireRank(ctx, 0, 2);
   const std::int64_t tokens = ctx.InputDim(0, 0);
@@ -173,7 +173,7 @@ void InferPacked(OpContext& ctx) {
   ctx.SetOutput(6, type, {batch, ctx.Int("state_update_capacity", 0), x.size});
 }
 
-OpCost CostPacked(const OpContext& ctx) {
+OpCost CostPackedIndexer(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
   Indexer x = ReadIndexer(ctx);
   x.entries = ctx.RequiredInt("state_capacity");
@@ -211,7 +211,7 @@ constexpr OpCase kPaddedCases[] = {
 
 // 3 queries of 2 heads; at most 3 / 2 + 1 = 2 new entries, 4 held. 8 vectors of 24; 8 add, 8 div;
 // 12 scores, 24 products of 4 MACs: 24 + 12 compares, 12 add, 12 mul.
-constexpr OpCase kPackedCases[] = {
+constexpr OpCase kPackedIndexerCases[] = {
     {.what = "qsa: 3 tokens, room for 4 blocks of 2",
      .attributes = "policy_mode='qsa' compress_ratio=2 token_budget=4 state_capacity=4",
      .inputs = "f16[3,8] f16[3,4] w:f16[4] w:f16[4] f16[16,2] f16[16,2] i32[2] i32[1] _ _ _ _ "
@@ -222,27 +222,27 @@ constexpr OpCase kPackedCases[] = {
      .bytes_read = 2 * (24 + 12 + 8 + 64 + 16 + 12) + 12 + 8,
      .bytes_written = 60 + 12 + 32 + 24 + 8}};
 
-constexpr std::string_view kFormula =
+constexpr std::string_view kSparseIndexerFormula =
     "MACs <= queries * heads * entries * size, entries = keys / compress_ratio; norms, rotation, "
     "pooling, top k";
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kContribSparseIndexerOps[] = {
     {.name = "SparseAttentionIndexer",
      .domain = "com.microsoft",
-     .formula = kFormula,
+     .formula = kSparseIndexerFormula,
      .infer = InferPadded,
      .cost = CostPadded,
      .cases = kPaddedCases},
     {.name = "PackedSparseAttentionIndexer",
      .domain = "com.microsoft",
-     .formula = kFormula,
-     .infer = InferPacked,
-     .cost = CostPacked,
-     .cases = kPackedCases},
+     .formula = kSparseIndexerFormula,
+     .infer = InferPackedIndexer,
+     .cost = CostPackedIndexer,
+     .cases = kPackedIndexerCases},
 };
 
 }  // namespace
 
-std::span<const OpDef> ContribSparseIndexerOps() { return kOps; }
+std::span<const OpDef> ContribSparseIndexerOps() { return kContribSparseIndexerOps; }
 
 }  // namespace dlcost

@@ -107,7 +107,7 @@ constexpr OpCase kBifurcationCases[] = {
      .bytes_read = 8 * 15,
      .bytes_written = 8 * 8}};
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kContribTextOps[] = {
     {.name = "Tokenizer",
      .domain = "com.microsoft",
      .formula = "no arithmetic on numbers; strings are not counted",
@@ -130,6 +130,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ContribTextOps() { return kOps; }
+std::span<const OpDef> ContribTextOps() { return kContribTextOps; }
 
 }  // namespace dlcost

@@ -6,7 +6,7 @@ namespace {
 // Operators that own graphs. Inference follows the graphs themselves (estimator/infer); what is
 // counted are the nodes inside, as often as they run.
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kControlOps[] = {
     {.name = "If",
      .since = {1, 11, 13, 16, 19, 21, 23, 24, 25},
      .formula = "the branch that runs; the costlier one when that is only known at run time",
@@ -27,6 +27,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ControlOps() { return kOps; }
+std::span<const OpDef> ControlOps() { return kControlOps; }
 
 }  // namespace dlcost

@@ -258,7 +258,7 @@ constexpr OpCase kQuantizedTransposeCases[] = {
      .bytes_written = 16},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kConvolutionOps[] = {
     {.name = "Conv",
      .since = {1, 11, 22},
      .formula = "MACs = N * Cout * prod(out) * Cin/group * prod(kernel)",
@@ -313,6 +313,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ConvolutionOps() { return kOps; }
+std::span<const OpDef> ConvolutionOps() { return kConvolutionOps; }
 
 }  // namespace dlcost

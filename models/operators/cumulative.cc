@@ -100,7 +100,7 @@ constexpr OpCase kCumProdCases[] = {{.what = "a known value",
                                      .bytes_read = 12,
                                      .bytes_written = 12}};
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kCumulativeOps[] = {
     {.name = "CumSum",
      .since = {11, 14},
      .formula = "adds = rows * (n - 1) for rows of n; n - 2 when exclusive",
@@ -121,6 +121,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> CumulativeOps() { return kOps; }
+std::span<const OpDef> CumulativeOps() { return kCumulativeOps; }
 
 }  // namespace dlcost

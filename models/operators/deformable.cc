@@ -205,7 +205,7 @@ constexpr OpCase kCol2ImCases[] = {
      .bytes_written = 100},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kDeformableOps[] = {
     {.name = "DeformConv",
      .since = {19, 22},
      .formula = "MACs as Conv, and 2^n per sample, N * Cin * prod(out) * prod(kernel) samples",
@@ -230,6 +230,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> DeformableOps() { return kOps; }
+std::span<const OpDef> DeformableOps() { return kDeformableOps; }
 
 }  // namespace dlcost

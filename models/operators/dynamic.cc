@@ -294,7 +294,7 @@ constexpr OpCase kOneHotCases[] = {{.what = "a known value",
                                     .bytes_read = 32,
                                     .bytes_written = 48}};
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kDynamicOps[] = {
     {.name = "NonZero",
      .since = {9, 13},
      .formula = "compares = inputs; output at most [rank, inputs], exact where the data is known",
@@ -335,6 +335,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> DynamicOps() { return kOps; }
+std::span<const OpDef> DynamicOps() { return kDynamicOps; }
 
 }  // namespace dlcost

@@ -265,7 +265,7 @@ constexpr OpCase kEinsumCases[] = {
      .bytes_written = 40},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kEinsumOps[] = {
     {.name = "Einsum",
      .since = {12, 28},
      .formula = "pairs from left to right: MACs = product of the extents of all labels of a pair",
@@ -277,6 +277,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> EinsumOps() { return kOps; }
+std::span<const OpDef> EinsumOps() { return kEinsumOps; }
 
 }  // namespace dlcost

@@ -18,7 +18,7 @@ constexpr OpCase WithRow(std::int64_t flops_per_element) {
           .bytes_written = 2048};
 }
 
-constexpr BinaryOp kTable[] = {
+constexpr BinaryOp kElementwiseBinaryTable[] = {
     {.name = "Add",
      .since = {1, 6, 7, 13, 14},
      .formula = "1 add per element of the output",
@@ -94,7 +94,7 @@ constexpr BinaryOp kTable[] = {
                  .bytes_written = 8}},
 };
 
-constexpr auto kTableOps = MakeBinaryOps<kTable>();
+constexpr auto kElementwiseBinaryOps = MakeBinaryOps<kElementwiseBinaryTable>();
 
 // Base and exponent may differ in type since opset 12; the result has the type of the base.
 void InferPow(OpContext& ctx) {
@@ -219,7 +219,7 @@ constexpr OpCase kBitShiftCases[] = {{.what = "known values",
                                       .bytes_read = 4,
                                       .bytes_written = 2}};
 
-constexpr OpDef kOtherOps[] = {
+constexpr OpDef kPowerOps[] = {
     {.name = "Pow",
      .since = {1, 7, 12, 13, 15},
      .formula = "1 mul, 1 exp, 1 log per element; a known exponent 2: 1 mul, 3: 2 mul, 0.5: 1 sqrt",
@@ -250,7 +250,7 @@ constexpr OpDef kOtherOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ElementwiseBinaryOps() { return kTableOps; }
-std::span<const OpDef> PowerOps() { return kOtherOps; }
+std::span<const OpDef> ElementwiseBinaryOps() { return kElementwiseBinaryOps; }
+std::span<const OpDef> PowerOps() { return kPowerOps; }
 
 }  // namespace dlcost

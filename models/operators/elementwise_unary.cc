@@ -16,7 +16,7 @@ constexpr OpCase kFloatsToBools = {.what = "6 elements",
 MaybeInt Same(std::int64_t x) { return x; }
 
 // Rounding is a conversion: it has no arithmetic of its own.
-constexpr UnaryOp kTable[] = {
+constexpr UnaryOp kElementwiseUnaryTable[] = {
     {.name = "Abs",
      .since = {1, 6, 13},
      .formula = "1 compare per element",
@@ -192,10 +192,10 @@ constexpr UnaryOp kTable[] = {
      .output = DType::kBool},
 };
 
-constexpr auto kOps = MakeUnaryOps<kTable>();
+constexpr auto kElementwiseUnaryOps = MakeUnaryOps<kElementwiseUnaryTable>();
 
 }  // namespace
 
-std::span<const OpDef> ElementwiseUnaryOps() { return kOps; }
+std::span<const OpDef> ElementwiseUnaryOps() { return kElementwiseUnaryOps; }
 
 }  // namespace dlcost

@@ -105,7 +105,7 @@ constexpr OpCase kCombineGradCases[] = {{.what = "96 products, and 12 dot produc
                                          .bytes_read = 6 * 8 * 2 + 12 * 8 * 2 + 12 * 8 + 12 * 2,
                                          .bytes_written = 12 * 8 * 2 + 12 * 2}};
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kExpertOps[] = {
     {.name = "DispatchTokens",
      .domain = "dlcost.training",
      .formula = "no work: rows of tokens, expert by expert",
@@ -128,6 +128,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ExpertOps() { return kOps; }
+std::span<const OpDef> ExpertOps() { return kExpertOps; }
 
 }  // namespace dlcost

@@ -35,7 +35,7 @@ struct Operands {
 constexpr Operands kForward = {0, 1, 2, 3};
 constexpr Operands kBackward = {1, 2, 3, 6};
 
-AttentionCore CoreOf(const OpContext& ctx, const Operands& at) {
+AttentionCore FusedCoreOf(const OpContext& ctx, const Operands& at) {
   const auto extents = [&](int input, std::string_view axes) {
     return AttentionExtents(ctx.InputShape(input), AttentionAxes(ctx, axes));
   };
@@ -91,7 +91,7 @@ void LeaveOutMasks(OpCost& cost, const OpContext& ctx, const Operands& at) {
 DType SumType(DType type) { return type == DType::kFloat64 ? type : DType::kFloat32; }
 
 void InferFusedAttention(OpContext& ctx) {
-  const AttentionCore core = CoreOf(ctx, kForward);
+  const AttentionCore core = FusedCoreOf(ctx, kForward);
   const std::array<std::int64_t, 4> extents = {core.batch, core.q_heads, core.q_len, core.v_dim};
   std::vector<std::int64_t> y;
   for (const std::int64_t axis : AttentionAxes(ctx, "y_axes")) {
@@ -104,7 +104,7 @@ void InferFusedAttention(OpContext& ctx) {
 OpCost CostFusedAttention(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
   LeaveOutMasks(cost, ctx, kForward);
-  const AttentionCore core = CoreOf(ctx, kForward);
+  const AttentionCore core = FusedCoreOf(ctx, kForward);
   AddAttention(cost, core);
   if (ctx.Float("dropout", 0) != 0) {
     cost.work.Add(OpClass::kCompare, core.type, core.Scores());
@@ -122,7 +122,7 @@ void InferFusedAttentionGrad(OpContext& ctx) {
   for (const int i : {0, 1, 2}) {
     // Heads of all three lie in q; their gradients each have their own.
     if (packed) {
-      const AttentionCore core = CoreOf(ctx, kBackward);
+      const AttentionCore core = FusedCoreOf(ctx, kBackward);
       Shape shape = ctx.InputShape(kBackward.q);
       const std::vector<std::int64_t> axes = AttentionAxes(ctx, "q_axes");
       for (std::size_t a = 0; a < axes.size(); ++a) {
@@ -138,7 +138,7 @@ void InferFusedAttentionGrad(OpContext& ctx) {
 OpCost CostFusedAttentionGrad(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
   LeaveOutMasks(cost, ctx, kBackward);
-  const AttentionCore core = CoreOf(ctx, kBackward);
+  const AttentionCore core = FusedCoreOf(ctx, kBackward);
   const bool keeps = ctx.Int("keeps_scores", 0) != 0;
   AttentionNest nest = NestOf(core);
   nest.backward = true;
@@ -216,7 +216,7 @@ constexpr OpCase kBackwardCases[] = {
      .bytes_written = 2 * 192},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kFusedAttentionOps[] = {
     {.name = kFusedAttention,
      .domain = "dlcost.training",
      .formula = "MACs = batch * q_heads * q_len * kv_len * (qk_dim + v_dim)",
@@ -257,6 +257,6 @@ std::array<std::int64_t, 4> AttentionExtents(const Shape& shape,
   return extents;
 }
 
-std::span<const OpDef> FusedAttentionOps() { return kOps; }
+std::span<const OpDef> FusedAttentionOps() { return kFusedAttentionOps; }
 
 }  // namespace dlcost

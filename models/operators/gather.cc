@@ -170,13 +170,13 @@ constexpr OpCase kGatherNdCases[] = {
      .bytes_written = 16},
 };
 
-constexpr std::string_view kFormula =
+constexpr std::string_view kGatherFormula =
     "no arithmetic; reads the elements that it takes (not the table) and the indices";
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kGatherOps[] = {
     {.name = "Gather",
      .since = {1, 11, 13},
-     .formula = kFormula,
+     .formula = kGatherFormula,
      .infer = InferGather,
      .values = GatherValues,
      .cost = CostGather,
@@ -184,7 +184,7 @@ constexpr OpDef kOps[] = {
      .cases = kGatherCases},
     {.name = "GatherElements",
      .since = {11, 13},
-     .formula = kFormula,
+     .formula = kGatherFormula,
      .infer = InferGatherElements,
      .values = GatherElementsValues,
      .cost = CostGather,
@@ -192,7 +192,7 @@ constexpr OpDef kOps[] = {
      .cases = kGatherElementsCases},
     {.name = "GatherND",
      .since = {11, 12, 13},
-     .formula = kFormula,
+     .formula = kGatherFormula,
      .infer = InferGatherNd,
      .values = GatherNdValues,
      .cost = CostGather,
@@ -202,6 +202,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> GatherOps() { return kOps; }
+std::span<const OpDef> GatherOps() { return kGatherOps; }
 
 }  // namespace dlcost

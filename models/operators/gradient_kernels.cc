@@ -37,22 +37,22 @@ OpCost CostTensors(const OpContext& ctx, int first) {
   return cost;
 }
 
-Count ElementsOf(const OpCost& cost) { return std::get<ElementwiseNest>(cost.nest).elements; }
+Count ElementsOfNest(const OpCost& cost) { return std::get<ElementwiseNest>(cost.nest).elements; }
 
 // Gradients of a loss that was multiplied by input 0: each divided by it, and whether any is no
 // finite number (the last output).
 void InferUnscale(OpContext& ctx) { InferTensors(ctx, 1); }
 OpCost CostUnscale(const OpContext& ctx) {
   OpCost cost = CostTensors(ctx, 1);
-  cost.work.Add(OpClass::kMul, DType::kFloat32, ElementsOf(cost));
-  cost.work.Add(OpClass::kCompare, ctx.InputType(1), ElementsOf(cost));
+  cost.work.Add(OpClass::kMul, DType::kFloat32, ElementsOfNest(cost));
+  cost.work.Add(OpClass::kCompare, ctx.InputType(1), ElementsOfNest(cost));
   return cost;
 }
 
 void InferCopyTensors(OpContext& ctx) { InferTensors(ctx, 0); }
 OpCost CostCopyTensors(const OpContext& ctx) {
   OpCost cost = CostTensors(ctx, 0);
-  cost.work.Add(OpClass::kConvert, ctx.InputType(0), ElementsOf(cost));
+  cost.work.Add(OpClass::kConvert, ctx.InputType(0), ElementsOfNest(cost));
   return cost;
 }
 
@@ -65,8 +65,8 @@ OpCost CostClipByNorm(const OpContext& ctx) {
     if (!access.is_output && access.operand > 0) access.bytes += access.bytes;
   }
   const DType type = ctx.InputType(1);
-  cost.work.Add(OpClass::kMul, type, ElementsOf(cost) * 2);
-  cost.work.Add(OpClass::kAdd, type, ElementsOf(cost));
+  cost.work.Add(OpClass::kMul, type, ElementsOfNest(cost) * 2);
+  cost.work.Add(OpClass::kAdd, type, ElementsOfNest(cost));
   cost.work.Add(OpClass::kSqrt, type, 1);
   cost.work.Add(OpClass::kDiv, type, 1);
   cost.work.Add(OpClass::kCompare, type, 1);
@@ -135,7 +135,7 @@ constexpr OpCase kAccumulateCases[] = {
      .bytes_written = 24},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kGradientKernelOps[] = {
     StepOp("Unscale", "1 mul, 1 compare per element", InferUnscale, CostUnscale, kUnscaleCases),
     StepOp("ClipByNorm", "2 mul, 1 add per element; 1 sqrt, 1 div, 1 compare", InferClipByNorm,
            CostClipByNorm, kClipByNormCases),
@@ -146,6 +146,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> GradientKernelOps() { return kOps; }
+std::span<const OpDef> GradientKernelOps() { return kGradientKernelOps; }
 
 }  // namespace dlcost

@@ -94,7 +94,7 @@ constexpr OpCase kRmsNormalizationCases[] = {
      .bytes_written = 96},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kLayerNormOps[] = {
     {.name = "LayerNormalization",
      .since = {1, 17},  // 1: written by optimizers before the standard had it
      .formula = "moments per row; 2 mul, 1 add per element",
@@ -128,6 +128,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> LayerNormOps() { return kOps; }
+std::span<const OpDef> LayerNormOps() { return kLayerNormOps; }
 
 }  // namespace dlcost

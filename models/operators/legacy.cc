@@ -9,7 +9,7 @@ namespace {
 // Experimental operators of the first opsets, which old converters still leave in files. Removed
 // with opset 10.
 
-constexpr UnaryOp kTable[] = {
+constexpr UnaryOp kLegacyTable[] = {
     {.name = "Affine",
      .since = {1},
      .formula = "alpha * x + beta: 1 mul, 1 add per element",
@@ -42,7 +42,7 @@ constexpr UnaryOp kTable[] = {
      .removed_in = 10},
 };
 
-constexpr auto kTableOps = MakeUnaryOps<kTable>();
+constexpr auto kLegacyTableOps = MakeUnaryOps<kLegacyTable>();
 
 // border = [left, top, right, bottom]; with `scale` = [height, width] only the top left corner
 // counts.
@@ -85,7 +85,7 @@ void InferFill(OpContext& ctx) {
   ctx.SetOutput(0, type, Shape(std::move(dims)));
 }
 
-OpCost CostFill(const OpContext& ctx) {
+OpCost CostLegacyFill(const OpContext& ctx) {
   OpCost cost;
   AddWrite(cost, ctx, 0);
   return cost;
@@ -128,7 +128,7 @@ constexpr OpCase kFillCases[] = {{.what = "a shape as an attribute",
                                   .outputs = "f32[2,3]",
                                   .bytes_written = 24}};
 
-constexpr OpDef kOtherOps[] = {
+constexpr OpDef kLegacyOps[] = {
     {.name = "GRUUnit",
      .since = {1},
      .formula = "1 sigmoid, 1 tanh, 2 mul, 2 add per unit",
@@ -149,21 +149,21 @@ constexpr OpDef kOtherOps[] = {
      .since = {1},
      .formula = "no arithmetic; writes its output",
      .infer = InferFill,
-     .cost = CostFill,
+     .cost = CostLegacyFill,
      .cases = kFillCases,
      .removed_in = 10},
     {.name = "GivenTensorFill",
      .since = {1},
      .formula = "no arithmetic; writes its output",
      .infer = InferFill,
-     .cost = CostFill,
+     .cost = CostLegacyFill,
      .cases = kFillCases,
      .removed_in = 10},
 };
 
 }  // namespace
 
-std::span<const OpDef> LegacyTableOps() { return kTableOps; }
-std::span<const OpDef> LegacyOps() { return kOtherOps; }
+std::span<const OpDef> LegacyTableOps() { return kLegacyTableOps; }
+std::span<const OpDef> LegacyOps() { return kLegacyOps; }
 
 }  // namespace dlcost

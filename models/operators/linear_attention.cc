@@ -166,7 +166,7 @@ constexpr OpCase kCausalConvCases[] = {
      .bytes_written = 4 * (40 + 16)},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kLinearAttentionOps[] = {
     {.name = "LinearAttention",
      .since = {27},
      .formula = "per token MACs = qk_dim * v_dim * (kv_heads (2 kv_heads for delta) + q_heads)",
@@ -205,7 +205,7 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> LinearAttentionOps() { return kOps; }
+std::span<const OpDef> LinearAttentionOps() { return kLinearAttentionOps; }
 
 std::string UpdateRuleOf(const OpContext& ctx) {
   std::string rule = ctx.String("update_rule", "gated_delta");

@@ -22,7 +22,7 @@ constexpr OpCase LogicExample(std::string_view outputs) {
 constexpr std::string_view kCompareFormula = "1 compare per element of the output";
 constexpr std::string_view kLogicFormula = "1 logic operation (class integer) per element";
 
-constexpr BinaryOp kTable[] = {
+constexpr BinaryOp kLogicTable[] = {
     {.name = "Equal",
      .since = {1, 7, 11, 13, 19},
      .formula = kCompareFormula,
@@ -86,10 +86,10 @@ constexpr BinaryOp kTable[] = {
      .output = DType::kBool},
 };
 
-constexpr auto kOps = MakeBinaryOps<kTable>();
+constexpr auto kLogicOps = MakeBinaryOps<kLogicTable>();
 
 }  // namespace
 
-std::span<const OpDef> LogicOps() { return kOps; }
+std::span<const OpDef> LogicOps() { return kLogicOps; }
 
 }  // namespace dlcost

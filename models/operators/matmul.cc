@@ -147,7 +147,7 @@ constexpr OpCase kQLinearMatMulCases[] = {
      .bytes_written = 6},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kMatMulOps[] = {
     {.name = "MatMul",
      .since = {1, 9, 13},
      .formula = "MACs = batch * M * N * K",
@@ -180,6 +180,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> MatMulOps() { return kOps; }
+std::span<const OpDef> MatMulOps() { return kMatMulOps; }
 
 }  // namespace dlcost

@@ -203,12 +203,12 @@ constexpr OpCase kEncoderCases[] = {{.what = "numbers to numbers",
                                      .outputs = "f32[3]",
                                      .bytes_read = 24,
                                      .bytes_written = 12}};
-constexpr OpCase kOneHotCases[] = {{.what = "3 categories",
-                                    .attributes = "cats_int64s=[4,5,6]",
-                                    .inputs = "i64[2,1]",
-                                    .outputs = "f32[2,1,3]",
-                                    .bytes_read = 16,
-                                    .bytes_written = 24}};
+constexpr OpCase kOneHotEncoderCases[] = {{.what = "3 categories",
+                                           .attributes = "cats_int64s=[4,5,6]",
+                                           .inputs = "i64[2,1]",
+                                           .outputs = "f32[2,1,3]",
+                                           .bytes_read = 16,
+                                           .bytes_written = 24}};
 constexpr OpCase kDictCases[] = {{.what = "a map with a vocabulary of 3",
                                   .attributes = "string_vocabulary=['a','b','c']",
                                   .inputs = "f32[?]",
@@ -228,7 +228,7 @@ constexpr OpCase kZipMapCases[] = {{.what = "a map per row",
 constexpr std::string_view kLookupFormula = "integer = inputs (1 look-up each)";
 constexpr std::string_view kMoveFormula = "no arithmetic; reads and writes what it takes";
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kMlFeatureOps[] = {
     {.name = "ArrayFeatureExtractor",
      .domain = kMlDomain,
      .formula = kMoveFormula,
@@ -291,7 +291,7 @@ constexpr OpDef kOps[] = {
      .formula = kLookupFormula,
      .infer = InferOneHotEncoder,
      .cost = CostLookup,
-     .cases = kOneHotCases},
+     .cases = kOneHotEncoderCases},
     {.name = "DictVectorizer",
      .domain = kMlDomain,
      .formula = "no arithmetic; writes its output",
@@ -314,6 +314,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> MlFeatureOps() { return kOps; }
+std::span<const OpDef> MlFeatureOps() { return kMlFeatureOps; }
 
 }  // namespace dlcost

@@ -223,7 +223,7 @@ constexpr OpCase kSvmClassifierCases[] = {
      .bytes_read = 24 + 4 * 13,
      .bytes_written = 48}};
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kMlLinearOps[] = {
     {.name = "LinearClassifier",
      .domain = kMlDomain,
      .formula = "MACs = rows * classes (1 of 2) * features; add = rows * intercepts; compares = "
@@ -254,6 +254,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> MlLinearOps() { return kOps; }
+std::span<const OpDef> MlLinearOps() { return kMlLinearOps; }
 
 }  // namespace dlcost

@@ -122,7 +122,8 @@ void AddHeldTrees(OpCost& cost, const Ensemble& ensemble, Count rows) {
   AddHeld(cost, ensemble.decisions + ensemble.votes, Bytes(all), Bytes(std::min(all, passed)));
 }
 
-constexpr std::string_view kNote = "which path a row takes is in the data; counted: the longest";
+constexpr std::string_view kTreeNote =
+    "which path a row takes is in the data; counted: the longest";
 
 OpCost CostNamedTrees(const OpContext& ctx, std::string_view votes, std::int64_t scores) {
   OpCost cost = StreamAll(ctx);
@@ -140,7 +141,7 @@ OpCost CostNamedTrees(const OpContext& ctx, std::string_view votes, std::int64_t
   cost.work.Add(OpClass::kCompare, DType::kFloat32, rows * ensemble.row_decisions);
   cost.work.Add(OpClass::kAdd, DType::kFloat32, rows * ensemble.row_votes);
   AddPostTransform(cost, ctx.String("post_transform", "NONE"), rows * scores);
-  cost.note = std::string(kNote);
+  cost.note = std::string(kTreeNote);
   return cost;
 }
 
@@ -214,7 +215,7 @@ OpCost CostTreeEnsemble(const OpContext& ctx) {
   if (transform < 0 || transform > 4) throw Error("post_transform is {}", transform);
   AddPostTransform(cost, kTransforms[transform], scores);
   if (ctx.Int("aggregate_function", 1) == 0) cost.work.Add(OpClass::kDiv, type, scores);
-  cost.note = std::string(kNote);
+  cost.note = std::string(kTreeNote);
   return cost;
 }
 
@@ -256,29 +257,29 @@ constexpr OpCase kEnsembleCases[] = {
      .bytes_read = 240 + 2 * 20 + 3 * 8,
      .bytes_written = 80}};
 
-constexpr std::string_view kFormula =
+constexpr std::string_view kMlTreeFormula =
     "compares = rows * sum over trees of the longest path (upper bound); add = rows * votes; "
     "post_transform";
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kMlTreeOps[] = {
     {.name = "TreeEnsembleClassifier",
      .domain = kMlDomain,
      .since = {1, 3, 5},
-     .formula = kFormula,
+     .formula = kMlTreeFormula,
      .infer = InferClassifier,
      .cost = CostClassifier,
      .cases = kClassifierCases},
     {.name = "TreeEnsembleRegressor",
      .domain = kMlDomain,
      .since = {1, 3, 5},
-     .formula = kFormula,
+     .formula = kMlTreeFormula,
      .infer = InferRegressor,
      .cost = CostRegressor,
      .cases = kRegressorCases},
     {.name = "TreeEnsemble",
      .domain = kMlDomain,
      .since = {5},
-     .formula = kFormula,
+     .formula = kMlTreeFormula,
      .infer = InferTreeEnsemble,
      .cost = CostTreeEnsemble,
      .cases = kEnsembleCases},
@@ -286,6 +287,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> MlTreeOps() { return kOps; }
+std::span<const OpDef> MlTreeOps() { return kMlTreeOps; }
 
 }  // namespace dlcost

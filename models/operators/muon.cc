@@ -81,7 +81,7 @@ constexpr OpCase kMuonUpdateCases[] = {
      .bytes_written = 24},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kMuonOps[] = {
     StepOp("MuonMomentum", "4 mul, 5 add, 1 convert per element; 1 sqrt, 1 div per tensor",
            InferMuonMomentum, CostMuonMomentum, kMuonMomentumCases),
     StepOp("MuonUpdate", "2 mul, 1 add per element", InferMuonUpdate, CostMuonUpdate,
@@ -90,6 +90,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> MuonOps() { return kOps; }
+std::span<const OpDef> MuonOps() { return kMuonOps; }
 
 }  // namespace dlcost

@@ -267,7 +267,7 @@ constexpr OpCase kLpNormalizationCases[] = {
      .bytes_written = 48},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kNormalizationOps[] = {
     {.name = "BatchNormalization",
      .since = {1, 6, 7, 9, 14, 15},
      .formula = "inference: 1 mul, 1 add per element; training: moments besides",
@@ -323,6 +323,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> NormalizationOps() { return kOps; }
+std::span<const OpDef> NormalizationOps() { return kNormalizationOps; }
 
 }  // namespace dlcost

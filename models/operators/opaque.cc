@@ -43,17 +43,17 @@ OpCost CostPython(const OpContext& ctx) {
 }
 
 // Output types come from the file, which a case has none of.
-constexpr OpCase kCases[] = {
+constexpr OpCase kOpaqueCases[] = {
     {.what = "what goes in is read", .inputs = "f32[1,8]", .outputs = "_", .bytes_read = 32}};
 
-constexpr OpDef Make(std::string_view name, std::string_view domain, std::string_view formula,
-                     OpCost (*cost)(const OpContext&), int removed_in = 0) {
+constexpr OpDef MakeOpaque(std::string_view name, std::string_view domain, std::string_view formula,
+                           OpCost (*cost)(const OpContext&), int removed_in = 0) {
   return {.name = name,
           .domain = domain,
           .formula = formula,
           .infer = InferDeclared,
           .cost = cost,
-          .cases = kCases,
+          .cases = kOpaqueCases,
           .removed_in = removed_in};
 }
 
@@ -76,18 +76,18 @@ constexpr OpDef MakeCopy(std::string_view name) {
 constexpr std::string_view kCompiled = "bytes alone: the work is in a compiled graph";
 constexpr std::string_view kCalled = "bytes alone: the work is in code that the file names";
 
-constexpr OpDef kOps[] = {
-    Make("EPContext", "com.microsoft", kCompiled, CostContext),
-    Make("Snpe", "com.microsoft", kCompiled, CostSnpe),
-    Make("PythonOp", "com.microsoft", kCalled, CostPython),
+constexpr OpDef kOpaqueOps[] = {
+    MakeOpaque("EPContext", "com.microsoft", kCompiled, CostContext),
+    MakeOpaque("Snpe", "com.microsoft", kCompiled, CostSnpe),
+    MakeOpaque("PythonOp", "com.microsoft", kCalled, CostPython),
     MakeCopy("MemcpyFromHost"),
     MakeCopy("MemcpyToHost"),
-    Make("ATen", "", kCalled, CostAten, 10),
-    Make("ATen", "org.pytorch.aten", kCalled, CostAten),
+    MakeOpaque("ATen", "", kCalled, CostAten, 10),
+    MakeOpaque("ATen", "org.pytorch.aten", kCalled, CostAten),
 };
 
 }  // namespace
 
-std::span<const OpDef> OpaqueOps() { return kOps; }
+std::span<const OpDef> OpaqueOps() { return kOpaqueOps; }
 
 }  // namespace dlcost

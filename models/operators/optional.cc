@@ -48,10 +48,7 @@ constexpr OpCase kHasCases[] = {{.what = "empty", .inputs = "opt:f32()", .output
 constexpr OpCase kGetCases[] = {
     {.what = "takes it out", .inputs = "opt:f32([2,3])", .outputs = "f32[2,3]"}};
 
-constexpr std::string_view kViewFormula = "a view: nothing moves";
-constexpr std::string_view kMetadataFormula = "metadata: known before the run";
-
-constexpr OpDef kOps[] = {
+constexpr OpDef kOptionalOps[] = {
     {.name = "Optional",
      .since = {15, 28},
      .formula = kViewFormula,
@@ -78,6 +75,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> OptionalOps() { return kOps; }
+std::span<const OpDef> OptionalOps() { return kOptionalOps; }
 
 }  // namespace dlcost

@@ -195,7 +195,7 @@ constexpr OpCase kCenterCropPadCases[] = {{.what = "crops the rows, pads the col
                                            .bytes_read = 112,
                                            .bytes_written = 144}};
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kPadOps[] = {
     {.name = "Pad",
      .since = {1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
      .formula = "no arithmetic; reads what is not cropped, writes all",
@@ -215,6 +215,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> PadOps() { return kOps; }
+std::span<const OpDef> PadOps() { return kPadOps; }
 
 }  // namespace dlcost

@@ -267,7 +267,7 @@ constexpr OpCase kMaxRoiPoolCases[] = {
      .bytes_written = 192},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kPoolingOps[] = {
     {.name = "MaxPool",
      .since = {1, 8, 10, 11, 12, 22},
      .formula = "prod(kernel) - 1 comparisons per output",
@@ -328,6 +328,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> PoolingOps() { return kOps; }
+std::span<const OpDef> PoolingOps() { return kPoolingOps; }
 
 }  // namespace dlcost

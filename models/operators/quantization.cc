@@ -150,7 +150,7 @@ constexpr OpCase kDynamicQuantizeLinearCases[] = {
 // Quantized data and its zero point, of whatever width.
 constexpr IntegerInputs kQuantizedOperands{.computed = InputSet({0, 2})};
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kQuantizationOps[] = {
     {.name = "QuantizeLinear",
      .since = {10, 13, 19, 21, 23, 24, 25, 28},
      .formula = "1 div, 1 convert per element; 1 integer for a zero point",
@@ -194,6 +194,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> QuantizationOps() { return kOps; }
+std::span<const OpDef> QuantizationOps() { return kQuantizationOps; }
 
 }  // namespace dlcost

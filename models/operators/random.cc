@@ -9,7 +9,7 @@ namespace {
 // A draw of the generator counts 1 in class integer: ONNX leaves the generator open. A normal
 // number is a Box-Muller transform of draws: log, sqrt, sin or cos, and a product.
 
-DType TypeAttribute(const OpContext& ctx, DType fallback) {
+DType TypeOrFallback(const OpContext& ctx, DType fallback) {
   if (!ctx.HasAttribute("dtype")) return fallback;
   const std::int64_t number = ctx.Int("dtype", 0);
   const DType type = number > 0 && number < kDTypeCount ? DTypeFromOnnx(static_cast<int>(number))
@@ -19,14 +19,14 @@ DType TypeAttribute(const OpContext& ctx, DType fallback) {
 }
 
 void InferRandom(OpContext& ctx) {
-  const DType type = TypeAttribute(ctx, DType::kFloat32);
+  const DType type = TypeOrFallback(ctx, DType::kFloat32);
   ctx.SetOutputType(0, type);
   ctx.SetOutput(0, type, Shape(ctx.RequiredInts("shape")));
 }
 
 void InferRandomLike(OpContext& ctx) {
   const DType type =
-      ctx.HasAttribute("dtype") ? TypeAttribute(ctx, DType::kFloat32) : ctx.InputType(0);
+      ctx.HasAttribute("dtype") ? TypeOrFallback(ctx, DType::kFloat32) : ctx.InputType(0);
   ctx.SetOutputType(0, type);
   ctx.SetOutput(0, type, ctx.InputShape(0));
 }
@@ -59,7 +59,7 @@ OpCost CostBernoulli(const OpContext& ctx) {
 
 // [batch, classes] of log probabilities -> [batch, sample_size].
 void InferMultinomial(OpContext& ctx) {
-  const DType type = TypeAttribute(ctx, DType::kInt32);
+  const DType type = TypeOrFallback(ctx, DType::kInt32);
   ctx.SetOutputType(0, type);
   RequireRank(ctx, 0, 2);
   ctx.SetOutput(0, type, Shape{ctx.InputDim(0, 0), ctx.Int("sample_size", 1)});
@@ -115,7 +115,7 @@ constexpr std::string_view kUniformFormula = "1 draw (class integer), 1 mul, 1 a
 constexpr std::string_view kNormalFormula =
     "1 draw (class integer), 1 log, 1 sqrt, 1 trig, 2 mul, 1 add per element (Box-Muller)";
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kRandomOps[] = {
     {.name = "RandomUniform",
      .since = {1, 22},
      .formula = kUniformFormula,
@@ -167,6 +167,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> RandomOps() { return kOps; }
+std::span<const OpDef> RandomOps() { return kRandomOps; }
 
 }  // namespace dlcost

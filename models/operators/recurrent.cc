@@ -319,7 +319,7 @@ constexpr OpCase kQuantizedLstmCases[] = {
      .bytes_written = 280},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kRecurrentOps[] = {
     {.name = "RNN",
      .since = {1, 7, 14, 22},
      .formula = "MACs = directions * steps * batch * hidden * (input + hidden)",
@@ -365,6 +365,6 @@ Work LstmCellWork(const OpContext& ctx, std::int64_t direction, Count units) {
   return CellWork(ctx, kLstm, direction, units);
 }
 
-std::span<const OpDef> RecurrentOps() { return kOps; }
+std::span<const OpDef> RecurrentOps() { return kRecurrentOps; }
 
 }  // namespace dlcost

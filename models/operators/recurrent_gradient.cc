@@ -152,7 +152,7 @@ constexpr OpCase kGruGradCases[] = {
 };
 
 // 7 steps, 2 samples, 5 units: 6 products of 2 * 20 * 5; 70 unit steps.
-constexpr OpCase kCases[] = {
+constexpr OpCase kRecurrentGradientCases[] = {
     {.what = "LSTM, from the gradient of all outputs",
      .attributes = "cell='LSTM'",
      .inputs = "w:f32[1,20,5] f32[7,1,2,5] f32[7,1,2,20] f32[7,1,2,5] _ _ f32[7,1,2,5]",
@@ -171,13 +171,13 @@ constexpr OpCase kCases[] = {
      .bytes_written = 4 * (70 + 10)},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kRecurrentGradientOps[] = {
     {.name = "RecurrentGrad",
      .domain = "dlcost.training",
      .formula = "MACs = directions * (steps - 1) * batch * gates * hidden * hidden",
      .infer = InferRecurrentGrad,
      .cost = CostRecurrentGrad,
-     .cases = kCases},
+     .cases = kRecurrentGradientCases},
     {.name = "LSTMGrad",
      .domain = "com.microsoft",
      .formula = "MACs = back through the steps; directions * rows * gates * hidden * (2 input + "
@@ -196,6 +196,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> RecurrentGradientOps() { return kOps; }
+std::span<const OpDef> RecurrentGradientOps() { return kRecurrentGradientOps; }
 
 }  // namespace dlcost

@@ -122,7 +122,7 @@ constexpr OpCase RowsOfFour(std::int64_t flops) {
 double AddReals(double a, double b) { return a + b; }
 MaybeInt AddInts(std::int64_t a, std::int64_t b) { return WrapAdd(a, b); }
 
-constexpr ReduceOp kTable[] = {
+constexpr ReduceOp kReductionTable[] = {
     {.name = "ReduceSum",
      .since = {1, 11, 13},
      .formula = "adds = inputs - outputs",
@@ -215,23 +215,23 @@ constexpr ReduceOp kTable[] = {
 
 template <std::size_t kIndex>
 constexpr OpDef MakeOp() {
-  return {.name = kTable[kIndex].name,
-          .since = kTable[kIndex].since,
-          .formula = kTable[kIndex].formula,
-          .infer = [](OpContext& ctx) { InferReduce(ctx, kTable[kIndex]); },
-          .values = [](OpContext& ctx) { ReduceValues(ctx, kTable[kIndex]); },
-          .cost = [](const OpContext& ctx) { return CostReduce(ctx, kTable[kIndex]); },
+  return {.name = kReductionTable[kIndex].name,
+          .since = kReductionTable[kIndex].since,
+          .formula = kReductionTable[kIndex].formula,
+          .infer = [](OpContext& ctx) { InferReduce(ctx, kReductionTable[kIndex]); },
+          .values = [](OpContext& ctx) { ReduceValues(ctx, kReductionTable[kIndex]); },
+          .cost = [](const OpContext& ctx) { return CostReduce(ctx, kReductionTable[kIndex]); },
           .role = FusionRole::kReduction,
-          .cases = {&kTable[kIndex].example, 1}};
+          .cases = {&kReductionTable[kIndex].example, 1}};
 }
 
-constexpr auto kOps = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+constexpr auto kReductionOps = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
   return std::array{MakeOp<kIndex>()...};
 }
-(std::make_index_sequence<std::size(kTable)>{});
+(std::make_index_sequence<std::size(kReductionTable)>{});
 
 }  // namespace
 
-std::span<const OpDef> ReductionOps() { return kOps; }
+std::span<const OpDef> ReductionOps() { return kReductionOps; }
 
 }  // namespace dlcost

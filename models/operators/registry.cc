@@ -36,7 +36,7 @@ struct HashOfKey {
 
 using OperatorIndex = std::unordered_map<Key, const OpDef*, HashOfKey>;
 
-const OperatorIndex& Index() {
+const OperatorIndex& RegistryIndex() {
   static const auto* index = [] {
     auto* map = new OperatorIndex();
     for (const std::span<const OpDef> family : OperatorFamilies()) {
@@ -145,8 +145,8 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
 }
 
 const OpDef* FindOperator(std::string_view domain, std::string_view name) {
-  const auto found = Index().find(Key(domain, name));
-  return found == Index().end() ? nullptr : found->second;
+  const auto found = RegistryIndex().find(Key(domain, name));
+  return found == RegistryIndex().end() ? nullptr : found->second;
 }
 
 int SinceVersion(const OpDef& def, int opset) {

@@ -95,7 +95,7 @@ constexpr OpCase kExpandCases[] = {
      .outputs = "f32[3,4]"},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kRepeatOps[] = {
     {.name = "Tile",
      .since = {1, 6, 13},
      .formula = "no arithmetic; reads the input once, writes all copies",
@@ -116,6 +116,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> RepeatOps() { return kOps; }
+std::span<const OpDef> RepeatOps() { return kRepeatOps; }
 
 }  // namespace dlcost

@@ -219,21 +219,21 @@ constexpr OpCase kUpsampleCases[] = {
      .opset = 1},
 };
 
-constexpr std::string_view kFormula =
+constexpr std::string_view kResizeFormula =
     "per output: taps = (nearest 1, linear 2, cubic 4)^resized axes; taps mul, taps - 1 add; "
     "antialias widens the support by in/out";
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kResizeOps[] = {
     {.name = "Resize",
      .since = {10, 11, 13, 18, 19},
-     .formula = kFormula,
+     .formula = kResizeFormula,
      .infer = InferResize,
      .cost = CostResize,
      .role = FusionRole::kMovement,
      .cases = kResizeCases},
     {.name = "Upsample",
      .since = {1, 7, 9},
-     .formula = kFormula,
+     .formula = kResizeFormula,
      .infer = InferUpsample,
      .cost = CostResize,
      .role = FusionRole::kMovement,
@@ -241,7 +241,7 @@ constexpr OpDef kOps[] = {
      .removed_in = 10},
     {.name = "Upsample",
      .domain = "com.microsoft.nchwc",
-     .formula = kFormula,
+     .formula = kResizeFormula,
      .infer = InferBlockedUpsample,
      .cost = CostResize,
      .role = FusionRole::kMovement,
@@ -250,6 +250,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ResizeOps() { return kOps; }
+std::span<const OpDef> ResizeOps() { return kResizeOps; }
 
 }  // namespace dlcost

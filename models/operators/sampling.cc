@@ -225,7 +225,7 @@ constexpr OpCase kDetCases[] = {{.what = "two matrices of 3 x 3",
                                  .bytes_read = 72,
                                  .bytes_written = 8}};
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kSamplingOps[] = {
     {.name = "GridSample",
      .since = {16, 20, 22},
      .formula =
@@ -264,6 +264,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> SamplingOps() { return kOps; }
+std::span<const OpDef> SamplingOps() { return kSamplingOps; }
 
 }  // namespace dlcost

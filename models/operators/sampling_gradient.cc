@@ -98,7 +98,7 @@ constexpr OpCase kRegionCases[] = {
      .bytes_read = 4 * 24 + 4 * 8 + 16},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kSamplingGradientOps[] = {
     {.name = "GridSampleGrad",
      .domain = "dlcost.training",
      .formula =
@@ -116,6 +116,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> SamplingGradientOps() { return kOps; }
+std::span<const OpDef> SamplingGradientOps() { return kSamplingGradientOps; }
 
 }  // namespace dlcost

@@ -194,16 +194,16 @@ constexpr OpCase kTensorScatterCases[] = {{.what = "one step of a cache of 1024"
                                            .bytes_read = 2064,
                                            .bytes_written = 2048}};
 
-constexpr std::string_view kFormula =
+constexpr std::string_view kScatterFormula =
     "1 operation per update with a reduction, else none; reads data, indices and updates, writes "
     "the result";
 
 constexpr IntegerInputs kDataAndUpdates{.passed = InputSet({0, 2})};
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kScatterOps[] = {
     {.name = "ScatterElements",
      .since = {11, 13, 16, 18},
-     .formula = kFormula,
+     .formula = kScatterFormula,
      .infer = InferScatterElements,
      .values = ScatterElementsValues,
      .cost = CostScatter,
@@ -212,7 +212,7 @@ constexpr OpDef kOps[] = {
      .integers = kDataAndUpdates},
     {.name = "Scatter",
      .since = {9},
-     .formula = kFormula,
+     .formula = kScatterFormula,
      .infer = InferScatterElements,
      .values = ScatterElementsValues,
      .cost = CostScatter,
@@ -222,7 +222,7 @@ constexpr OpDef kOps[] = {
      .integers = kDataAndUpdates},
     {.name = "ScatterND",
      .since = {11, 13, 16, 18},
-     .formula = kFormula,
+     .formula = kScatterFormula,
      .infer = InferScatterNd,
      .values = ScatterNdValues,
      .cost = CostScatter,
@@ -240,6 +240,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ScatterOps() { return kOps; }
+std::span<const OpDef> ScatterOps() { return kScatterOps; }
 
 }  // namespace dlcost

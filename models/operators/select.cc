@@ -184,7 +184,7 @@ constexpr OpCase kDropoutCases[] = {
      .bytes_written = 30},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kSelectOps[] = {
     {.name = "Where",
      .since = {9, 16},
      .formula = "1 selection (class integer) per element of the output",
@@ -213,6 +213,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> SelectOps() { return kOps; }
+std::span<const OpDef> SelectOps() { return kSelectOps; }
 
 }  // namespace dlcost

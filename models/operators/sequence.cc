@@ -48,8 +48,8 @@ const TensorType& InputSequence(const OpContext& ctx) {
 }
 
 // A position in a sequence of `length`, from input `input`; `fallback` when that is omitted.
-std::size_t Position(const OpContext& ctx, int input, std::size_t length, std::size_t positions,
-                     std::size_t fallback) {
+std::size_t PositionIn(const OpContext& ctx, int input, std::size_t length, std::size_t positions,
+                       std::size_t fallback) {
   if (!ctx.HasInput(input)) return fallback;
   std::int64_t position = ScalarInput(ctx, input);
   if (position < 0) position += static_cast<std::int64_t>(length);
@@ -76,7 +76,7 @@ void InferAt(OpContext& ctx) {
   const TensorType& sequence = InputSequence(ctx);
   if (sequence.elements && ctx.InputValue(1) != nullptr) {
     const std::size_t length = sequence.elements->size();
-    TensorType element = (*sequence.elements)[Position(ctx, 1, length, length, 0)];
+    TensorType element = (*sequence.elements)[PositionIn(ctx, 1, length, length, 0)];
     const ValuePtr value = std::move(element.value);
     element.value.reset();
     ctx.SetOutputTensorType(0, std::move(element));
@@ -93,7 +93,7 @@ void InferInsert(OpContext& ctx) {
   if (sequence.elements && (!ctx.HasInput(2) || ctx.InputValue(2) != nullptr)) {
     Elements elements = std::move(*sequence.elements);
     const std::size_t length = elements.size();
-    const std::size_t at = Position(ctx, 2, length, length + 1, length);
+    const std::size_t at = PositionIn(ctx, 2, length, length + 1, length);
     elements.insert(elements.begin() + static_cast<std::ptrdiff_t>(at), element);
     TensorType longer = SequenceOf(element.dtype, std::move(elements));
     // Long lists keep what their elements share, not their length: loops grow them without end.
@@ -114,7 +114,7 @@ void InferErase(OpContext& ctx) {
     Elements elements = std::move(*sequence.elements);
     const std::size_t length = elements.size();
     if (length == 0) throw Error("the sequence is empty");
-    const std::size_t at = Position(ctx, 1, length, length, length - 1);
+    const std::size_t at = PositionIn(ctx, 1, length, length, length - 1);
     elements.erase(elements.begin() + static_cast<std::ptrdiff_t>(at));
     ctx.SetOutputTensorType(0, SequenceOf(sequence.dtype, std::move(elements)));
     return;
@@ -260,33 +260,31 @@ constexpr OpCase kEraseCases[] = {
     {.what = "the last one", .inputs = "seq:f32([2];[3])", .outputs = "seq:f32([2])"}};
 constexpr OpCase kLengthCases[] = {
     {.what = "known", .inputs = "seq:f32([2];[3])", .outputs = "i64[]{2}"}};
-constexpr OpCase kSplitCases[] = {{.what = "parts of 2",
-                                   .inputs = "f32[5,3] i64[]{2}",
-                                   .outputs = "seq:f32([2,3];[2,3];[1,3])",
-                                   .bytes_read = 60,
-                                   .bytes_written = 60},
-                                  {.what = "rows, without their axis",
-                                   .attributes = "keepdims=0",
-                                   .inputs = "f32[2,3]",
-                                   .outputs = "seq:f32([3];[3])",
-                                   .bytes_read = 24,
-                                   .bytes_written = 24}};
-constexpr OpCase kConcatCases[] = {{.what = "joined",
-                                    .attributes = "axis=0",
-                                    .inputs = "seq:f32([2,3];[4,3])",
-                                    .outputs = "f32[6,3]",
-                                    .bytes_read = 72,
-                                    .bytes_written = 72},
-                                   {.what = "stacked",
-                                    .attributes = "axis=-1 new_axis=1",
-                                    .inputs = "seq:f32([3];[3])",
-                                    .outputs = "f32[3,2]",
-                                    .bytes_read = 24,
-                                    .bytes_written = 24}};
-constexpr std::string_view kViewFormula = "a view: nothing moves";
-constexpr std::string_view kMetadataFormula = "metadata: known before the run";
+constexpr OpCase kSplitToSequenceCases[] = {{.what = "parts of 2",
+                                             .inputs = "f32[5,3] i64[]{2}",
+                                             .outputs = "seq:f32([2,3];[2,3];[1,3])",
+                                             .bytes_read = 60,
+                                             .bytes_written = 60},
+                                            {.what = "rows, without their axis",
+                                             .attributes = "keepdims=0",
+                                             .inputs = "f32[2,3]",
+                                             .outputs = "seq:f32([3];[3])",
+                                             .bytes_read = 24,
+                                             .bytes_written = 24}};
+constexpr OpCase kConcatFromSequenceCases[] = {{.what = "joined",
+                                                .attributes = "axis=0",
+                                                .inputs = "seq:f32([2,3];[4,3])",
+                                                .outputs = "f32[6,3]",
+                                                .bytes_read = 72,
+                                                .bytes_written = 72},
+                                               {.what = "stacked",
+                                                .attributes = "axis=-1 new_axis=1",
+                                                .inputs = "seq:f32([3];[3])",
+                                                .outputs = "f32[3,2]",
+                                                .bytes_read = 24,
+                                                .bytes_written = 24}};
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kSequenceOps[] = {
     {.name = "SequenceConstruct",
      .since = {11},
      .formula = kViewFormula,
@@ -337,7 +335,7 @@ constexpr OpDef kOps[] = {
      .infer = InferSplitToSequence,
      .cost = CostSplitToSequence,
      .role = FusionRole::kMovement,
-     .cases = kSplitCases},
+     .cases = kSplitToSequenceCases},
     {.name = "ConcatFromSequence",
      .since = {11},
      .formula = "no arithmetic; reads and writes every element",
@@ -345,11 +343,11 @@ constexpr OpDef kOps[] = {
      .values = ConcatFromSequenceValues,
      .cost = CostConcatFromSequence,
      .role = FusionRole::kMovement,
-     .cases = kConcatCases},
+     .cases = kConcatFromSequenceCases},
 };
 
 }  // namespace
 
-std::span<const OpDef> SequenceOps() { return kOps; }
+std::span<const OpDef> SequenceOps() { return kSequenceOps; }
 
 }  // namespace dlcost

@@ -182,16 +182,16 @@ constexpr OpCase kStftCases[] = {{.what = "15 windowed frames of 16",
                                   .flops = 2640,
                                   .bytes_read = 576,
                                   .bytes_written = 1080}};
-constexpr OpCase Window(std::int64_t flops) {
+constexpr OpCase WindowCase(std::int64_t flops) {
   return {.what = "10 points",
           .inputs = "i64[]{10}",
           .outputs = "f32[10]",
           .flops = flops,
           .bytes_written = 40};
 }
-constexpr OpCase kHannCases[] = {Window(30)};
-constexpr OpCase kHammingCases[] = {Window(30)};
-constexpr OpCase kBlackmanCases[] = {Window(60)};
+constexpr OpCase kHannCases[] = {WindowCase(30)};
+constexpr OpCase kHammingCases[] = {WindowCase(30)};
+constexpr OpCase kBlackmanCases[] = {WindowCase(60)};
 // 9 x 8 cells of 4, 10 edges of 3.
 constexpr OpCase kMelCases[] = {{.what = "8 bins",
                                  .inputs = "i64[]{8} i64[]{16} i64[]{8192} f32[]{0} f32[]{4096}",
@@ -199,7 +199,7 @@ constexpr OpCase kMelCases[] = {{.what = "8 bins",
                                  .flops = 318,
                                  .bytes_written = 288}};
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kSignalOps[] = {
     {.name = "DFT",
      .since = {17, 20},
      .formula = "per transform n/2 * ceil(log2 n) butterflies of 4 mul, 6 add; half for real data",
@@ -240,6 +240,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> SignalOps() { return kOps; }
+std::span<const OpDef> SignalOps() { return kSignalOps; }
 
 }  // namespace dlcost

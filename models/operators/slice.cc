@@ -96,7 +96,7 @@ OpCost CostSlice(const OpContext& ctx) {
   return cost;
 }
 
-constexpr OpCase kCases[] = {
+constexpr OpCase kSliceCases[] = {
     {.what = "reads what it takes",
      .inputs = "f32[8,16] i64[1]{2} i64[1]{9223372036854775807} i64[1]{1}",
      .outputs = "f32[8,14]",
@@ -121,7 +121,7 @@ constexpr OpCase kCases[] = {
      .opset = 1},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kSliceOps[] = {
     {.name = "Slice",
      .since = {1, 10, 11, 13},
      .formula = "no arithmetic; reads the elements that it takes; a view where it takes all",
@@ -129,11 +129,11 @@ constexpr OpDef kOps[] = {
      .values = SliceValues,
      .cost = CostSlice,
      .role = FusionRole::kMovement,
-     .cases = kCases},
+     .cases = kSliceCases},
 };
 
 }  // namespace
 
-std::span<const OpDef> SliceOps() { return kOps; }
+std::span<const OpDef> SliceOps() { return kSliceOps; }
 
 }  // namespace dlcost

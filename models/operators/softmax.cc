@@ -193,7 +193,7 @@ constexpr OpCase kSoftmaxCrossEntropyLossCases[] = {
      .bytes_written = 4 + 40},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kSoftmaxOps[] = {
     {.name = "Softmax",
      .since = {1, 11, 13},
      .formula = "1 compare, 2 add, 1 exp, 1 div per element, less 1 compare and 1 add per row",
@@ -233,6 +233,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> SoftmaxOps() { return kOps; }
+std::span<const OpDef> SoftmaxOps() { return kSoftmaxOps; }
 
 }  // namespace dlcost

@@ -17,14 +17,14 @@ namespace {
 
 constexpr int kTable = 2, kIndices = 3, kRows = 4;
 
-void InferSparse(OpContext& ctx) {
+void InferSparseUpdate(OpContext& ctx) {
   for (int out = 0; out < ctx.NumOutputs(); ++out) {
     const int input = out == 0 ? kTable : kRows + out;
     ctx.SetOutput(out, ctx.InputType(input), ctx.InputShape(input));
   }
 }
 
-OpCost CostSparse(const OpContext& ctx, int states, bool adam) {
+OpCost CostSparseUpdate(const OpContext& ctx, int states, bool adam) {
   RequireInputs(ctx, kRows + 1 + states);
   const Shape& table = ctx.InputShape(kTable);
   if (table.rank() < 1) throw Error("a table without rows");
@@ -55,10 +55,10 @@ OpCost CostSparse(const OpContext& ctx, int states, bool adam) {
   return cost;
 }
 
-OpCost CostSparseSgd(const OpContext& ctx) { return CostSparse(ctx, 0, false); }
-OpCost CostSparseAdam(const OpContext& ctx) { return CostSparse(ctx, 2, true); }
+OpCost CostSparseSgd(const OpContext& ctx) { return CostSparseUpdate(ctx, 0, false); }
+OpCost CostSparseAdam(const OpContext& ctx) { return CostSparseUpdate(ctx, 2, true); }
 
-constexpr OpCase kSgdCases[] = {
+constexpr OpCase kSparseSgdCases[] = {
     {.what = "4 of 100 rows of 8",
      .inputs = "f32[] i64[] f32[100,8] i64[2,2] f32[2,2,8]",
      .outputs = "f32[100,8]",
@@ -66,7 +66,7 @@ constexpr OpCase kSgdCases[] = {
      .bytes_read = 12 + 128 + 32 + 128,
      .bytes_written = 128},
 };
-constexpr OpCase kAdamCases[] = {
+constexpr OpCase kSparseAdamCases[] = {
     {.what = "more indices than rows: each row once",
      .inputs = "f32[] i64[] f32[3,8] i64[5] f32[5,8] f32[3,8] f32[3,8]",
      .outputs = "f32[3,8] f32[3,8] f32[3,8]",
@@ -75,24 +75,24 @@ constexpr OpCase kAdamCases[] = {
      .bytes_written = 3 * 96},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kSparseUpdateOps[] = {
     {.name = "SparseSgd",
      .domain = "dlcost.training",
      .formula = "1 add per element of the rows; 1 mul, 1 add per element that changes",
-     .infer = InferSparse,
+     .infer = InferSparseUpdate,
      .cost = CostSparseSgd,
-     .cases = kSgdCases},
+     .cases = kSparseSgdCases},
     {.name = "SparseAdam",
      .domain = "dlcost.training",
      .formula =
          "1 add per element of the rows; 6 mul, 4 add, 1 sqrt, 1 div per element that changes",
-     .infer = InferSparse,
+     .infer = InferSparseUpdate,
      .cost = CostSparseAdam,
-     .cases = kAdamCases},
+     .cases = kSparseAdamCases},
 };
 
 }  // namespace
 
-std::span<const OpDef> SparseUpdateOps() { return kOps; }
+std::span<const OpDef> SparseUpdateOps() { return kSparseUpdateOps; }
 
 }  // namespace dlcost

@@ -10,11 +10,11 @@ namespace {
 // Operators on strings. How long the strings are is in the data, so neither their bytes nor the
 // work on them is counted; numbers that go in or out are.
 
-constexpr std::string_view kNote = "the length of strings is in the data and not counted";
+constexpr std::string_view kTextNote = "the length of strings is in the data and not counted";
 
 OpCost CostText(const OpContext& ctx) {
   OpCost cost = StreamAll(ctx);
-  cost.note = std::string(kNote);
+  cost.note = std::string(kTextNote);
   return cost;
 }
 
@@ -29,13 +29,13 @@ void InferNormalizer(OpContext& ctx) {
   if (!ctx.Strings("stopwords").empty()) ctx.MarkUpperBound(0);
 }
 
-void InferConcat(OpContext& ctx) {
+void InferStringConcat(OpContext& ctx) {
   ctx.SetOutputType(0, DType::kString);
   ctx.SetOutput(0, DType::kString, Broadcast(ctx.InputShape(0), ctx.InputShape(1)));
 }
 
 // One more axis, as long as the longest split: at most maxsplit + 1, else only the data tells.
-void InferSplit(OpContext& ctx) {
+void InferStringSplit(OpContext& ctx) {
   ctx.SetOutputType(0, DType::kString);
   ctx.SetOutput(1, DType::kInt64, ctx.InputShape(0));
   const std::int64_t limit = ctx.Int("maxsplit", -1);
@@ -47,10 +47,10 @@ void InferSplit(OpContext& ctx) {
 }
 
 // The substrings are strings; only their numbers have a size.
-OpCost CostSplit(const OpContext& ctx) {
+OpCost CostStringSplit(const OpContext& ctx) {
   OpCost cost;
   AddWrite(cost, ctx, 1);
-  cost.note = std::string(kNote);
+  cost.note = std::string(kTextNote);
   return cost;
 }
 
@@ -95,15 +95,15 @@ OpCost CostImageDecoder(const OpContext& ctx) {
   return cost;
 }
 
-constexpr OpCase kNormalizerCases[] = {
+constexpr OpCase kStringNormalizerCases[] = {
     {.what = "lower case", .inputs = "string[3]", .outputs = "string[3]"}};
-constexpr OpCase kConcatCases[] = {
+constexpr OpCase kStringConcatCases[] = {
     {.what = "broadcasts", .inputs = "string[2,1] string[3]", .outputs = "string[2,3]"}};
-constexpr OpCase kSplitCases[] = {{.what = "at most two splits",
-                                   .attributes = "maxsplit=2",
-                                   .inputs = "string[4]",
-                                   .outputs = "string[4,3] i64[4]",
-                                   .bytes_written = 32}};
+constexpr OpCase kStringSplitCases[] = {{.what = "at most two splits",
+                                         .attributes = "maxsplit=2",
+                                         .inputs = "string[4]",
+                                         .outputs = "string[4,3] i64[4]",
+                                         .bytes_written = 32}};
 constexpr OpCase kMatchCases[] = {{.what = "one bool per string",
                                    .inputs = "string[4]",
                                    .outputs = "bool[4]",
@@ -122,30 +122,30 @@ constexpr OpCase kImageDecoderCases[] = {{.what = "reads the encoded image",
                                           .outputs = "u8[?]",
                                           .bytes_read = 1000}};
 
-constexpr std::string_view kFormula = "no arithmetic on numbers; strings are not counted";
+constexpr std::string_view kTextFormula = "no arithmetic on numbers; strings are not counted";
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kTextOps[] = {
     {.name = "StringNormalizer",
      .since = {10},
-     .formula = kFormula,
+     .formula = kTextFormula,
      .infer = InferNormalizer,
      .cost = CostText,
-     .cases = kNormalizerCases},
+     .cases = kStringNormalizerCases},
     {.name = "StringConcat",
      .since = {20},
-     .formula = kFormula,
-     .infer = InferConcat,
+     .formula = kTextFormula,
+     .infer = InferStringConcat,
      .cost = CostText,
-     .cases = kConcatCases},
+     .cases = kStringConcatCases},
     {.name = "StringSplit",
      .since = {20},
-     .formula = kFormula,
-     .infer = InferSplit,
-     .cost = CostSplit,
-     .cases = kSplitCases},
+     .formula = kTextFormula,
+     .infer = InferStringSplit,
+     .cost = CostStringSplit,
+     .cases = kStringSplitCases},
     {.name = "RegexFullMatch",
      .since = {20},
-     .formula = kFormula,
+     .formula = kTextFormula,
      .infer = InferMatch,
      .cost = CostText,
      .cases = kMatchCases},
@@ -165,6 +165,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> TextOps() { return kOps; }
+std::span<const OpDef> TextOps() { return kTextOps; }
 
 }  // namespace dlcost

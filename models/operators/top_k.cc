@@ -212,7 +212,7 @@ constexpr OpCase kTopKCases[] = {
      .opset = 1},
 };
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kTopKOps[] = {
     {.name = "ArgMax",
      .since = {1, 11, 12, 13},
      .formula = "compares = inputs - outputs",
@@ -241,6 +241,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> TopKOps() { return kOps; }
+std::span<const OpDef> TopKOps() { return kTopKOps; }
 
 }  // namespace dlcost

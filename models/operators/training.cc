@@ -12,7 +12,7 @@ namespace {
 // (nesterov 4 and 3). norm_coefficient: 1 mul, 1 add more; norm_coefficient_post: 1 mul more.
 
 // Inputs: R, T, then `states` + 2 groups of tensors: X, gradient, states. Outputs: X, states.
-std::int64_t TensorsOf(const OpContext& ctx, std::int64_t states) {
+std::int64_t NumTensors(const OpContext& ctx, std::int64_t states) {
   const std::int64_t given = ctx.NumInputs() - 2;
   if (given <= 0 || given % (states + 2) != 0) {
     throw Error("{} inputs are not rate, count and groups of {}", ctx.NumInputs(), states + 2);
@@ -21,7 +21,7 @@ std::int64_t TensorsOf(const OpContext& ctx, std::int64_t states) {
 }
 
 void InferOptimizer(OpContext& ctx, std::int64_t states) {
-  const std::int64_t tensors = TensorsOf(ctx, states);
+  const std::int64_t tensors = NumTensors(ctx, states);
   for (std::int64_t out = 0; out < ctx.NumOutputs(); ++out) {
     const std::int64_t group = out / tensors;  // 0: X; then the states, behind the gradients
     const auto input = static_cast<int>(2 + (group == 0 ? 0 : group + 1) * tensors + out % tensors);
@@ -56,7 +56,7 @@ void SetPasses(const OpContext& ctx, std::int64_t states, std::span<const Update
   auto update = std::make_shared<UpdatePasses>();
   update->passes = passes;
   update->temporaries = temporaries;
-  const std::int64_t tensors = TensorsOf(ctx, states);
+  const std::int64_t tensors = NumTensors(ctx, states);
   for (std::int64_t i = 0; i < tensors; ++i) {
     update->tensors.push_back(ctx.InputShape(static_cast<int>(2 + i)).Elements());
   }
@@ -65,7 +65,7 @@ void SetPasses(const OpContext& ctx, std::int64_t states, std::span<const Update
 
 OpCost CostOptimizer(const OpContext& ctx, std::int64_t states, Updates updates, bool adaptive) {
   OpCost cost = StreamAll(ctx);
-  const std::int64_t tensors = TensorsOf(ctx, states);
+  const std::int64_t tensors = NumTensors(ctx, states);
   for (Access& access : cost.accesses) {
     // Tensors and states are updated where they are.
     if (!access.is_output) continue;
@@ -160,8 +160,8 @@ OpCost CostLion(const OpContext& ctx) {
 OpCost CostLamb(const OpContext& ctx) {
   OpCost cost = CostOptimizer(ctx, 2, {.mul = 10, .add = 7}, true);
   const DType type = ctx.InputType(2);
-  cost.work.Add(OpClass::kSqrt, type, TensorsOf(ctx, 2) * 2);
-  cost.work.Add(OpClass::kDiv, type, TensorsOf(ctx, 2));
+  cost.work.Add(OpClass::kSqrt, type, NumTensors(ctx, 2) * 2);
+  cost.work.Add(OpClass::kDiv, type, NumTensors(ctx, 2));
   return cost;
 }
 
@@ -174,8 +174,8 @@ OpCost CostAdafactor(const OpContext& ctx) {
   OpCost cost = CostOptimizer(ctx, 2, {.mul = 8, .add = 7}, false);
   const DType type = ctx.InputType(2);
   cost.work.Add(OpClass::kSqrt, type, std::get<ElementwiseNest>(cost.nest).elements);
-  cost.work.Add(OpClass::kSqrt, type, TensorsOf(ctx, 2) * 2);
-  cost.work.Add(OpClass::kDiv, type, TensorsOf(ctx, 2));
+  cost.work.Add(OpClass::kSqrt, type, NumTensors(ctx, 2) * 2);
+  cost.work.Add(OpClass::kDiv, type, NumTensors(ctx, 2));
   return cost;
 }
 
@@ -287,10 +287,10 @@ constexpr OpCase kAdafactorCases[] = {
      .bytes_written = 40 + 8 + 28},
 };
 
-constexpr OpDef Make(std::string_view name, std::string_view formula, void (*infer)(OpContext&),
-                     OpCost (*cost)(const OpContext&), FusionRole role,
-                     std::span<const OpCase> cases,
-                     std::string_view domain = "ai.onnx.preview.training") {
+constexpr OpDef MakeTraining(std::string_view name, std::string_view formula,
+                             void (*infer)(OpContext&), OpCost (*cost)(const OpContext&),
+                             FusionRole role, std::span<const OpCase> cases,
+                             std::string_view domain = "ai.onnx.preview.training") {
   return {.name = name,
           .domain = domain,
           .formula = formula,
@@ -300,29 +300,30 @@ constexpr OpDef Make(std::string_view name, std::string_view formula, void (*inf
           .cases = cases};
 }
 
-constexpr OpDef kOps[] = {
-    Make("Adagrad", "2 mul, 3 add, 1 sqrt, 1 div per element", InferAdagrad, CostAdagrad,
-         FusionRole::kElementwise, kAdagradCases),
-    Make("Adam", "6 mul, 4 add, 1 sqrt, 1 div per element", InferAdam, CostAdam,
-         FusionRole::kElementwise, kAdamCases),
-    Make("Momentum", "3 mul, 2 add per element (nesterov: 4 and 3)", InferAdagrad, CostMomentum,
-         FusionRole::kElementwise, kMomentumCases),
-    Make("Gradient", "not counted: depends on the graph that is differentiated", InferGradient,
-         CostGradient, FusionRole::kOpaque, kGradientCases),
-    Make("Sgd", "1 mul, 1 add per element", InferSgd, CostSgd, FusionRole::kElementwise, kSgdCases,
-         "dlcost.training"),
-    Make("AdamW", "7 mul, 4 add, 1 sqrt, 1 div per element", InferAdam, CostAdamW,
-         FusionRole::kElementwise, kAdamWCases, "dlcost.training"),
-    Make("Lion", "6 mul, 3 add, 1 compare per element", InferAdagrad, CostLion,
-         FusionRole::kElementwise, kLionCases, "dlcost.training"),
-    Make("Lamb", "10 mul, 7 add, 1 sqrt, 1 div per element", InferAdam, CostLamb,
-         FusionRole::kElementwise, kLambCases, "dlcost.training"),
-    Make("Adafactor", "8 mul, 7 add, 1 sqrt per element; 2 sqrt, 1 div per tensor", InferAdam,
-         CostAdafactor, FusionRole::kElementwise, kAdafactorCases, "dlcost.training"),
+constexpr OpDef kTrainingOps[] = {
+    MakeTraining("Adagrad", "2 mul, 3 add, 1 sqrt, 1 div per element", InferAdagrad, CostAdagrad,
+                 FusionRole::kElementwise, kAdagradCases),
+    MakeTraining("Adam", "6 mul, 4 add, 1 sqrt, 1 div per element", InferAdam, CostAdam,
+                 FusionRole::kElementwise, kAdamCases),
+    MakeTraining("Momentum", "3 mul, 2 add per element (nesterov: 4 and 3)", InferAdagrad,
+                 CostMomentum, FusionRole::kElementwise, kMomentumCases),
+    MakeTraining("Gradient", "not counted: depends on the graph that is differentiated",
+                 InferGradient, CostGradient, FusionRole::kOpaque, kGradientCases),
+    MakeTraining("Sgd", "1 mul, 1 add per element", InferSgd, CostSgd, FusionRole::kElementwise,
+                 kSgdCases, "dlcost.training"),
+    MakeTraining("AdamW", "7 mul, 4 add, 1 sqrt, 1 div per element", InferAdam, CostAdamW,
+                 FusionRole::kElementwise, kAdamWCases, "dlcost.training"),
+    MakeTraining("Lion", "6 mul, 3 add, 1 compare per element", InferAdagrad, CostLion,
+                 FusionRole::kElementwise, kLionCases, "dlcost.training"),
+    MakeTraining("Lamb", "10 mul, 7 add, 1 sqrt, 1 div per element", InferAdam, CostLamb,
+                 FusionRole::kElementwise, kLambCases, "dlcost.training"),
+    MakeTraining("Adafactor", "8 mul, 7 add, 1 sqrt per element; 2 sqrt, 1 div per tensor",
+                 InferAdam, CostAdafactor, FusionRole::kElementwise, kAdafactorCases,
+                 "dlcost.training"),
 };
 
 }  // namespace
 
-std::span<const OpDef> TrainingOps() { return kOps; }
+std::span<const OpDef> TrainingOps() { return kTrainingOps; }
 
 }  // namespace dlcost

@@ -182,7 +182,7 @@ constexpr OpCase kTriluCases[] = {{.what = "a causal mask",
 
 constexpr std::string_view kMoves = "no arithmetic; reads and writes every element";
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kTransposeOps[] = {
     {.name = "Transpose",
      .since = {1, 13, 21, 23, 24, 25},
      .formula = "no arithmetic; reads and writes every element; a view where only axes of 1 move",
@@ -224,6 +224,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> TransposeOps() { return kOps; }
+std::span<const OpDef> TransposeOps() { return kTransposeOps; }
 
 }  // namespace dlcost

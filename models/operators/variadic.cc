@@ -78,7 +78,7 @@ constexpr OpCase kMaxCases[] = {ThreeInputs(12),
                                  .bytes_written = 16}};
 constexpr OpCase kMinCases[] = {ThreeInputs(12)};
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kVariadicOps[] = {
     {.name = "Sum",
      .since = {1, 6, 8, 13},
      .formula = "(inputs - 1) adds per element of the output",
@@ -114,6 +114,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> VariadicOps() { return kOps; }
+std::span<const OpDef> VariadicOps() { return kVariadicOps; }
 
 }  // namespace dlcost

@@ -152,12 +152,10 @@ constexpr OpCase kUnsqueezeCases[] = {
 constexpr OpCase kIdentityCases[] = {
     {.what = "a value passes", .inputs = "i64[2]{3,4}", .outputs = "i64[2]{3,4}"}};
 
-constexpr std::string_view kFormula = "a view: nothing moves";
-
-constexpr OpDef kOps[] = {
+constexpr OpDef kViewOps[] = {
     {.name = "Reshape",
      .since = {1, 5, 13, 14, 19, 21, 23, 24, 25},
-     .formula = kFormula,
+     .formula = kViewFormula,
      .infer = InferReshape,
      .values = ValuesSameAsInput,
      .cost = CostView,
@@ -165,7 +163,7 @@ constexpr OpDef kOps[] = {
      .cases = kReshapeCases},
     {.name = "Flatten",
      .since = {1, 9, 11, 13, 21, 23, 24, 25},
-     .formula = kFormula,
+     .formula = kViewFormula,
      .infer = InferFlatten,
      .values = ValuesSameAsInput,
      .cost = CostView,
@@ -173,7 +171,7 @@ constexpr OpDef kOps[] = {
      .cases = kFlattenCases},
     {.name = "Squeeze",
      .since = {1, 11, 13, 21, 23, 24, 25},
-     .formula = kFormula,
+     .formula = kViewFormula,
      .infer = InferSqueeze,
      .values = ValuesSameAsInput,
      .cost = CostView,
@@ -181,7 +179,7 @@ constexpr OpDef kOps[] = {
      .cases = kSqueezeCases},
     {.name = "Unsqueeze",
      .since = {1, 11, 13, 21, 23, 24, 25},
-     .formula = kFormula,
+     .formula = kViewFormula,
      .infer = InferUnsqueeze,
      .values = ValuesSameAsInput,
      .cost = CostView,
@@ -189,7 +187,7 @@ constexpr OpDef kOps[] = {
      .cases = kUnsqueezeCases},
     {.name = "Identity",
      .since = {1, 13, 14, 16, 19, 21, 23, 24, 25},
-     .formula = kFormula,
+     .formula = kViewFormula,
      .infer = InferIdentity,
      .values = ValuesSameAsInput,
      .cost = CostView,
@@ -199,6 +197,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> ViewOps() { return kOps; }
+std::span<const OpDef> ViewOps() { return kViewOps; }
 
 }  // namespace dlcost

@@ -202,15 +202,16 @@ void Rotary(ShardingContext& c) {
   }
 }
 
-constexpr ShardingDef kRules[] = {{"Attention", Attention},
-                                  {"RotaryEmbedding", Rotary},
-                                  {"GroupQueryAttention", GroupQueryAttention, "com.microsoft"},
-                                  {"MultiHeadAttention", MultiHeadAttention, "com.microsoft"},
-                                  {"Attention", ProjectedAttention, "com.microsoft"},
-                                  {"RotaryEmbedding", Rotary, "com.microsoft"}};
+constexpr ShardingDef kAttentionShardings[] = {
+    {"Attention", Attention},
+    {"RotaryEmbedding", Rotary},
+    {"GroupQueryAttention", GroupQueryAttention, "com.microsoft"},
+    {"MultiHeadAttention", MultiHeadAttention, "com.microsoft"},
+    {"Attention", ProjectedAttention, "com.microsoft"},
+    {"RotaryEmbedding", Rotary, "com.microsoft"}};
 
 }  // namespace
 
-std::span<const ShardingDef> AttentionShardings() { return kRules; }
+std::span<const ShardingDef> AttentionShardings() { return kAttentionShardings; }
 
 }  // namespace dlcost

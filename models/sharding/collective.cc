@@ -12,10 +12,10 @@ void Gathered(ShardingContext& c) {
   c.Whole(c.In(0, axis));
 }
 
-constexpr ShardingDef kRules[] = {{"AllGather", Gathered, "dlcost.parallel"}};
+constexpr ShardingDef kCollectiveShardings[] = {{"AllGather", Gathered, "dlcost.parallel"}};
 
 }  // namespace
 
-std::span<const ShardingDef> CollectiveShardings() { return kRules; }
+std::span<const ShardingDef> CollectiveShardings() { return kCollectiveShardings; }
 
 }  // namespace dlcost

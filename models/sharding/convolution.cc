@@ -23,10 +23,10 @@ void Conv(ShardingContext& c) {
   if (c.Has(2) && c.Rank(2) == 1) c.Tie(c.In(2, 0), c.In(1, 0));
 }
 
-constexpr ShardingDef kRules[] = {{"Conv", Conv}};
+constexpr ShardingDef kConvolutionShardings[] = {{"Conv", Conv}};
 
 }  // namespace
 
-std::span<const ShardingDef> ConvolutionShardings() { return kRules; }
+std::span<const ShardingDef> ConvolutionShardings() { return kConvolutionShardings; }
 
 }  // namespace dlcost

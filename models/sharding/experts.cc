@@ -55,10 +55,10 @@ void Experts(ShardingContext& c) {
   for (std::size_t a = 0; a < c.Rank(0); ++a) c.Out(0, a, c.In(0, a));
 }
 
-constexpr ShardingDef kRules[] = {{"MoE", Experts, "com.microsoft"}};
+constexpr ShardingDef kExpertShardings[] = {{"MoE", Experts, "com.microsoft"}};
 
 }  // namespace
 
-std::span<const ShardingDef> ExpertShardings() { return kRules; }
+std::span<const ShardingDef> ExpertShardings() { return kExpertShardings; }
 
 }  // namespace dlcost

@@ -114,13 +114,13 @@ void Trilu(ShardingContext& c) {
   if (c.Rank(0) >= 2) KeepAllBut(c, {c.Rank(0) - 2, c.Rank(0) - 1});
 }
 
-constexpr ShardingDef kRules[] = {
+constexpr ShardingDef kMovementShardings[] = {
     {"Transpose", Transpose}, {"Concat", Concat}, {"Split", Split},     {"Gather", Gather},
     {"Slice", KeepOthers},    {"Expand", Expand}, {"Tile", KeepOthers}, {"Pad", KeepOthers},
     {"CumSum", CumSum},       {"Trilu", Trilu}};
 
 }  // namespace
 
-std::span<const ShardingDef> MovementShardings() { return kRules; }
+std::span<const ShardingDef> MovementShardings() { return kMovementShardings; }
 
 }  // namespace dlcost

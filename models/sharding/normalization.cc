@@ -103,31 +103,32 @@ void Pool(ShardingContext& c) {
   }
 }
 
-constexpr ShardingDef kRules[] = {{"LayerNormalization", LayerNorm},
-                                  {"RMSNormalization", LayerNorm},
-                                  {"SimplifiedLayerNormalization", LayerNorm},
-                                  {"SimplifiedLayerNormalization", LayerNorm, "com.microsoft"},
-                                  {"SkipLayerNormalization", SkipNorm, "com.microsoft"},
-                                  {"SkipSimplifiedLayerNormalization", SkipNorm, "com.microsoft"},
-                                  {"Softmax", Softmax},
-                                  {"LogSoftmax", Softmax},
-                                  {"ReduceSum", LinearReduce},
-                                  {"ReduceMean", LinearReduce},
-                                  {"ReduceMax", OtherReduce},
-                                  {"ReduceMin", OtherReduce},
-                                  {"ReduceProd", OtherReduce},
-                                  {"ReduceL2", OtherReduce},
-                                  {"BatchNormalization", BatchNorm},
-                                  {"InstanceNormalization", InstanceNorm},
-                                  {"GroupNormalization", GroupNorm},
-                                  {"AveragePool", Pool},
-                                  {"MaxPool", Pool},
-                                  {"GlobalAveragePool", Pool},
-                                  {"GlobalMaxPool", Pool},
-                                  {"Resize", Pool}};
+constexpr ShardingDef kNormalizationShardings[] = {
+    {"LayerNormalization", LayerNorm},
+    {"RMSNormalization", LayerNorm},
+    {"SimplifiedLayerNormalization", LayerNorm},
+    {"SimplifiedLayerNormalization", LayerNorm, "com.microsoft"},
+    {"SkipLayerNormalization", SkipNorm, "com.microsoft"},
+    {"SkipSimplifiedLayerNormalization", SkipNorm, "com.microsoft"},
+    {"Softmax", Softmax},
+    {"LogSoftmax", Softmax},
+    {"ReduceSum", LinearReduce},
+    {"ReduceMean", LinearReduce},
+    {"ReduceMax", OtherReduce},
+    {"ReduceMin", OtherReduce},
+    {"ReduceProd", OtherReduce},
+    {"ReduceL2", OtherReduce},
+    {"BatchNormalization", BatchNorm},
+    {"InstanceNormalization", InstanceNorm},
+    {"GroupNormalization", GroupNorm},
+    {"AveragePool", Pool},
+    {"MaxPool", Pool},
+    {"GlobalAveragePool", Pool},
+    {"GlobalMaxPool", Pool},
+    {"Resize", Pool}};
 
 }  // namespace
 
-std::span<const ShardingDef> NormalizationShardings() { return kRules; }
+std::span<const ShardingDef> NormalizationShardings() { return kNormalizationShardings; }
 
 }  // namespace dlcost

@@ -56,11 +56,11 @@ void FusedMatMul(ShardingContext& c) {
   for (const std::size_t input : {0, 1}) AlignBatch(c, input, out - 2);
 }
 
-constexpr ShardingDef kRules[] = {
+constexpr ShardingDef kProductShardings[] = {
     {"MatMul", MatMul}, {"Gemm", Gemm}, {"FusedMatMul", FusedMatMul, "com.microsoft"}};
 
 }  // namespace
 
-std::span<const ShardingDef> ProductShardings() { return kRules; }
+std::span<const ShardingDef> ProductShardings() { return kProductShardings; }
 
 }  // namespace dlcost
