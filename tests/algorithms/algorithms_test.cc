@@ -5,11 +5,10 @@
 #include "models/algorithms/convolution.h"
 #include "models/algorithms/recurrent.h"
 #include "models/algorithms/toom_cook.h"
+#include "tests/algorithms/libraries.h"
 
 namespace dlcost {
 namespace {
-
-const Library& kAmpere = LibraryFor("Ampere");
 
 Count All(const Instructions& i) { return i.fma + i.add + i.mul; }
 

@@ -5,6 +5,7 @@
 #include "models/algorithms/convolution.h"
 #include "models/algorithms/pointwise.h"
 #include "models/algorithms/recurrent.h"
+#include "tests/algorithms/libraries.h"
 
 namespace dlcost {
 namespace {
@@ -39,9 +40,6 @@ Flops WithBias(Execution execution, Count outputs) {
   AddPointwise(execution, "bias", TermKind::kEpilogue, Bias(outputs));
   return ReadCounters(execution).flop_count_sp;
 }
-
-const Library& kPascal = LibraryFor("Pascal");
-const Library& kAmpere = LibraryFor("Ampere");
 
 // AlexNet at batch 1 on a Tesla P4, nvprof flop_count_sp, cuDNN 6.
 TEST(AlexNetOnP4, ImplicitGemmLayersToTheDigit) {

@@ -8,17 +8,13 @@
 #include <fstream>
 
 #include "dlcost/dlcost.h"
+#include "tests/api/networks.h"
 
 namespace dlcost::api {
 namespace {
 
 using testing::HasSubstr;
 using testing::ThrowsMessage;
-
-std::string PathOf(const std::string& name) {
-  return std::string(DLCOST_SOURCE_DIR) + "/models/networks/" + name + ".onnx";
-}
-Model Network(const std::string& name) { return Model::Read(PathOf(name)); }
 
 std::string Written(const std::string& name, const std::string& text) {
   const std::string path = testing::TempDir() + name;
@@ -27,7 +23,7 @@ std::string Written(const std::string& name, const std::string& text) {
 }
 
 TEST(CheckUnder, HoldsLimitsAtEverySize) {
-  const Model model = Network("alexnet");
+  const Model model = ReadNetwork("alexnet");
   const Verdict verdict = CheckUnder(
       model, {.limits = {.max = {"macs=3G"}}, .sizes = {{.batch = true, .list = "1:8:x2"}}});
   EXPECT_FALSE(verdict.passed());
@@ -40,13 +36,13 @@ TEST(CheckUnder, HoldsLimitsAtEverySize) {
 }
 
 TEST(CheckUnder, TakesModelsReportsAndFilesAsBaselines) {
-  const Model model = Network("alexnet");
+  const Model model = ReadNetwork("alexnet");
   const Report on_t4 = Count(model, FindDevice("t4"));
   for (const Baseline& baseline :
        {Baseline{.path = PathOf("alexnet")}, Baseline{.report = on_t4}, Baseline{.model = model}}) {
     EXPECT_TRUE(CheckUnder(model, {.baselines = {baseline}}).passed());
     EXPECT_TRUE(CheckUnder(on_t4, {.baselines = {baseline}, .device = FindDevice("t4")}).passed());
-    EXPECT_FALSE(CheckUnder(Network("resnet50"), {.baselines = {baseline}}).passed());
+    EXPECT_FALSE(CheckUnder(ReadNetwork("resnet50"), {.baselines = {baseline}}).passed());
   }
   // What is left open is as the baseline has it.
   EXPECT_THAT(CheckUnder(model, {.baselines = {{.report = on_t4}}}).Text(), HasSubstr("t4"));
@@ -57,20 +53,20 @@ TEST(CheckUnder, ReadsBudgetFilesAndJobs) {
   const std::string budget = Written("budget.yaml",
                                      "on:\n  - gpu: t4\n    batch: 1\n  - gpu: a100\n    batch: 4\n"
                                      "budgets:\n  - metric: macs\n    max: 1 G\n");
-  const Verdict verdict = CheckUnder(Network("alexnet"), {.budget_file = budget});
+  const Verdict verdict = CheckUnder(ReadNetwork("alexnet"), {.budget_file = budget});
   ASSERT_EQ(verdict.requirements().size(), 2u);
   EXPECT_TRUE(verdict.requirements()[0].passed);
   EXPECT_FALSE(verdict.requirements()[1].passed);
   EXPECT_THAT(verdict.requirements()[1].under, HasSubstr("a100"));
-  const Verdict job = CheckUnder(Network("alexnet"), {.limits = {.max = {"sent_bytes=1 kB"}},
-                                                      .options = {.optimizer = "sgd"},
-                                                      .system = FindSystem("dgx-1"),
-                                                      .plan = "dp=8"});
+  const Verdict job = CheckUnder(ReadNetwork("alexnet"), {.limits = {.max = {"sent_bytes=1 kB"}},
+                                                          .options = {.optimizer = "sgd"},
+                                                          .system = FindSystem("dgx-1"),
+                                                          .plan = "dp=8"});
   EXPECT_FALSE(job.passed());
 }
 
 TEST(CompareAs, TakesFromTheReportWhatIsLeftOpen) {
-  const Model model = Network("alexnet");
+  const Model model = ReadNetwork("alexnet");
   const Report report = Count(model, FindDevice("t4"), {.batch = 4}, {.optimizer = "sgd"});
   EXPECT_TRUE(CompareAs({.report = report}, {.model = model}).changes().empty());
   EXPECT_TRUE(CompareAs({.path = PathOf("alexnet")}, {.report = report}).changes().empty());
@@ -87,13 +83,13 @@ TEST(CompareAs, TakesFromTheReportWhatIsLeftOpen) {
 
 TEST(Sweeps, ListWaysOfRunning) {
   const Sweep sweep =
-      RunSweep(Network("alexnet"), {.axes = {{.batch = true, .list = "1:4:x2"}},
-                                    .devices = FindDevices("a100,t4", {"memory.size=1GB,80GB"}),
-                                    .runtimes = {"pytorch-eager", "tensorrt"},
-                                    .optimizers = {"", "sgd"},
-                                    .conditions = {"latency<=1s"},
-                                    .rank = "price",
-                                    .price_per_hour = {{"a100", 2}, {"", 1}}});
+      RunSweep(ReadNetwork("alexnet"), {.axes = {{.batch = true, .list = "1:4:x2"}},
+                                        .devices = FindDevices("a100,t4", {"memory.size=1GB,80GB"}),
+                                        .runtimes = {"pytorch-eager", "tensorrt"},
+                                        .optimizers = {"", "sgd"},
+                                        .conditions = {"latency<=1s"},
+                                        .rank = "price",
+                                        .price_per_hour = {{"a100", 2}, {"", 1}}});
   const std::vector<SweepPoint> points = sweep.points();
   EXPECT_EQ(points.size(), 3u * 4 * 2 * 2);
   EXPECT_EQ(points.back().runtime, "tensorrt");
@@ -109,10 +105,10 @@ TEST(Sweeps, ListWaysOfRunning) {
 
 TEST(Sweeps, PadObservedSizes) {
   const Axis lengths{.name = "sequence", .sizes = {200, 32, 100, 32}, .weights = {1, 2, 3, 3}};
-  const Sweep sweep = RunSweep(Network("bert-base"), {.axes = {lengths},
-                                                      .devices = {FindDevice("t4")},
-                                                      .bindings = {.batch = 2},
-                                                      .buckets = {128, 256}});
+  const Sweep sweep = RunSweep(ReadNetwork("bert-base"), {.axes = {lengths},
+                                                          .devices = {FindDevice("t4")},
+                                                          .bindings = {.batch = 2},
+                                                          .buckets = {128, 256}});
   std::vector<std::int64_t> sizes;
   for (const SweepPoint& point : sweep.points()) sizes.push_back(point.sizes.front());
   EXPECT_EQ(sizes, (std::vector<std::int64_t>{32, 100, 128, 200, 256}));
@@ -121,14 +117,14 @@ TEST(Sweeps, PadObservedSizes) {
 
 TEST(Sweeps, LeaveOutDevicesThatARuntimeDoesNotServe) {
   const SweepRequest request{.devices = Devices(), .runtimes = {"tensorrt"}, .served_alone = true};
-  const Sweep sweep = RunSweep(Network("alexnet"), request);
+  const Sweep sweep = RunSweep(ReadNetwork("alexnet"), request);
   EXPECT_LT(sweep.points().size(), request.devices.size());
   EXPECT_GT(sweep.points().size(), 0u);
   EXPECT_THAT(sweep.Text(), HasSubstr("are left out"));
 }
 
 TEST(Reports, HaveEveryView) {
-  const Report report = Count(Network("alexnet"), FindDevice("t4"));
+  const Report report = Count(ReadNetwork("alexnet"), FindDevice("t4"));
   EXPECT_THAT(report.View("gemm"), HasSubstr("tile"));
   EXPECT_THAT(report.View("work", "/conv1/Conv"), HasSubstr("runner-up"));
   EXPECT_THAT(report.Text("story"), HasSubstr("conv + relu"));
@@ -141,7 +137,7 @@ TEST(Reports, HaveEveryView) {
 }
 
 TEST(CompareDevices, RanksThem) {
-  const Model model = Network("alexnet");
+  const Model model = ReadNetwork("alexnet");
   EXPECT_THAT(CompareDevices(model, {FindDevice("t4"), FindDevice("a100")}).Csv(),
               HasSubstr("a100-sxm4-80gb"));
   EXPECT_NE(CompareDevices(model, Devices(), {}, {}, true, 3).Text(),

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "dlcost/dlcost.h"
+#include "tests/api/networks.h"
 
 namespace dlcost::api {
 namespace {
@@ -14,12 +15,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::ThrowsMessage;
 
-Model Network(const std::string& name) {
-  return Model::Read(std::string(DLCOST_SOURCE_DIR) + "/models/networks/" + name + ".onnx");
-}
-
 TEST(Formulas, AreWhatCountingSays) {
-  const Model bert = Network("bert-base");
+  const Model bert = ReadNetwork("bert-base");
   const Formula formula = FindFormula(bert);
   EXPECT_EQ(formula.variables(), (std::vector<std::string>{"batch", "sequence"}));
   for (const std::int64_t sequence : {17, 128, 511}) {
@@ -40,7 +37,7 @@ TEST(Formulas, AreWhatCountingSays) {
 }
 
 TEST(Formulas, FollowTiedSizesAndRefuseOthers) {
-  const Model bert = Network("bert-base");
+  const Model bert = ReadNetwork("bert-base");
   const Formula square = FindFormula(bert, {.tied = {{"sequence", "batch"}}});
   EXPECT_EQ(square.variables(), (std::vector<std::string>{"batch"}));
   EXPECT_EQ(square.At("macs", {{"batch", 7}}),
@@ -59,7 +56,7 @@ TEST(Formulas, FollowTiedSizesAndRefuseOthers) {
 }
 
 TEST(Explanations, AreOfTheReportsKernels) {
-  const Model model = Network("resnet50");
+  const Model model = ReadNetwork("resnet50");
   const Device a100 = FindDevice("a100");
   const Report report = Count(model, a100, {.batch = 8});
   const auto kernels = report.kernels();
@@ -84,7 +81,7 @@ TEST(Explanations, AreOfTheReportsKernels) {
 }
 
 TEST(Sought, IsTheLargestBatchThatFits) {
-  const Model model = Network("alexnet");
+  const Model model = ReadNetwork("alexnet");
   const Device small = FindDevice("a100", {"memory.size=4GB"});
   const Report report = Count(model, small, {.largest_batch = true});
   const std::int64_t batch = report.dims().at("batch");
@@ -107,7 +104,7 @@ TEST(Systems, AreFoundByNameAndListed) {
 }
 
 TEST(Jobs, APlanIsAStepOnAllDevices) {
-  const Model model = Network("resnet50");
+  const Model model = ReadNetwork("resnet50");
   const System dgx = FindSystem("dgx-1");
   const ParallelPlans told = Parallelize(
       model, dgx,
@@ -129,7 +126,7 @@ TEST(Jobs, APlanIsAStepOnAllDevices) {
 }
 
 TEST(Jobs, ScalingSendsWhatARingSends) {
-  const Model model = Network("resnet50");
+  const Model model = ReadNetwork("resnet50");
   const Scaling scaling = Scale(model, FindSystem("dgx-a100"),
                                 {.devices = {1, 8},
                                  .bindings = {.batch = 32},
@@ -176,7 +173,7 @@ TEST(Jobs, CollectivesFollowTheArithmeticOfARing) {
 }
 
 TEST(Pages, ShowOneReportOrSeveral) {
-  const Model model = Network("alexnet");
+  const Model model = ReadNetwork("alexnet");
   const Report a100 = Count(model, FindDevice("a100"));
   const Report h100 = Count(model, FindDevice("h100"));
   EXPECT_THAT(a100.Html("my title"), HasSubstr("my title"));
@@ -219,7 +216,7 @@ TEST(Profiles, TellWhatCountersTellAndNoMore) {
 }
 
 TEST(Pages, OfAReportShowWhatWasMeasuredOfEachKernel) {
-  const Report report = Count(Network("alexnet"), FindDevice("p4"), {.batch = 1});
+  const Report report = Count(ReadNetwork("alexnet"), FindDevice("p4"), {.batch = 1});
   const Comparison comparison =
       Compare(report, {.measured = {Fixture("alexnet_p4_nvprof_metrics.csv")}});
   // FLOPs that the counters give the first convolution.
@@ -231,7 +228,7 @@ TEST(Pages, OfAReportShowWhatWasMeasuredOfEachKernel) {
 }
 
 TEST(Pages, PicturesAreSvg) {
-  const Report report = Count(Network("alexnet"), FindDevice("a100"));
+  const Report report = Count(ReadNetwork("alexnet"), FindDevice("a100"));
   for (const char* picture : {"roofline", "memory", "icicle"}) {
     EXPECT_THAT(report.Svg(picture), testing::StartsWith("<svg")) << picture;
     EXPECT_NE(report.Svg(picture), report.Svg(picture, true)) << picture;

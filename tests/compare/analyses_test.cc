@@ -21,7 +21,8 @@ MeasuredPart Part(const std::string& name, KernelAlgorithm algorithm, KernelFami
   return part;
 }
 
-CompareRow Row(const std::string& node, const std::string& op, std::vector<MeasuredPart> parts) {
+CompareRow RowOfParts(const std::string& node, const std::string& op,
+                      std::vector<MeasuredPart> parts) {
   CompareRow row;
   row.node = node;
   row.op = op;
@@ -45,14 +46,16 @@ CompareRow Row(const std::string& node, const std::string& op, std::vector<Measu
 std::vector<CompareRow> ThreeLayers() {
   using enum KernelFamily;
   std::vector<CompareRow> rows = {
-      Row("conv1", "Conv",
+      RowOfParts(
+          "conv1", "Conv",
           {Part("transform", KernelAlgorithm::kWinogradFilterTransform, kTransform, 10, 100, 0.5),
            Part("main_a", KernelAlgorithm::kWinograd, kConvolution, 90, 300, 1.5)}),
-      Row("conv2", "Conv",
+      RowOfParts(
+          "conv2", "Conv",
           {Part("transform", KernelAlgorithm::kWinogradFilterTransform, kTransform, 30, 100, 1.5),
            Part("main_b", KernelAlgorithm::kWinograd, kConvolution, 270, 500, 4.5)}),
-      Row("pool", "MaxPool",
-          {Part("pool", KernelAlgorithm::kNone, kPooling, std::nullopt, 200, 2)})};
+      RowOfParts("pool", "MaxPool",
+                 {Part("pool", KernelAlgorithm::kNone, kPooling, std::nullopt, 200, 2)})};
   rows[0].measured.occupancy.Add(0.25, 1, 2.0);
   rows[1].measured.occupancy.Add(0.75, 1, 6.0);
   rows[0].memory_bytes = Bytes(1000);

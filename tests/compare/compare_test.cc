@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 const std::string kSource = DLCOST_SOURCE_DIR;
 
-std::optional<Device> DeviceOf(const std::string& id) {
+std::optional<Device> FindDevice(const std::string& id) {
   return DeviceDatabase({kSource + "/hw_specs"}).Find(id);
 }
 
@@ -33,7 +33,7 @@ Predicted Predict(const std::string& network, std::int64_t batch, const std::str
   InferOptions options;
   options.bindings.batch = batch;
   Predicted predicted{
-      Infer(ReadModel(kSource + "/models/networks/" + network), options), DeviceOf(device), {}};
+      Infer(ReadModel(kSource + "/models/networks/" + network), options), FindDevice(device), {}};
   predicted.report = BuildReport(predicted.model, predicted.device, {});
   return predicted;
 }

@@ -7,7 +7,7 @@
 namespace dlcost {
 namespace {
 
-std::string MessageOf(const SmallModel& model, const Bindings& bindings = {}) {
+std::string BindingError(const SmallModel& model, const Bindings& bindings = {}) {
   try {
     model.Infer(bindings);
   } catch (const Error& error) {
@@ -61,16 +61,16 @@ TEST(Binding, BatchOverridesAFixedOneWithANote) {
 }
 
 TEST(Binding, AnythingElseUnboundIsAnErrorThatHelps) {
-  EXPECT_EQ(MessageOf(Relu({"N", "seq"})),
+  EXPECT_EQ(BindingError(Relu({"N", "seq"})),
             "test.onnx: unbound dimensions: 'seq' (x); bind them, for example: --dim seq=128");
-  EXPECT_EQ(MessageOf(Relu({"N", 3, ""})),
+  EXPECT_EQ(BindingError(Relu({"N", 3, ""})),
             "test.onnx: unbound dimensions: 'x[2]' (x); bind them, for example: --dim 'x[2]=128'");
 }
 
 TEST(Binding, WhatSaysNothingIsASizeOfItsOwn) {
   for (const char* name : {"?", "", "None", "-1", "dynamic"}) {
     const SmallModel model = Relu({"N", 3, name, name});
-    EXPECT_EQ(MessageOf(model),
+    EXPECT_EQ(BindingError(model),
               "test.onnx: unbound dimensions: 'x[2]' (x), 'x[3]' (x); bind them, "
               "for example: --dim 'x[2]=224' --dim 'x[3]=224'")
         << name;
@@ -84,7 +84,7 @@ TEST(Binding, WhatSaysNothingIsASizeOfItsOwn) {
   }
   Bindings both;
   AddDimBinding(both, "?=48");
-  EXPECT_EQ(MessageOf(Relu({"N", 3, "?", "?"}), both),
+  EXPECT_EQ(BindingError(Relu({"N", 3, "?", "?"}), both),
             "test.onnx: --dim ?: 2 dimensions are written so, each of its own size: x[2], x[3]");
   EXPECT_EQ(ShapeOf(Relu({"N", "?"}).Infer(both), "y"), Shape({1, 48}));
 }
@@ -95,17 +95,17 @@ TEST(Binding, AnAxisNamesItsSymbol) {
   AddDimBinding(bindings, "b[1]=7");
   EXPECT_EQ(ShapeOf(model.Infer(bindings), "y"), Shape({1, 7}));
   AddDimBinding(bindings, "seq=8");
-  EXPECT_EQ(MessageOf(model, bindings),
+  EXPECT_EQ(BindingError(model, bindings),
             "test.onnx: --dim seq: dimension 'seq' is 8 here and 7 elsewhere");
   Bindings fixed;
   AddDimBinding(fixed, "x[1]=7");
-  EXPECT_EQ(MessageOf(Relu({"N", 3}), fixed),
+  EXPECT_EQ(BindingError(Relu({"N", 3}), fixed),
             "test.onnx: --dim x[1]: the file fixes this axis at 3; --input sets a whole shape");
 }
 
 TEST(Binding, NumbersOfExportersAreNamedByTheirAxis) {
   const SmallModel model = Relu({"unk__1915", "unk__1916"});
-  EXPECT_EQ(MessageOf(model),
+  EXPECT_EQ(BindingError(model),
             "test.onnx: unbound dimensions: 'x[1]' (x, unk__1916); bind them, for "
             "example: --dim 'x[1]=128'");
   Bindings bindings;
@@ -117,13 +117,13 @@ TEST(Binding, NumbersOfExportersAreNamedByTheirAxis) {
 
 TEST(Binding, NodesAreNoBatch) {
   for (const char* name : {"num_nodes", "num_edges", "num_atoms", "n_points", "frames", "time"}) {
-    EXPECT_EQ(MessageOf(Relu({name, 85})), std::string("test.onnx: unbound dimensions: '") + name +
-                                               "' (x); bind them, for example: --dim " + name +
-                                               "=128");
+    EXPECT_EQ(BindingError(Relu({name, 85})), std::string("test.onnx: unbound dimensions: '") +
+                                                  name + "' (x); bind them, for example: --dim " +
+                                                  name + "=128");
   }
 }
 
-SmallModel Decoder(const char* mask) {
+SmallModel MaskedDecoder(const char* mask) {
   SmallModel model;
   model.Input("past", {"batch", "past_length"}).Input("ids", {"batch", "length"});
   model.Input("mask", {"batch", mask});
@@ -133,7 +133,7 @@ SmallModel Decoder(const char* mask) {
 }
 
 TEST(Binding, ExpressionsFollowFromTheirParts) {
-  const SmallModel model = Decoder("past_length + length");
+  const SmallModel model = MaskedDecoder("past_length + length");
   Bindings parts;
   AddDimBinding(parts, "past_length=100");
   AddDimBinding(parts, "length=7");
@@ -145,17 +145,17 @@ TEST(Binding, ExpressionsFollowFromTheirParts) {
   EXPECT_EQ(solved.dims.symbols.at("past_length"), 100);
   EXPECT_EQ(ShapeOf(solved, "y"), Shape({2, 107}));
   AddDimBinding(parts, "past_length + length=108");
-  EXPECT_EQ(MessageOf(model, parts),
+  EXPECT_EQ(BindingError(model, parts),
             "test.onnx: dimension 'past_length + length' is 108, but its parts make 107");
 }
 
 TEST(Binding, SuggestionsFitTogether) {
-  EXPECT_EQ(MessageOf(Decoder("past_length + length")),
+  EXPECT_EQ(BindingError(MaskedDecoder("past_length + length")),
             "test.onnx: unbound dimensions: 'past_length' (past), 'length' (ids), 'past_length + "
             "length' (mask); bind them, for example: --dim past_length=128 --dim length=128");
   // Exporters write a sum in names that no input has.
   EXPECT_EQ(
-      MessageOf(Decoder("past_len + len")),
+      BindingError(MaskedDecoder("past_len + len")),
       "test.onnx: unbound dimensions: 'past_length' (past), 'length' (ids), 'past_len + len' "
       "(mask); bind them, for example: --dim past_length=128 --dim length=128 --dim 'past_len "
       "+ len=256'");
@@ -164,7 +164,7 @@ TEST(Binding, SuggestionsFitTogether) {
   total.Input("mask", {"batch", "total_sequence"});
   AddConcat(total, {"past", "ids"}, "all", 1);
   total.Node("Add", {"all", "mask"}, {"y"}).Output("y");
-  EXPECT_EQ(MessageOf(total),
+  EXPECT_EQ(BindingError(total),
             "test.onnx: unbound dimensions: 'past_sequence' (past), 'sequence' (ids), "
             "'total_sequence' (mask); bind them, for example: --dim past_sequence=128 --dim "
             "sequence=128 --dim total_sequence=256");
@@ -176,22 +176,22 @@ TEST(Binding, SuggestionsAreTried) {
   model.Input("x", {"", 128}).Input("state", {2, "", 128});
   model.Ints("shape", {1, 2, 128}).Node("Add", {"x", "state"}, {"sum"});
   model.Node("Reshape", {"sum", "shape"}, {"y"}).Output("y");
-  EXPECT_EQ(MessageOf(model),
+  EXPECT_EQ(BindingError(model),
             "test.onnx: unbound dimensions: 'state[1]' (state); bind them, for "
             "example: --dim 'state[1]=1'");
   SmallModel never;
   never.Input("x", {"seq"}).Ints("shape", {7919}).Node("Reshape", {"x", "shape"}, {"y"});
   never.Output("y");
-  EXPECT_EQ(MessageOf(never),
+  EXPECT_EQ(BindingError(never),
             "test.onnx: unbound dimensions: 'seq' (x); bind each of them with --dim NAME=N or "
             "--input NAME:SHAPE (no sizes that fit together were found)");
 }
 
 TEST(Binding, SuggestionsAreQuoted) {
-  EXPECT_EQ(MessageOf(Relu({"N", "it's so"})),
+  EXPECT_EQ(BindingError(Relu({"N", "it's so"})),
             "test.onnx: unbound dimensions: 'it's so' (x); bind them, for example: --dim 'it'\\''s "
             "so=128'");
-  EXPECT_EQ(MessageOf(Relu({"N", "-dash"})),
+  EXPECT_EQ(BindingError(Relu({"N", "-dash"})),
             "test.onnx: unbound dimensions: '-dash' (x); bind them, for example: --dim=-dash=128");
 }
 
@@ -201,19 +201,19 @@ TEST(Binding, InputsBindTheSymbolsTheyShare) {
   AddInputBinding(bindings, "a:2x7");
   EXPECT_EQ(ShapeOf(model.Infer(bindings), "y"), Shape({2, 7}));
   AddInputBinding(bindings, "b:2x8");
-  EXPECT_EQ(MessageOf(model, bindings),
+  EXPECT_EQ(BindingError(model, bindings),
             "test.onnx: --input b: dimension 'seq' is 8 here and 7 elsewhere");
 }
 
 TEST(Binding, NamesAreChecked) {
   Bindings dims;
   AddDimBinding(dims, "sek=7");
-  EXPECT_EQ(MessageOf(Relu({"N", "seq"}), dims),
+  EXPECT_EQ(BindingError(Relu({"N", "seq"}), dims),
             "test.onnx: --dim sek: no input has a dimension of that name (did you mean 'seq'?); "
             "there are: N, seq");
   Bindings inputs;
   AddInputBinding(inputs, "xx:1x3");
-  EXPECT_EQ(MessageOf(Relu({"N", 3}), inputs),
+  EXPECT_EQ(BindingError(Relu({"N", 3}), inputs),
             "test.onnx: --input xx: the model has no such input (did you mean 'x'?); it has: x");
 }
 
@@ -241,7 +241,7 @@ TEST(Binding, ValuesOfInputsResolveShapes) {
   EXPECT_THROW(AddValueBinding(bindings, "shape"), Error);
   EXPECT_THROW(AddValueBinding(bindings, "shape=a"), Error);
   AddValueBinding(bindings, "shap=1");
-  EXPECT_EQ(MessageOf(model, bindings),
+  EXPECT_EQ(BindingError(model, bindings),
             "test.onnx: --value shap: the model has no such input (did you mean 'shape'?); it has: "
             "x, shape");
 }

@@ -13,12 +13,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Macs MacsOf(const InferredModel& model) {
-  Macs macs;
-  for (const CountedNode& node : model.nodes) macs += node.cost.work.macs();
-  return macs;
-}
-
 InferredModel Infer(const SmallModel& model, const ControlChoices& control = {}) {
   InferOptions options;
   options.control = control;

@@ -25,7 +25,7 @@ std::shared_ptr<const CustomOperators> Operators(const std::string& text) {
   return operators;
 }
 
-std::string MessageOf(const std::string& text) {
+std::string OperatorsError(const std::string& text) {
   try {
     Operators(text);
   } catch (const Error& error) {
@@ -78,18 +78,18 @@ TEST(CustomOperators, InferredModelsOutliveThem) {
 }
 
 TEST(CustomOperators, FilesAreChecked) {
-  EXPECT_EQ(MessageOf("operators:\n  - nam: X\n"),
+  EXPECT_EQ(OperatorsError("operators:\n  - nam: X\n"),
             "ops.yaml:2: unknown key 'nam' (did you mean 'name'?)");
-  EXPECT_EQ(MessageOf("operators:\n  - name: X\n    outputs: []\n"),
+  EXPECT_EQ(OperatorsError("operators:\n  - name: X\n    outputs: []\n"),
             "ops.yaml:2: 'work' must list operations, e.g. {mac: elements(out0) * in0[-1]}; {} for "
             "none");
-  EXPECT_EQ(MessageOf("operators:\n  - name: X\n    outputs: [{shape: [], dtype: f33}]\n"
-                      "    work: {}\n"),
+  EXPECT_EQ(OperatorsError("operators:\n  - name: X\n    outputs: [{shape: [], dtype: f33}]\n"
+                           "    work: {}\n"),
             "ops.yaml:3: 'f33' is no data type (f32, f16, ... or in0, in1, ...)");
-  EXPECT_NE(MessageOf("operators: [").find("ops.yaml:"), std::string::npos);
+  EXPECT_NE(OperatorsError("operators: [").find("ops.yaml:"), std::string::npos);
 }
 
-Count Evaluate(const std::string& text) {
+Count ValueOf(const std::string& text) {
   return Expression(text).Evaluate({.tensor =
                                         [](const std::string&) {
                                           return std::vector<std::int64_t>{2, 3, 5};
@@ -98,17 +98,17 @@ Count Evaluate(const std::string& text) {
 }
 
 TEST(CustomOperators, ExpressionsAreIntegers) {
-  EXPECT_EQ(Evaluate("1 + 2 * 3 - 4 / 3").value(), 6);
-  EXPECT_EQ(Evaluate("-(1 + 2) * 3").value(), -9);
-  EXPECT_EQ(Evaluate("-7 / 2").value(), -4);
-  EXPECT_EQ(Evaluate("-7 % 2").value(), 1);
-  EXPECT_EQ(Evaluate("elements(in0) + in0[-1] + rank(in0) + n").value(), 45);
-  EXPECT_EQ(Evaluate("max(min(4, 9), ceil_div(7, 2))").value(), 4);
+  EXPECT_EQ(ValueOf("1 + 2 * 3 - 4 / 3").value(), 6);
+  EXPECT_EQ(ValueOf("-(1 + 2) * 3").value(), -9);
+  EXPECT_EQ(ValueOf("-7 / 2").value(), -4);
+  EXPECT_EQ(ValueOf("-7 % 2").value(), 1);
+  EXPECT_EQ(ValueOf("elements(in0) + in0[-1] + rank(in0) + n").value(), 45);
+  EXPECT_EQ(ValueOf("max(min(4, 9), ceil_div(7, 2))").value(), 4);
   for (const char* bad : {"", "1 +", "1 / 0", "(1", "in0[9]", "f(1, 2)", "1 2",
                           "9223372036854775807 + 1", "99999999999999999999"}) {
-    EXPECT_THROW(Evaluate(bad), Error) << bad;
+    EXPECT_THROW(ValueOf(bad), Error) << bad;
   }
-  EXPECT_THROW(Evaluate(std::string(100000, '(')), Error);
+  EXPECT_THROW(ValueOf(std::string(100000, '(')), Error);
 }
 
 }  // namespace

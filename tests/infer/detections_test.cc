@@ -10,9 +10,6 @@
 namespace dlcost {
 namespace {
 
-constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
-
 SmallModel Suppression(const std::string& limit) {
   SmallModel model;
   model.Input("boxes", {2, 20, 4}).Input("scores", {2, 3, 20});

@@ -62,7 +62,7 @@ TEST(OpenDims, TwoNumberedSizesThatComeFirstAreNoBatch) {
             Names{"batch"});
 }
 
-std::optional<std::int64_t> Evaluate(const std::string& symbol) {
+std::optional<std::int64_t> ValueOfSymbol(const std::string& symbol) {
   return EvaluateSymbol(symbol, [](const std::string& name) -> std::optional<std::int64_t> {
     if (name == "past") return 100;
     if (name == "seq") return 7;
@@ -71,15 +71,15 @@ std::optional<std::int64_t> Evaluate(const std::string& symbol) {
 }
 
 TEST(OpenDims, SymbolsThatAreExpressions) {
-  EXPECT_EQ(Evaluate("past + seq"), 107);
-  EXPECT_EQ(Evaluate("2*seq"), 14);
-  EXPECT_EQ(Evaluate("seq//2"), 3);
-  EXPECT_EQ(Evaluate("floor(seq/2) + 1"), 4);
-  EXPECT_EQ(Evaluate("Max(past, seq)"), 100);
-  EXPECT_EQ(Evaluate("(past - 1)//seq"), 14);
-  EXPECT_EQ(Evaluate("past + other"), std::nullopt);
-  EXPECT_EQ(Evaluate("past"), std::nullopt) << "a name is no expression";
-  EXPECT_EQ(Evaluate("seq +"), std::nullopt);
+  EXPECT_EQ(ValueOfSymbol("past + seq"), 107);
+  EXPECT_EQ(ValueOfSymbol("2*seq"), 14);
+  EXPECT_EQ(ValueOfSymbol("seq//2"), 3);
+  EXPECT_EQ(ValueOfSymbol("floor(seq/2) + 1"), 4);
+  EXPECT_EQ(ValueOfSymbol("Max(past, seq)"), 100);
+  EXPECT_EQ(ValueOfSymbol("(past - 1)//seq"), 14);
+  EXPECT_EQ(ValueOfSymbol("past + other"), std::nullopt);
+  EXPECT_EQ(ValueOfSymbol("past"), std::nullopt) << "a name is no expression";
+  EXPECT_EQ(ValueOfSymbol("seq +"), std::nullopt);
   EXPECT_EQ(PartsOf("past + seq"), (std::set<std::string>{"past", "seq"}));
   EXPECT_EQ(PartsOf("past"), std::set<std::string>{});
 }

@@ -9,7 +9,7 @@ namespace dlcost {
 namespace {
 
 // x [4,8] MatMul w [8,16] -> Softmax -> y; ids [4] gathers rows of an embedding.
-InferredModel Model() {
+InferredModel TypedModel() {
   SmallModel model;
   model.Input("x", {4, 8})
       .Input("ids", {4}, onnx::TensorProto::INT64)
@@ -31,8 +31,8 @@ const CountedNode& Find(const InferredModel& model, const std::string& op) {
 }
 
 TEST(Retype, BytesAndWorkFollowAFloatingPointType) {
-  InferredModel model = Model();
-  const InferredModel before = Model();
+  InferredModel model = TypedModel();
+  const InferredModel before = TypedModel();
   Retype(model, DType::kFloat16);
   const OpCost& product = Find(model, "MatMul").cost;
   EXPECT_EQ(product.work.Of(OpClass::kMac, DType::kFloat16), Count(4 * 8 * 16));
@@ -47,8 +47,8 @@ TEST(Retype, BytesAndWorkFollowAFloatingPointType) {
 }
 
 TEST(Retype, OnlyProductsMoveToIntegers) {
-  InferredModel model = Model();
-  const InferredModel before = Model();
+  InferredModel model = TypedModel();
+  const InferredModel before = TypedModel();
   Retype(model, DType::kInt8);
   EXPECT_EQ(Find(model, "MatMul").cost.work.Of(OpClass::kMac, DType::kInt8), Count(4 * 8 * 16));
   EXPECT_EQ(Find(model, "MatMul").cost.BytesRead(), Bytes(4 * 8 + 8 * 16));
@@ -58,13 +58,13 @@ TEST(Retype, OnlyProductsMoveToIntegers) {
 }
 
 TEST(Retype, SubByteTypesRoundUpToBytes) {
-  InferredModel model = Model();
+  InferredModel model = TypedModel();
   Retype(model, DType::kInt4);
   EXPECT_EQ(model.weight_bytes, Bytes((8 * 16 + 100 * 16) / 2));
 }
 
 TEST(Retype, NoTypeToComputeInIsAnError) {
-  InferredModel model = Model();
+  InferredModel model = TypedModel();
   EXPECT_THROW(Retype(model, DType::kString), Error);
   EXPECT_THROW(Retype(model, DType::kBool), Error);
 }

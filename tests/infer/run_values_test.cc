@@ -16,19 +16,13 @@ InferredModel InferAt(const SmallModel& model, const std::vector<std::string>& a
   return Infer(model.Read(), options);
 }
 
-std::string MessageOf(const SmallModel& model, const std::string& at) {
+std::string AdviceError(const SmallModel& model, const std::string& at) {
   try {
     InferAt(model, {at});
   } catch (const Error& error) {
     return error.what();
   }
   return "no error";
-}
-
-Count MacsOf(const InferredModel& model) {
-  Count macs;
-  for (const CountedNode& node : model.nodes) macs += node.cost.work.macs().count();
-  return macs;
 }
 
 // Rows that a mask keeps, through a product: 8 x 16 weights for each.
@@ -71,11 +65,11 @@ TEST(RunValues, TextsAreParsed) {
 
 TEST(RunValues, AShapeMakesCountsExact) {
   const InferredModel most = InferAt(Experts(), {});
-  EXPECT_EQ(MacsOf(most), Count(40 * 8 * 16));
+  EXPECT_EQ(MacsOf(most), Macs(40 * 8 * 16));
   EXPECT_TRUE(NodeOf(most, "n_y").upper_bound);
   const InferredModel model = InferAt(Experts(), {"n_kept=1x13"});
   EXPECT_EQ(ShapeOf(model, "y"), Shape({13, 16}));
-  EXPECT_EQ(MacsOf(model), Count(13 * 8 * 16));
+  EXPECT_EQ(MacsOf(model), Macs(13 * 8 * 16));
   for (const CountedNode& node : model.nodes) EXPECT_FALSE(node.upper_bound) << node.name;
   ASSERT_EQ(model.bindings_used.size(), 1U);
   EXPECT_EQ(model.bindings_used[0].node, "n_kept");
@@ -87,17 +81,17 @@ TEST(RunValues, AShapeMakesCountsExact) {
 TEST(RunValues, NodesTensorsAndPatternsAreNames) {
   for (const char* at : {"n_kept=1x13", "kept=1x13", "n_kept:0=1x13", "*kept=1x13", "n_k*t=1x13",
                          "kept=32.5%", "n_*:0=32.5%"}) {
-    EXPECT_EQ(MacsOf(InferAt(Experts(), {at})), Count(13 * 8 * 16)) << at;
+    EXPECT_EQ(MacsOf(InferAt(Experts(), {at})), Macs(13 * 8 * 16)) << at;
   }
 }
 
 TEST(RunValues, PatternsBindWhatIsOpenInNodes) {
   // The names of tensors would match, too: of the Reshape behind, whose shape follows.
-  EXPECT_EQ(MacsOf(InferAt(Experts(), {"*=32.5%"})), Count(13 * 8 * 16));
-  EXPECT_EQ(MessageOf(Experts(), "m_*=50%"),
+  EXPECT_EQ(MacsOf(InferAt(Experts(), {"*=32.5%"})), Macs(13 * 8 * 16));
+  EXPECT_EQ(AdviceError(Experts(), "m_*=50%"),
             "test.onnx: --at m_*=50%: there is no such node or tensor");
   // A name goes before a pattern.
-  EXPECT_EQ(MacsOf(InferAt(Experts(), {"*=50%", "n_kept=1x13"})), Count(13 * 8 * 16));
+  EXPECT_EQ(MacsOf(InferAt(Experts(), {"*=50%", "n_kept=1x13"})), Macs(13 * 8 * 16));
 }
 
 TEST(RunValues, AnUpperBoundIsNotedWithWhatBindsIt) {
@@ -138,29 +132,29 @@ TEST(RunValues, ALengthResolvesWhatFollows) {
   EXPECT_EQ(open.notes.back(),
             "2 unknown nodes follow from the value of 'length': bind it with --at 'length=[60]'");
   const InferredModel model = InferAt(Speech(), {"n_length=[57]"});
-  EXPECT_EQ(MacsOf(model), Count(57 * 8 * 16));
+  EXPECT_EQ(MacsOf(model), Macs(57 * 8 * 16));
   ASSERT_EQ(model.bindings_used.size(), 1U);
   EXPECT_EQ(model.bindings_used[0].node, "n_length");
   EXPECT_TRUE(model.bindings_used[0].what.starts_with("the value [57]"));
 }
 
 TEST(RunValues, WhatCannotBeIsAnError) {
-  EXPECT_EQ(MessageOf(Experts(), "n_kept=1x41"),
+  EXPECT_EQ(AdviceError(Experts(), "n_kept=1x41"),
             "test.onnx: node 'n_kept' (NonZero): --at n_kept=1x41: its shape is at most [1,40]");
-  EXPECT_EQ(MessageOf(Experts(), "n_kept=13"),
+  EXPECT_EQ(AdviceError(Experts(), "n_kept=13"),
             "test.onnx: node 'n_kept' (NonZero): --at n_kept=13: its shape is at most [1,40]");
   EXPECT_EQ(
-      MessageOf(Experts(), "n_kpet=1x13"),
+      AdviceError(Experts(), "n_kpet=1x13"),
       "test.onnx: --at n_kpet=1x13: there is no such node or tensor (did you mean 'n_kept'?)");
-  EXPECT_EQ(MessageOf(Experts(), "x=1x13"),
+  EXPECT_EQ(AdviceError(Experts(), "x=1x13"),
             "test.onnx: --at x=1x13: 'x' is an input; bind it with --input or --value");
-  EXPECT_EQ(MessageOf(Speech(), "length=[1,2]"),
+  EXPECT_EQ(AdviceError(Speech(), "length=[1,2]"),
             "test.onnx: node 'n_length' (ReduceSum): --at length=[1,2]: 2 values for a tensor of "
             "shape []");
-  EXPECT_EQ(MessageOf(Speech(), "length=[1.5]"),
+  EXPECT_EQ(AdviceError(Speech(), "length=[1.5]"),
             "test.onnx: node 'n_length' (ReduceSum): --at length=[1.5]: 1.5 is no integer");
   EXPECT_EQ(
-      MessageOf(Speech(), "length=50%"),
+      AdviceError(Speech(), "length=50%"),
       "test.onnx: node 'n_length' (ReduceSum): --at length=50%: its shape is [], whatever the "
       "data is");
 }
@@ -190,7 +184,7 @@ TEST(RunValues, OperatorsThatNobodyDefinedTakeAShape) {
 
 TEST(Assume, HalfOfAMask) {
   const InferredModel model = InferAt(Experts(), {}, true);
-  EXPECT_EQ(MacsOf(model), Count(20 * 8 * 16));
+  EXPECT_EQ(MacsOf(model), Macs(20 * 8 * 16));
   EXPECT_TRUE(NodeOf(model, "n_y").assumed);
   EXPECT_TRUE(NodeOf(model, "n_kept").assumed);
   EXPECT_FALSE(NodeOf(model, "n_y").upper_bound);
@@ -200,7 +194,7 @@ TEST(Assume, HalfOfAMask) {
   EXPECT_EQ(model.assumptions[0].how, "half of the elements of a mask");
   // What the user says comes first.
   const InferredModel bound = InferAt(Experts(), {"kept=1x13"}, true);
-  EXPECT_EQ(MacsOf(bound), Count(13 * 8 * 16));
+  EXPECT_EQ(MacsOf(bound), Macs(13 * 8 * 16));
   EXPECT_TRUE(bound.assumptions.empty());
   EXPECT_FALSE(NodeOf(bound, "n_y").assumed);
 }
@@ -238,7 +232,7 @@ TEST(Assume, WhatTheModelContradictsIsLeft) {
 
 TEST(Assume, FiveFramesForEachDuration) {
   const InferredModel model = InferAt(Speech(), {}, true);
-  EXPECT_EQ(MacsOf(model), Count(60 * 8 * 16));
+  EXPECT_EQ(MacsOf(model), Macs(60 * 8 * 16));
   EXPECT_TRUE(NodeOf(model, "n_y").assumed);
   ASSERT_EQ(model.assumptions.size(), 1U);
   EXPECT_EQ(model.assumptions[0].what, "the value [60]");

@@ -15,7 +15,7 @@ std::vector<std::int64_t> SizesOf(const std::string& text) {
   return ParseSizeList("--batch", text).Sizes();
 }
 
-std::string MessageOf(const std::string& text) {
+std::string SizesError(const std::string& text) {
   try {
     ParseSizeList("--batch", text);
   } catch (const Error& error) {
@@ -40,13 +40,13 @@ TEST(Sizes, CountsWithoutMakingThem) {
 }
 
 TEST(Sizes, WhatIsNone) {
-  EXPECT_EQ(MessageOf("64:1"), "--batch 64:1: the range runs backwards; write 1:64");
-  EXPECT_EQ(MessageOf(""), "--batch : a size is missing");
-  EXPECT_EQ(MessageOf("1,,2"), "--batch 1,,2: a size is missing");
-  EXPECT_EQ(MessageOf("1:8:0"), "--batch 1:8:0: a step of 0 goes nowhere");
-  EXPECT_EQ(MessageOf("1:8:x1"), "--batch 1:8:x1: a step of x1 goes nowhere");
-  EXPECT_EQ(MessageOf("0:8:x2"), "--batch 0:8:x2: 0 times 2 goes nowhere");
-  EXPECT_EQ(MessageOf("a:b"), "--batch a:b: 'a' is no size");
+  EXPECT_EQ(SizesError("64:1"), "--batch 64:1: the range runs backwards; write 1:64");
+  EXPECT_EQ(SizesError(""), "--batch : a size is missing");
+  EXPECT_EQ(SizesError("1,,2"), "--batch 1,,2: a size is missing");
+  EXPECT_EQ(SizesError("1:8:0"), "--batch 1:8:0: a step of 0 goes nowhere");
+  EXPECT_EQ(SizesError("1:8:x1"), "--batch 1:8:x1: a step of x1 goes nowhere");
+  EXPECT_EQ(SizesError("0:8:x2"), "--batch 0:8:x2: 0 times 2 goes nowhere");
+  EXPECT_EQ(SizesError("a:b"), "--batch a:b: 'a' is no size");
 }
 
 TEST(Sizes, AreListed) {
@@ -69,9 +69,9 @@ TEST(Sizes, ObservedOnes) {
   EXPECT_EQ(list.observed, (std::vector<std::int64_t>{32, 64}));
   EXPECT_EQ(list.weights, (std::vector<double>{10, 3.5}));
   std::ofstream(path) << "length\n12\nlong\n";
-  EXPECT_NE(MessageOf("@" + path.string()).find("line 3: 'long' is no size"), std::string::npos);
+  EXPECT_NE(SizesError("@" + path.string()).find("line 3: 'long' is no size"), std::string::npos);
   std::ofstream(path) << "length\n";
-  EXPECT_NE(MessageOf("@" + path.string()).find("holds no sizes"), std::string::npos);
+  EXPECT_NE(SizesError("@" + path.string()).find("holds no sizes"), std::string::npos);
   std::filesystem::remove(path);
 }
 

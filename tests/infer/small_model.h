@@ -3,6 +3,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <initializer_list>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "estimator/onnx/reader.h"
 
 namespace dlcost {
+
+inline constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 
 // Small ONNX models for tests, written as code reads: SmallModel().Input("x", {-1, 8}).Node("Relu",
 // {"x"}, {"y"}).Output("y").
@@ -159,6 +163,13 @@ inline const CountedNode& NodeOf(const InferredModel& model, const std::string& 
     if (node.name == name) return node;
   }
   throw Error("no node {}", name);
+}
+
+// Of all nodes together.
+inline Macs MacsOf(const InferredModel& model) {
+  Macs macs;
+  for (const CountedNode& node : model.nodes) macs += node.cost.work.macs();
+  return macs;
 }
 
 }  // namespace dlcost

@@ -14,9 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
-
 // while: x [2,8] = x w, and a counter k from `start`. Nodes of the body that make the condition
 // "go" and "k2" are added to body(); 128 multiply-accumulates an iteration.
 class Looping {

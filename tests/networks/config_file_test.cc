@@ -11,6 +11,7 @@
 #include "estimator/core/error.h"
 #include "estimator/infer/infer.h"
 #include "estimator/onnx/reader.h"
+#include "tests/networks/configs.h"
 
 namespace dlcost {
 namespace {
@@ -18,12 +19,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
-
-// configs/: the sizes of published networks, as their config.json on huggingface.co has them.
-Json Config(const std::string& name) {
-  std::ifstream file(DLCOST_SOURCE_DIR "/tests/networks/configs/" + name + ".json");
-  return Json::parse(file);
-}
 
 InferredModel Built(const Json& config, const NetworkOptions& options,
                     const std::map<std::string, std::int64_t>& dims) {
@@ -34,7 +29,7 @@ InferredModel Built(const Json& config, const NetworkOptions& options,
                infer);
 }
 
-std::int64_t MacsOf(const InferredModel& model, const std::string& op = "") {
+std::int64_t MacsOfOperator(const InferredModel& model, const std::string& op = "") {
   Count total;
   for (const CountedNode& node : model.nodes) {
     if (op.empty() || node.node->op == op) total += node.cost.work.macs().count();
@@ -42,13 +37,13 @@ std::int64_t MacsOf(const InferredModel& model, const std::string& op = "") {
   return total.value();
 }
 
-struct Expected {
+struct PublishedParameters {
   const char* name;
   std::int64_t parameters;
   std::int64_t angles;  // the rotary frequencies, which are no parameters there
 };
 
-class Published : public ::testing::TestWithParam<Expected> {};
+class Published : public ::testing::TestWithParam<PublishedParameters> {};
 
 // What the weight files on huggingface.co hold; of DeepSeek-V3 without the layer that predicts
 // further tokens and without the 256 numbers per layer that balance its experts.
@@ -72,18 +67,24 @@ TEST_P(Published, HasItsParameters) {
 
 INSTANTIATE_TEST_SUITE_P(
     Networks, Published,
-    ::testing::Values(
-        Expected{"bert-base", 109'482'240, 0}, Expected{"deepseek-v2-lite", 15'706'484'224, 32},
-        Expected{"deepseek-v3", 671'026'419'200 - 58 * 256, 32},
-        Expected{"gemma-2-9b", 9'241'705'984, 128}, Expected{"gemma-2b", 2'506'172'416, 128},
-        Expected{"gemma-3-1b", 999'885'952, 2 * 128}, Expected{"gpt2", 124'439'808, 0},
-        // Without 64 sinks in each of 36 layers.
-        Expected{"gpt-oss-120b", 116'829'156'672 - 64 * 36, 32},
-        Expected{"llama-3-70b", 70'553'706'496, 64}, Expected{"mistral-7b", 7'241'732'096, 64},
-        Expected{"mixtral-8x7b", 46'702'792'704, 64}, Expected{"phi-3-mini-4k", 3'821'079'552, 48},
-        Expected{"qwen1.5-moe-a2.7b", 14'315'784'192, 64},
-        Expected{"qwen2.5-0.5b", 494'032'768, 32}, Expected{"qwen2.5-7b", 7'615'616'512, 64},
-        Expected{"qwen3-30b-a3b", 30'532'122'624, 64}, Expected{"qwen3-8b", 8'190'735'360, 64}),
+    ::testing::Values(PublishedParameters{"bert-base", 109'482'240, 0},
+                      PublishedParameters{"deepseek-v2-lite", 15'706'484'224, 32},
+                      PublishedParameters{"deepseek-v3", 671'026'419'200 - 58 * 256, 32},
+                      PublishedParameters{"gemma-2-9b", 9'241'705'984, 128},
+                      PublishedParameters{"gemma-2b", 2'506'172'416, 128},
+                      PublishedParameters{"gemma-3-1b", 999'885'952, 2 * 128},
+                      PublishedParameters{"gpt2", 124'439'808, 0},
+                      // Without 64 sinks in each of 36 layers.
+                      PublishedParameters{"gpt-oss-120b", 116'829'156'672 - 64 * 36, 32},
+                      PublishedParameters{"llama-3-70b", 70'553'706'496, 64},
+                      PublishedParameters{"mistral-7b", 7'241'732'096, 64},
+                      PublishedParameters{"mixtral-8x7b", 46'702'792'704, 64},
+                      PublishedParameters{"phi-3-mini-4k", 3'821'079'552, 48},
+                      PublishedParameters{"qwen1.5-moe-a2.7b", 14'315'784'192, 64},
+                      PublishedParameters{"qwen2.5-0.5b", 494'032'768, 32},
+                      PublishedParameters{"qwen2.5-7b", 7'615'616'512, 64},
+                      PublishedParameters{"qwen3-30b-a3b", 30'532'122'624, 64},
+                      PublishedParameters{"qwen3-8b", 8'190'735'360, 64}),
     [](const auto& one) {
       std::string name = one.param.name;
       for (char& c : name) {
@@ -98,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ConfigFile, GptOssMultipliesByHand) {
   const std::int64_t width = 2880;
   const std::int64_t layer = 2 * width * 4096 + 2 * width * 512 + width * 128 + 12 * width * width;
-  EXPECT_EQ(MacsOf(Built(Config("gpt-oss-120b"), {}, {{"sequence", 1}})),
+  EXPECT_EQ(MacsOfOperator(Built(Config("gpt-oss-120b"), {}, {{"sequence", 1}})),
             36 * (layer + 2 * 64 * 64) + width * 201088);
 }
 
@@ -108,7 +109,7 @@ TEST(ConfigFile, LlamaMultipliesByHand) {
   const std::int64_t layer = std::int64_t{2} * 8192 * 8192 + 2 * 8192 * 1024 + 3 * 8192 * 28672;
   const std::int64_t scores = std::int64_t{2} * 64 * 128 * 128 * 128;
   const std::int64_t logits = std::int64_t{8192} * 128256;
-  EXPECT_EQ(MacsOf(Built(Config("llama-3-70b"), {}, {{"sequence", 128}})),
+  EXPECT_EQ(MacsOfOperator(Built(Config("llama-3-70b"), {}, {{"sequence", 128}})),
             80 * (128 * layer + scores) + 128 * logits);
 }
 
@@ -120,16 +121,16 @@ TEST(ConfigFile, LatentAttentionAndExpertsMultiplyByHand) {
   const std::int64_t experts = std::int64_t{3} * 2048 * 1408 * (6 + 2) + 2048 * 64;
   const std::int64_t dense = std::int64_t{3} * 2048 * 10944;
   const std::int64_t scores = std::int64_t{16} * 128 * 128 * (192 + 128);
-  EXPECT_EQ(MacsOf(Built(Config("deepseek-v2-lite"), {}, {{"sequence", 128}})),
+  EXPECT_EQ(MacsOfOperator(Built(Config("deepseek-v2-lite"), {}, {{"sequence", 128}})),
             27 * (128 * attention + scores) + 128 * (26 * experts + dense) +
                 std::int64_t{128} * 2048 * 102400);
   // One token over 127 cached ones: the keys' and values' projections move to the query and the
   // sum, so that 16 heads look at 128 latent vectors of 512 numbers and keys of 64 more.
   const InferredModel decode =
       Built(Config("deepseek-v2-lite"), {{"phase", "decode"}}, {{"past", 127}});
-  EXPECT_EQ(MacsOf(decode, "Attention"), std::int64_t{27} * 16 * 128 * (576 + 512));
-  EXPECT_EQ(MacsOf(decode), 27 * (attention + std::int64_t{16} * 128 * (576 + 512)) + 26 * experts +
-                                dense + std::int64_t{2048} * 102400);
+  EXPECT_EQ(MacsOfOperator(decode, "Attention"), std::int64_t{27} * 16 * 128 * (576 + 512));
+  EXPECT_EQ(MacsOfOperator(decode), 27 * (attention + std::int64_t{16} * 128 * (576 + 512)) +
+                                        26 * experts + dense + std::int64_t{2048} * 102400);
 }
 
 // Five of six layers of Gemma 3 see 512 positions.
@@ -152,7 +153,7 @@ TEST(ConfigFile, SaysWhatTheNetworkLeavesOut) {
                           "without the layers that predict further tokens"));
 }
 
-std::string ErrorOf(const std::string& json, const NetworkOptions& options = {}) {
+std::string ConfigError(const std::string& json, const NetworkOptions& options = {}) {
   try {
     BuildNetworkOfConfig(json, options);
   } catch (const Error& error) {
@@ -168,20 +169,21 @@ std::string Changed(const char* key, const Json& value) {
 }
 
 TEST(ConfigFile, BadOnesAreOneLineThatNamesTheKey) {
-  EXPECT_THAT(ErrorOf("["), HasSubstr("not a JSON object"));
-  EXPECT_THAT(ErrorOf(R"({"model_type": "lama"})"), HasSubstr("did you mean 'llama'?"));
-  EXPECT_THAT(ErrorOf(R"({"model_type": "llama"})"), HasSubstr("no hidden_size"));
-  EXPECT_THAT(ErrorOf(R"({"model_type": "llava", "text_config": {}})"),
+  EXPECT_THAT(ConfigError("["), HasSubstr("not a JSON object"));
+  EXPECT_THAT(ConfigError(R"({"model_type": "lama"})"), HasSubstr("did you mean 'llama'?"));
+  EXPECT_THAT(ConfigError(R"({"model_type": "llama"})"), HasSubstr("no hidden_size"));
+  EXPECT_THAT(ConfigError(R"({"model_type": "llava", "text_config": {}})"),
               HasSubstr("jq .text_config"));
-  EXPECT_THAT(ErrorOf(Changed("hidden_size", 18446744073709551615U)), HasSubstr("hidden_size"));
-  EXPECT_THAT(ErrorOf(Changed("hidden_size", "8192")), HasSubstr("is not a whole number"));
-  EXPECT_THAT(ErrorOf(Changed("num_attention_heads", 63)), HasSubstr("does not split"));
-  EXPECT_THAT(ErrorOf(Changed("num_key_value_heads", 7)), HasSubstr("no multiple of 7"));
-  EXPECT_THAT(ErrorOf(Changed("num_hidden_layers", 100000)), HasSubstr("more than 4096 layers"));
-  EXPECT_THAT(ErrorOf(Changed("hidden_act", "xielu")), HasSubstr("hidden_act"));
-  EXPECT_THAT(ErrorOf(Changed("torch_dtype", "float8")), HasSubstr("float8"));
-  EXPECT_THAT(ErrorOf(Changed("head_dim", 7)), HasSubstr("cannot rotate 7"));
-  EXPECT_THAT(ErrorOf(Changed("vocab_size", 1), {{"layers", "3"}}),
+  EXPECT_THAT(ConfigError(Changed("hidden_size", 18446744073709551615U)), HasSubstr("hidden_size"));
+  EXPECT_THAT(ConfigError(Changed("hidden_size", "8192")), HasSubstr("is not a whole number"));
+  EXPECT_THAT(ConfigError(Changed("num_attention_heads", 63)), HasSubstr("does not split"));
+  EXPECT_THAT(ConfigError(Changed("num_key_value_heads", 7)), HasSubstr("no multiple of 7"));
+  EXPECT_THAT(ConfigError(Changed("num_hidden_layers", 100000)),
+              HasSubstr("more than 4096 layers"));
+  EXPECT_THAT(ConfigError(Changed("hidden_act", "xielu")), HasSubstr("hidden_act"));
+  EXPECT_THAT(ConfigError(Changed("torch_dtype", "float8")), HasSubstr("float8"));
+  EXPECT_THAT(ConfigError(Changed("head_dim", 7)), HasSubstr("cannot rotate 7"));
+  EXPECT_THAT(ConfigError(Changed("vocab_size", 1), {{"layers", "3"}}),
               HasSubstr("no option 'layers'"));
 }
 

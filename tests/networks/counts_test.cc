@@ -9,6 +9,7 @@
 #include "estimator/infer/infer.h"
 #include "estimator/onnx/reader.h"
 #include "models/networks/networks.h"
+#include "tests/networks/configs.h"
 
 namespace dlcost {
 namespace {
@@ -19,14 +20,6 @@ InferredModel InferNetwork(const std::string& name,
   InferOptions infer;
   infer.bindings.dims = dims;
   return Infer(ReadModelFromBytes(BuildNetwork(name, options), name), infer);
-}
-
-std::int64_t MacsOf(const InferredModel& model, const std::string& part = "") {
-  Count total;
-  for (const CountedNode& node : model.nodes) {
-    if (node.name.find(part) != std::string::npos) total += node.cost.work.macs().count();
-  }
-  return total.value();
 }
 
 std::map<std::string, std::int64_t> DimsOf(const std::string& name) {

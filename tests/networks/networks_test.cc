@@ -46,16 +46,16 @@ std::int64_t Parameters(const onnx::GraphProto& graph) {
   return total;
 }
 
-struct Expected {
+struct ExpectedParameters {
   const char* name;
   NetworkOptions options;
   std::int64_t parameters;
 };
 
-class ParametersOf : public ::testing::TestWithParam<Expected> {};
+class ParametersOf : public ::testing::TestWithParam<ExpectedParameters> {};
 
 TEST_P(ParametersOf, EqualThePublishedTotal) {
-  const Expected& expected = GetParam();
+  const ExpectedParameters& expected = GetParam();
   const onnx::ModelProto model = Parse(BuildNetwork(expected.name, expected.options));
   EXPECT_EQ(Parameters(model.graph()), expected.parameters);
 }
@@ -66,18 +66,19 @@ constexpr std::int64_t kResNet50 = 25'557'032;
 constexpr std::int64_t kResNet50Channels = 26'560;
 INSTANTIATE_TEST_SUITE_P(
     Vision, ParametersOf,
-    ::testing::Values(Expected{"alexnet", {}, 61'100'840},
-                      Expected{"resnet18", {}, 11'689'512 - 4'800},
-                      Expected{"resnet34", {}, 21'797'672 - 8'512},
-                      Expected{"resnet50", {}, kResNet50 - kResNet50Channels},
-                      Expected{"resnet50", {{"norm", "kept"}}, kResNet50 + 2 * kResNet50Channels},
-                      Expected{"resnet101", {}, 44'549'160 - 52'672},
-                      Expected{"resnet152", {}, 60'192'808 - 75'712},
-                      Expected{"vgg16", {}, 138'357'544}, Expected{"vgg19", {}, 143'667'240},
-                      Expected{"mobilenet-v2", {}, 3'504'872 - 17'056},
-                      Expected{"efficientnet-b0", {}, 5'288'548 - 21'008},
-                      Expected{"efficientnet-b0", {{"norm", "kept"}}, 5'288'548 + 2 * 21'008},
-                      Expected{"efficientnet-b4", {}, 19'341'616 - 62'600}));
+    ::testing::Values(
+        ExpectedParameters{"alexnet", {}, 61'100'840},
+        ExpectedParameters{"resnet18", {}, 11'689'512 - 4'800},
+        ExpectedParameters{"resnet34", {}, 21'797'672 - 8'512},
+        ExpectedParameters{"resnet50", {}, kResNet50 - kResNet50Channels},
+        ExpectedParameters{"resnet50", {{"norm", "kept"}}, kResNet50 + 2 * kResNet50Channels},
+        ExpectedParameters{"resnet101", {}, 44'549'160 - 52'672},
+        ExpectedParameters{"resnet152", {}, 60'192'808 - 75'712},
+        ExpectedParameters{"vgg16", {}, 138'357'544}, ExpectedParameters{"vgg19", {}, 143'667'240},
+        ExpectedParameters{"mobilenet-v2", {}, 3'504'872 - 17'056},
+        ExpectedParameters{"efficientnet-b0", {}, 5'288'548 - 21'008},
+        ExpectedParameters{"efficientnet-b0", {{"norm", "kept"}}, 5'288'548 + 2 * 21'008},
+        ExpectedParameters{"efficientnet-b4", {}, 19'341'616 - 62'600}));
 
 // Hugging Face's totals for BertModel, T5ForConditionalGeneration and GPT2LMHeadModel;
 // 8,030,261,248 for Llama-3-8B, here with the 64 rotary frequencies. Transformer by hand: per
@@ -92,24 +93,26 @@ constexpr std::int64_t LstmParameters(std::int64_t layers, std::int64_t h, std::
 }
 INSTANTIATE_TEST_SUITE_P(
     Language, ParametersOf,
-    ::testing::Values(Expected{"bert-base", {}, 109'482'240},
-                      Expected{"bert-large", {}, 335'141'888}, Expected{"t5-small", {}, 60'506'624},
-                      Expected{
-                          "t5-small",
-                          {{"version", "1.1"}, {"layers", "8"}, {"inner", "1024"}, {"heads", "6"}},
-                          76'961'152},
-                      Expected{"t5-base", {}, 222'903'552}, Expected{"t5-large", {}, 737'668'096},
-                      Expected{"t5-3b", {}, 2'851'598'336}, Expected{"gpt2", {}, 124'439'808},
-                      Expected{"gpt2", {{"phase", "decode"}}, 124'439'808},
-                      Expected{"llama3-8b", {}, 8'030'261'248 + 64},
-                      Expected{"llama3-8b", {{"phase", "decode"}}, 8'030'261'248 + 64},
-                      Expected{"transformer-base", {}, TransformerParameters(512, 2048)},
-                      Expected{"transformer-big", {}, TransformerParameters(1024, 4096)},
-                      Expected{"lstm", {}, LstmParameters(2, 1024, 10'000)},
-                      Expected{"lstm", {{"layers", "4"}}, LstmParameters(4, 1024, 10'000)},
-                      Expected{"lstm",
-                               {{"layers", "1"}, {"hidden", "8"}, {"vocabulary", "5"}},
-                               LstmParameters(1, 8, 5)}));
+    ::testing::Values(
+        ExpectedParameters{"bert-base", {}, 109'482'240},
+        ExpectedParameters{"bert-large", {}, 335'141'888},
+        ExpectedParameters{"t5-small", {}, 60'506'624},
+        ExpectedParameters{"t5-small",
+                           {{"version", "1.1"}, {"layers", "8"}, {"inner", "1024"}, {"heads", "6"}},
+                           76'961'152},
+        ExpectedParameters{"t5-base", {}, 222'903'552},
+        ExpectedParameters{"t5-large", {}, 737'668'096},
+        ExpectedParameters{"t5-3b", {}, 2'851'598'336}, ExpectedParameters{"gpt2", {}, 124'439'808},
+        ExpectedParameters{"gpt2", {{"phase", "decode"}}, 124'439'808},
+        ExpectedParameters{"llama3-8b", {}, 8'030'261'248 + 64},
+        ExpectedParameters{"llama3-8b", {{"phase", "decode"}}, 8'030'261'248 + 64},
+        ExpectedParameters{"transformer-base", {}, TransformerParameters(512, 2048)},
+        ExpectedParameters{"transformer-big", {}, TransformerParameters(1024, 4096)},
+        ExpectedParameters{"lstm", {}, LstmParameters(2, 1024, 10'000)},
+        ExpectedParameters{"lstm", {{"layers", "4"}}, LstmParameters(4, 1024, 10'000)},
+        ExpectedParameters{"lstm",
+                           {{"layers", "1"}, {"hidden", "8"}, {"vocabulary", "5"}},
+                           LstmParameters(1, 8, 5)}));
 
 std::vector<std::string> Names() {
   std::vector<std::string> names;

@@ -16,6 +16,7 @@
 #include "estimator/onnx/reader.h"
 #include "models/networks/config_file.h"
 #include "models/networks/networks.h"
+#include "tests/networks/configs.h"
 
 namespace dlcost {
 namespace {
@@ -34,21 +35,8 @@ InferredModel Named(const std::string& name, const NetworkOptions& options, cons
   return Inferred(BuildNetwork(name, options), dims);
 }
 
-Json Config(const std::string& name) {
-  std::ifstream file(DLCOST_SOURCE_DIR "/tests/networks/configs/" + name + ".json");
-  return Json::parse(file);
-}
-
 InferredModel Described(const Json& config, const NetworkOptions& options, const Dims& dims) {
   return Inferred(BuildNetworkOfConfig(config.dump(), options), dims);
-}
-
-std::int64_t MacsOf(const InferredModel& model, const std::string& part = "") {
-  Count total;
-  for (const CountedNode& node : model.nodes) {
-    if (node.name.find(part) != std::string::npos) total += node.cost.work.macs().count();
-  }
-  return total.value();
 }
 
 void ExpectKnown(const InferredModel& model) {
@@ -115,11 +103,11 @@ TEST(T5, GatesMultiplyOnceMore) {
             2 * 6 * 8 * 512 * 2048);
 }
 
-struct Published {
+struct PublishedT5 {
   const char* name;
   std::int64_t parameters;
 };
-class T5Configuration : public ::testing::TestWithParam<Published> {};
+class T5Configuration : public ::testing::TestWithParam<PublishedT5> {};
 
 // What the weight files on huggingface.co hold.
 TEST_P(T5Configuration, HasItsParametersAndParts) {
@@ -146,9 +134,9 @@ TEST_P(T5Configuration, HasItsParametersAndParts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, T5Configuration,
-                         ::testing::Values(Published{"t5-large", 737'668'096},
-                                           Published{"flan-t5-base", 247'577'856},
-                                           Published{"mt5-small", 300'176'768}),
+                         ::testing::Values(PublishedT5{"t5-large", 737'668'096},
+                                           PublishedT5{"flan-t5-base", 247'577'856},
+                                           PublishedT5{"mt5-small", 300'176'768}),
                          [](const auto& one) {
                            std::string name = one.param.name;
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -187,7 +175,7 @@ TEST(T5, DropoutIsKeptForTraining) {
   EXPECT_EQ(dropouts, 6 * (2 + 1 + 1) + 6 * (3 + 2 + 1) + 4);
 }
 
-std::string ErrorOf(const Json& config, const NetworkOptions& options = {}) {
+std::string T5Error(const Json& config, const NetworkOptions& options = {}) {
   try {
     BuildNetworkOfConfig(config.dump(), options);
   } catch (const Error& error) {
@@ -198,14 +186,14 @@ std::string ErrorOf(const Json& config, const NetworkOptions& options = {}) {
 
 TEST(T5, BadConfigurationsNameTheKey) {
   Json config = Config("t5-large");
-  EXPECT_THAT(ErrorOf(config, {{"phase", "decodr"}}), HasSubstr("did you mean 'decode"));
+  EXPECT_THAT(T5Error(config, {{"phase", "decodr"}}), HasSubstr("did you mean 'decode"));
   config["feed_forward_proj"] = "gated-xielu";
-  EXPECT_THAT(ErrorOf(config), HasSubstr("feed_forward_proj: no network is built with 'xielu'"));
+  EXPECT_THAT(T5Error(config), HasSubstr("feed_forward_proj: no network is built with 'xielu'"));
   config["feed_forward_proj"] = "relu";
   config["relative_attention_num_buckets"] = 2;
-  EXPECT_THAT(ErrorOf(config), HasSubstr("into 2 buckets"));
+  EXPECT_THAT(T5Error(config), HasSubstr("into 2 buckets"));
   config.erase("d_kv");
-  EXPECT_THAT(ErrorOf(config), HasSubstr("no d_kv"));
+  EXPECT_THAT(T5Error(config), HasSubstr("no d_kv"));
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include "estimator/parallel/step_profile.h"
 #include "estimator/parallel/tensor_parallel.h"
 #include "models/networks/networks.h"
+#include "tests/infer/small_model.h"
+#include "tests/parallel/two_sequences.h"
 
 namespace dlcost {
 namespace {
@@ -67,23 +69,10 @@ DeviceConfiguration One(const std::string& bytes) {
   return all.at(0);
 }
 
-InferOptions Options() {
-  InferOptions options;
-  options.bindings.batch = 2;
-  options.bindings.dims["sequence"] = 128;
-  return options;
-}
-
 InferredModel Rank(const std::string& bytes, int devices) {
-  const InferredModel whole = Infer(ReadModelFromBytes(bytes, "bert"), Options());
+  const InferredModel whole = Infer(ReadModelFromBytes(bytes, "bert"), TwoSequences());
   const DeviceConfiguration annotations = One(bytes);
-  return InferRank(whole, {.devices = devices, .annotations = &annotations}, Options());
-}
-
-Macs MacsOf(const InferredModel& model) {
-  Macs macs;
-  for (const CountedNode& counted : model.nodes) macs += counted.cost.work.macs();
-  return macs;
+  return InferRank(whole, {.devices = devices, .annotations = &annotations}, TwoSequences());
 }
 
 std::string ErrorOf(const std::function<void()>& run) {
@@ -111,7 +100,7 @@ TEST(Annotated, SplitsWhatBelongsToTheAnnotatedAxes) {
   const std::string bytes =
       Bert(Configuration("pair", 2), [](const onnx::NodeProto& node) { return Megatron(node); });
   const InferredModel rank = Rank(bytes, 2);
-  const InferredModel whole = Infer(ReadModelFromBytes(bytes, "bert"), Options());
+  const InferredModel whole = Infer(ReadModelFromBytes(bytes, "bert"), TwoSequences());
   const std::int64_t pooler = std::int64_t{2} * 768 * 768;
   EXPECT_EQ((MacsOf(rank).value() - pooler) * 2, MacsOf(whole).value() - pooler);
   int exchanges = 0;
@@ -156,7 +145,7 @@ TEST(Annotated, StagesThatGoRoundInACircle) {
   };
   const auto read = [&](int first, int second) {
     const std::string bytes = Bert(Configuration("pair", 2), stages(first, second));
-    const InferredModel whole = Infer(ReadModelFromBytes(bytes, "bert"), Options());
+    const InferredModel whole = Infer(ReadModelFromBytes(bytes, "bert"), TwoSequences());
     StepProfile profile;
     profile.kernels = {{.name = "/encoder/0/attention/q/MatMul"},
                        {.name = "/encoder/1/attention/q/MatMul"}};

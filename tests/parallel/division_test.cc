@@ -12,21 +12,15 @@
 #include "models/networks/config_file.h"
 #include "models/networks/networks.h"
 #include "tests/infer/small_model.h"
+#include "tests/parallel/two_sequences.h"
 
 namespace dlcost {
 namespace {
 
-constexpr std::int64_t kBatch = 2, kSequence = 128, kWidth = 256, kInner = 512, kLayers = 2;
+constexpr std::int64_t kBatch = 2, kWidth = 256, kInner = 512, kLayers = 2;
 constexpr std::int64_t kExperts = 4, kActive = 2;
 
-InferOptions Options() {
-  InferOptions options;
-  options.bindings.batch = kBatch;
-  options.bindings.dims["sequence"] = kSequence;
-  return options;
-}
-
-InferredModel Mixtral(const InferOptions& options = Options()) {
+InferredModel Mixtral(const InferOptions& options = TwoSequences()) {
   const std::string config =
       R"({"model_type": "mixtral", "hidden_size": 256, "intermediate_size": 512,
           "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 4,
@@ -35,10 +29,10 @@ InferredModel Mixtral(const InferOptions& options = Options()) {
 }
 
 InferredModel Network(const std::string& name, const NetworkOptions& network = {}) {
-  return Infer(ReadModelFromBytes(BuildNetwork(name, network), name), Options());
+  return Infer(ReadModelFromBytes(BuildNetwork(name, network), name), TwoSequences());
 }
 
-std::int64_t MacsOf(const InferredModel& model, const std::string& part = "") {
+std::int64_t MacsOfPart(const InferredModel& model, const std::string& part = "") {
   Macs macs;
   for (const CountedNode& counted : model.nodes) {
     if (counted.name.find(part) != std::string::npos) macs += counted.cost.work.macs();
@@ -46,10 +40,10 @@ std::int64_t MacsOf(const InferredModel& model, const std::string& part = "") {
   return macs.value();
 }
 
-using Exchanges = std::map<std::string, int>;
+using ExchangeCounts = std::map<std::string, int>;
 
-Exchanges ExchangesOf(const InferredModel& model, bool backward = false) {
-  Exchanges count;
+ExchangeCounts ExchangesOf(const InferredModel& model, bool backward = false) {
+  ExchangeCounts count;
   for (const CountedNode& counted : model.nodes) {
     if (counted.node->domain != "dlcost.parallel" || counted.status == NodeStatus::kView) continue;
     if ((counted.node->phase != Phase::kForward) == backward) ++count[counted.node->op];
@@ -57,15 +51,15 @@ Exchanges ExchangesOf(const InferredModel& model, bool backward = false) {
   return count;
 }
 
-InferredModel Trained(const InferredModel& forward) {
+InferredModel TrainedDivision(const InferredModel& forward) {
   const TrainOptions train = {
       .optimizer = "adamw", .fuses_attention = [](DType) { return true; }, .joins_attention = true};
-  return InferStep(BuildStep(forward, train), forward, Options());
+  return InferStep(BuildStep(forward, train), forward, TwoSequences());
 }
 
-std::string ErrorOf(const InferredModel& model, const Division& division) {
+std::string DivisionError(const InferredModel& model, const Division& division) {
   try {
-    Divide(model, division, Options());
+    Divide(model, division, TwoSequences());
     return "no error";
   } catch (const Error& error) {
     return error.what();
@@ -79,8 +73,8 @@ constexpr std::int64_t kTokens = kBatch * kSequence;
 constexpr std::int64_t kExpertMacs = kTokens * kActive * 3 * kWidth * kInner;
 
 TEST(GroupedExperts, TrainWithTwoProductsForOne) {
-  const InferredModel step = Trained(Mixtral());
-  EXPECT_EQ(MacsOf(step, "/MoE"), 3 * kLayers * kExpertMacs);
+  const InferredModel step = TrainedDivision(Mixtral());
+  EXPECT_EQ(MacsOfPart(step, "/MoE"), 3 * kLayers * kExpertMacs);
   for (const CountedNode& counted : step.nodes) {
     EXPECT_NE(counted.node->op, "Gradient") << counted.name;
     EXPECT_NE(counted.node->op, "MoE") << counted.name;
@@ -90,7 +84,7 @@ TEST(GroupedExperts, TrainWithTwoProductsForOne) {
 
 // 2 * 127 tokens for 2 of 4 experts are 127 for each; 126 for 2 of 8 would be 31.5.
 TEST(GroupedExperts, SayWhatUnevenTokensCost) {
-  InferOptions odd = Options();
+  InferOptions odd = TwoSequences();
   odd.bindings.batch = 1;
   odd.bindings.dims["sequence"] = 127;
   const InferredModel model = Mixtral(odd);
@@ -104,16 +98,16 @@ TEST(GroupedExperts, SayWhatUnevenTokensCost) {
 
 TEST(ExpertParallel, ExchangesTokensTwiceForwardAndTwiceBackward) {
   const InferredModel whole = Mixtral();
-  const DividedModel divided = Divide(whole, {.experts = {.devices = 4}}, Options());
-  EXPECT_EQ(ExchangesOf(divided.model), (Exchanges{{"AllToAll", 2 * kLayers}}));
-  EXPECT_EQ(MacsOf(divided.model), MacsOf(whole));
+  const DividedModel divided = Divide(whole, {.experts = {.devices = 4}}, TwoSequences());
+  EXPECT_EQ(ExchangesOf(divided.model), (ExchangeCounts{{"AllToAll", 2 * kLayers}}));
+  EXPECT_EQ(MacsOfPart(divided.model), MacsOfPart(whole));
   EXPECT_EQ(divided.experts.size(), static_cast<std::size_t>(2 * kLayers));
   // One expert of four.
   EXPECT_EQ(whole.parameters.value() - divided.model.parameters.value(),
             kLayers * (kExperts - 1) * 3 * kWidth * kInner);
-  const InferredModel step = Trained(divided.model);
-  EXPECT_EQ(ExchangesOf(step, true), (Exchanges{{"AllToAll", 2 * kLayers}}));
-  EXPECT_EQ(MacsOf(step), MacsOf(Trained(whole)));
+  const InferredModel step = TrainedDivision(divided.model);
+  EXPECT_EQ(ExchangesOf(step, true), (ExchangeCounts{{"AllToAll", 2 * kLayers}}));
+  EXPECT_EQ(MacsOfPart(step), MacsOfPart(TrainedDivision(whole)));
   // All rows of a device leave it: each token's two.
   for (const CountedNode& counted : step.nodes) {
     if (counted.node->op != "AllToAll") continue;
@@ -124,19 +118,20 @@ TEST(ExpertParallel, ExchangesTokensTwiceForwardAndTwiceBackward) {
 
 TEST(ExpertParallel, WaitsForTheBusiest) {
   const InferredModel whole = Mixtral();
-  const DividedModel even = Divide(whole, {.experts = {.devices = 2}}, Options());
-  const DividedModel busy = Divide(whole, {.experts = {.devices = 2, .load = 1.25}}, Options());
-  EXPECT_EQ(MacsOf(busy.model) - MacsOf(even.model), kLayers * kExpertMacs / 4);
+  const DividedModel even = Divide(whole, {.experts = {.devices = 2}}, TwoSequences());
+  const DividedModel busy =
+      Divide(whole, {.experts = {.devices = 2, .load = 1.25}}, TwoSequences());
+  EXPECT_EQ(MacsOfPart(busy.model) - MacsOfPart(even.model), kLayers * kExpertMacs / 4);
 }
 
 TEST(ExpertParallel, GoesWithSplitOperators) {
   const InferredModel whole = Mixtral();
   const Division both = {.tensor = {.devices = 2}, .experts = {.devices = 4, .stride = 2}};
-  const DividedModel divided = Divide(whole, both, Options());
-  EXPECT_EQ(MacsOf(divided.model, "/MoE") * 2, MacsOf(whole, "/MoE"));
-  EXPECT_EQ(
-      ExchangesOf(divided.model),
-      (Exchanges{{"AllReduce", 2 * kLayers + 1}, {"AllGather", 1}, {"AllToAll", 2 * kLayers}}));
+  const DividedModel divided = Divide(whole, both, TwoSequences());
+  EXPECT_EQ(MacsOfPart(divided.model, "/MoE") * 2, MacsOfPart(whole, "/MoE"));
+  EXPECT_EQ(ExchangesOf(divided.model),
+            (ExchangeCounts{
+                {"AllReduce", 2 * kLayers + 1}, {"AllGather", 1}, {"AllToAll", 2 * kLayers}}));
 }
 
 // Biases are split as what they are added to; the last one's axis is the tokens' width, and whole.
@@ -146,9 +141,9 @@ TEST(ExpertParallel, SplitsBiasedExperts) {
           "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 4,
           "vocab_size": 1024, "num_local_experts": 4, "num_experts_per_tok": 2})";
   const InferredModel whole =
-      Infer(ReadModelFromBytes(BuildNetworkOfConfig(config), "gpt_oss"), Options());
-  const InferredModel split = Divide(whole, {.tensor = {.devices = 2}}, Options()).model;
-  EXPECT_EQ(MacsOf(split, "/MoE") * 2, MacsOf(whole, "/MoE"));
+      Infer(ReadModelFromBytes(BuildNetworkOfConfig(config), "gpt_oss"), TwoSequences());
+  const InferredModel split = Divide(whole, {.tensor = {.devices = 2}}, TwoSequences()).model;
+  EXPECT_EQ(MacsOfPart(split, "/MoE") * 2, MacsOfPart(whole, "/MoE"));
   for (const Tensor& tensor : split.model->graph.tensors) {
     if (tensor.name.ends_with("gate_up_proj_bias")) {
       EXPECT_EQ(*tensor.type.shape, Shape({4, 512}));
@@ -158,9 +153,9 @@ TEST(ExpertParallel, SplitsBiasedExperts) {
     }
   }
   const Division both = {.tensor = {.devices = 2}, .experts = {.devices = 4, .stride = 2}};
-  EXPECT_EQ(
-      ExchangesOf(Divide(whole, both, Options()).model),
-      (Exchanges{{"AllReduce", 2 * kLayers + 1}, {"AllGather", 1}, {"AllToAll", 2 * kLayers}}));
+  EXPECT_EQ(ExchangesOf(Divide(whole, both, TwoSequences()).model),
+            (ExchangeCounts{
+                {"AllReduce", 2 * kLayers + 1}, {"AllGather", 1}, {"AllToAll", 2 * kLayers}}));
 }
 
 // With sp, what splits operators shares out experts too: each device sends the rows of its part of
@@ -171,11 +166,11 @@ TEST(ExpertParallel, FoldsDevicesThatSplitOperators) {
   const Division division = DivisionOf(plan, true);
   EXPECT_EQ(division.experts.stride, 1);
   const InferredModel whole = Mixtral();
-  const InferredModel rank = Divide(whole, division, Options()).model;
-  EXPECT_EQ(MacsOf(rank) * 2, MacsOf(whole));  // routes too
+  const InferredModel rank = Divide(whole, division, TwoSequences()).model;
+  EXPECT_EQ(MacsOfPart(rank) * 2, MacsOfPart(whole));  // routes too
   EXPECT_GT(whole.parameters.value() - rank.parameters.value(),
             kLayers * (kExperts - 1) * 3 * kWidth * kInner);
-  const InferredModel step = Trained(rank);
+  const InferredModel step = TrainedDivision(rank);
   int rows = 0;
   for (const CountedNode& counted : step.nodes) {
     if (counted.node->op != "AllToAll") continue;
@@ -197,10 +192,10 @@ TEST(ExpertParallel, FoldsDevicesThatSplitOperators) {
 }
 
 TEST(ExpertParallel, SaysWhatWouldDo) {
-  EXPECT_THAT(ErrorOf(Mixtral(), {.experts = {.devices = 3}}),
+  EXPECT_THAT(DivisionError(Mixtral(), {.experts = {.devices = 3}}),
               testing::HasSubstr("the 4 experts of /layers/0/mlp/experts/MoE do not divide among "
                                  "so many devices; ep=2, ep=4 would do"));
-  EXPECT_THAT(ErrorOf(Network("bert-base"), {.experts = {.devices = 2}}),
+  EXPECT_THAT(DivisionError(Network("bert-base"), {.experts = {.devices = 2}}),
               testing::HasSubstr("has no experts"));
 }
 
@@ -217,9 +212,9 @@ TEST(ExpertParallel, SharesOutQuantizedExperts) {
   model.Output("y");
   const InferredModel whole = model.Infer();
   const DividedModel rank = Divide(whole, {.experts = {.devices = 2}}, {});
-  EXPECT_EQ(MacsOf(whole), 16 * 2 * 2 * 8 * 16);
-  EXPECT_EQ(MacsOf(rank.model), MacsOf(whole));
-  EXPECT_EQ(ExchangesOf(rank.model), (Exchanges{{"AllToAll", 2}}));
+  EXPECT_EQ(MacsOfPart(whole), 16 * 2 * 2 * 8 * 16);
+  EXPECT_EQ(MacsOfPart(rank.model), MacsOfPart(whole));
+  EXPECT_EQ(ExchangesOf(rank.model), (ExchangeCounts{{"AllToAll", 2}}));
   EXPECT_EQ(rank.experts, (std::set<std::string>{"up", "up_scale", "down", "down_scale"}));
   EXPECT_EQ(rank.model.weight_bytes * 2, whole.weight_bytes);
 }
@@ -233,12 +228,12 @@ TEST(ExpertParallel, SaysWhatStandsInForExperts) {
   };
   SmallModel batched = routed();
   batched.Weight("w", {4, 8, 8}).Node("MatMul", {"x", "w"}, {"y"}).Output("y");
-  EXPECT_THAT(ErrorOf(batched.Infer(), {.experts = {.devices = 2}}),
+  EXPECT_THAT(DivisionError(batched.Infer(), {.experts = {.devices = 2}}),
               testing::HasSubstr("n_y puts every token through all of 4 experts, in one product"));
   SmallModel loop = routed();
   for (const char* expert : {"e0", "e1", "e2", "e3"}) loop.Node("NonZero", {"chosen"}, {expert});
   loop.Output("e3");
-  EXPECT_THAT(ErrorOf(loop.Infer(), {.experts = {.devices = 2}}),
+  EXPECT_THAT(DivisionError(loop.Infer(), {.experts = {.devices = 2}}),
               testing::HasSubstr("n_e0 and others like it choose the tokens of one expert of 4"));
 }
 
@@ -248,13 +243,13 @@ TEST(ContextParallel, GathersKeysAndValues) {
   const InferredModel whole = Network("llama3-8b", {{"layers", "3"}});
   for (const int devices : {2, 4}) {
     const DividedModel divided =
-        Divide(whole, {.context = {.devices = devices, .trains = true}}, Options());
-    EXPECT_EQ(MacsOf(divided.model) * devices, MacsOf(whole)) << devices;
-    EXPECT_EQ(ExchangesOf(divided.model), (Exchanges{{"AllGather", 2 * 3}}));
+        Divide(whole, {.context = {.devices = devices, .trains = true}}, TwoSequences());
+    EXPECT_EQ(MacsOfPart(divided.model) * devices, MacsOfPart(whole)) << devices;
+    EXPECT_EQ(ExchangesOf(divided.model), (ExchangeCounts{{"AllGather", 2 * 3}}));
     EXPECT_EQ(divided.model.parameters, whole.parameters);
-    const InferredModel step = Trained(divided.model);
-    EXPECT_EQ(ExchangesOf(step, true), (Exchanges{{"ReduceScatter", 2 * 3}}));
-    EXPECT_EQ(MacsOf(step) * devices, MacsOf(Trained(whole))) << devices;
+    const InferredModel step = TrainedDivision(divided.model);
+    EXPECT_EQ(ExchangesOf(step, true), (ExchangeCounts{{"ReduceScatter", 2 * 3}}));
+    EXPECT_EQ(MacsOfPart(step) * devices, MacsOfPart(TrainedDivision(whole))) << devices;
   }
 }
 
@@ -270,18 +265,18 @@ TEST(ContextParallel, LooksAtHalfOfTheKeysUnderACausalMask) {
   };
   const InferredModel whole = Network("llama3-8b", {{"layers", "1"}});
   const Division four = {.context = {.devices = 4, .trains = true}};
-  const InferredModel rank = Divide(whole, four, Options()).model;
+  const InferredModel rank = Divide(whole, four, TwoSequences()).model;
   EXPECT_EQ(seen(rank) * 4, seen(whole));
-  EXPECT_LT(seen(whole), MacsOf(whole, "/Attention"));
-  EXPECT_EQ(seen(Trained(rank)) * 4, seen(Trained(whole)));
+  EXPECT_LT(seen(whole), MacsOfPart(whole, "/Attention"));
+  EXPECT_EQ(seen(TrainedDivision(rank)) * 4, seen(TrainedDivision(whole)));
 }
 
 TEST(ContextParallel, SplitsAttentionInSeveralNodes) {
   for (const char* name : {"bert-base", "gpt2"}) {
     const InferredModel whole = Network(name, {{"layers", "2"}});
-    const InferredModel rank = Divide(whole, {.context = {.devices = 2}}, Options()).model;
-    const std::int64_t pooler = MacsOf(whole, "/pooler");  // of the first token
-    EXPECT_EQ((MacsOf(rank) - pooler) * 2, MacsOf(whole) - pooler) << name;
+    const InferredModel rank = Divide(whole, {.context = {.devices = 2}}, TwoSequences()).model;
+    const std::int64_t pooler = MacsOfPart(whole, "/pooler");  // of the first token
+    EXPECT_EQ((MacsOfPart(rank) - pooler) * 2, MacsOfPart(whole) - pooler) << name;
   }
 }
 
@@ -303,8 +298,8 @@ TEST(ContextParallel, TakesPackedAttentionApart) {
   for (const SmallModel* model : {&grouped, &together}) {
     const InferredModel whole = model->Infer();
     const DividedModel rank = Divide(whole, {.context = {.devices = 2}}, {});
-    EXPECT_EQ(MacsOf(rank.model) * 2, MacsOf(whole));
-    EXPECT_EQ(ExchangesOf(rank.model), (Exchanges{{"AllGather", 2}}));
+    EXPECT_EQ(MacsOfPart(rank.model) * 2, MacsOfPart(whole));
+    EXPECT_EQ(ExchangesOf(rank.model), (ExchangeCounts{{"AllGather", 2}}));
     for (const CountedNode& counted : rank.model.nodes) {
       if (counted.node->op != "AllGather") continue;
       const auto id = static_cast<std::size_t>(counted.node->outputs[0]);
@@ -329,9 +324,9 @@ TEST(ContextParallel, SplitsAttentionWithSinks) {
   model.Node("MatMul", {"kept", "x"}, {"y"}).Output("y");
   const InferredModel whole = model.Infer();
   const InferredModel rank = Divide(whole, {.context = {.devices = 2}}, {}).model;
-  EXPECT_EQ(MacsOf(whole), 2 * 2 * 4 * 128 * 128 * 64);
-  EXPECT_EQ(MacsOf(rank) * 2, MacsOf(whole));
-  EXPECT_EQ(ExchangesOf(rank), (Exchanges{{"AllGather", 2}}));
+  EXPECT_EQ(MacsOfPart(whole), 2 * 2 * 4 * 128 * 128 * 64);
+  EXPECT_EQ(MacsOfPart(rank) * 2, MacsOfPart(whole));
+  EXPECT_EQ(ExchangesOf(rank), (ExchangeCounts{{"AllGather", 2}}));
 }
 
 TEST(ContextParallel, NamesAttentionThatItDoesNotSplit) {
@@ -339,7 +334,7 @@ TEST(ContextParallel, NamesAttentionThatItDoesNotSplit) {
   model.Input("x", {2, 128, 256}).Weight("w", {256, 768}).Weight("b", {768});
   SetInt(model.AddNodeOf("com.microsoft", "Attention", {"x", "w", "b"}, {"y"}), "num_heads", 4);
   model.Output("y");
-  EXPECT_THAT(ErrorOf(model.Infer(), {.context = {.devices = 2}}),
+  EXPECT_THAT(DivisionError(model.Infer(), {.context = {.devices = 2}}),
               testing::HasSubstr("n_y makes queries, keys and values itself"));
 }
 
@@ -348,23 +343,24 @@ TEST(ContextParallel, GoesWithSplitOperatorsAndExperts) {
   const Division all = {.tensor = {.devices = 2, .trains = true},
                         .context = {.devices = 2, .stride = 2, .trains = true},
                         .experts = {.devices = 4, .stride = 2}};
-  const InferredModel rank = Divide(whole, all, Options()).model;
+  const InferredModel rank = Divide(whole, all, TwoSequences()).model;
   // Routes are computed by both devices that split operators.
   const std::int64_t routes = kLayers * kTokens * kWidth * kExperts;
-  EXPECT_EQ(MacsOf(rank) * 4, MacsOf(whole) + routes);
-  EXPECT_EQ(ExchangesOf(rank), (Exchanges{{"AllReduce", 2 * kLayers + 1},
-                                          {"AllGather", 2 * kLayers},
-                                          {"AllToAll", 2 * kLayers}}));
+  EXPECT_EQ(MacsOfPart(rank) * 4, MacsOfPart(whole) + routes);
+  EXPECT_EQ(ExchangesOf(rank), (ExchangeCounts{{"AllReduce", 2 * kLayers + 1},
+                                               {"AllGather", 2 * kLayers},
+                                               {"AllToAll", 2 * kLayers}}));
 }
 
 TEST(ContextParallel, SaysWhatWouldDo) {
-  EXPECT_THAT(ErrorOf(Network("llama3-8b", {{"layers", "1"}}), {.context = {.devices = 3}}),
+  EXPECT_THAT(DivisionError(Network("llama3-8b", {{"layers", "1"}}), {.context = {.devices = 3}}),
               testing::HasSubstr("cp=3: a sequence of 128 does not divide into 6 pieces (two for "
                                  "each device, of its begin and its end); 132 would"));
   InferOptions picture;
   const InferredModel mobilenet =
       Infer(ReadModelFromBytes(BuildNetwork("mobilenet-v2", {}), "mobilenet"), picture);
-  EXPECT_THAT(ErrorOf(mobilenet, {.context = {.devices = 2}}), testing::HasSubstr("no attention"));
+  EXPECT_THAT(DivisionError(mobilenet, {.context = {.devices = 2}}),
+              testing::HasSubstr("no attention"));
 }
 
 // --- plans ---

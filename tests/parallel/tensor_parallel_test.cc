@@ -12,29 +12,16 @@
 #include "estimator/training/step.h"
 #include "models/networks/config_file.h"
 #include "models/networks/networks.h"
+#include "tests/infer/small_model.h"
+#include "tests/parallel/two_sequences.h"
 
 namespace dlcost {
 namespace {
 
-constexpr std::int64_t kSequence = 128;
-
-InferOptions Options() {
-  InferOptions options;
-  options.bindings.batch = 2;
-  options.bindings.dims["sequence"] = kSequence;
-  return options;
-}
-
 InferredModel Whole(const std::string& name, const NetworkOptions& network = {}) {
-  InferOptions options = Options();
+  InferOptions options = TwoSequences();
   if (name == "mobilenet-v2") options.bindings.dims.clear();
   return Infer(ReadModelFromBytes(BuildNetwork(name, network), name), options);
-}
-
-Macs MacsOf(const InferredModel& model) {
-  Macs macs;
-  for (const CountedNode& counted : model.nodes) macs += counted.cost.work.macs();
-  return macs;
 }
 
 std::int64_t MacsOfNode(const InferredModel& model, const std::string& name) {
@@ -57,9 +44,9 @@ std::map<std::string, int> Exchanges(const InferredModel& model, bool backward =
 
 InferredModel Trained(const InferredModel& whole, TensorParallel plan, bool regathers = false) {
   plan.trains = true;
-  const InferredModel rank = InferRank(whole, plan, Options());
+  const InferredModel rank = InferRank(whole, plan, TwoSequences());
   return InferStep(BuildStep(rank, {.optimizer = "adamw", .regathers = regathers}), rank,
-                   Options());
+                   TwoSequences());
 }
 
 using Count = std::map<std::string, int>;
@@ -67,7 +54,7 @@ using Count = std::map<std::string, int>;
 TEST(TensorParallel, LlamaDividesExactly) {
   const InferredModel whole = Whole("llama3-8b", {{"layers", "2"}});
   for (const int devices : {2, 4, 8}) {
-    const InferredModel rank = InferRank(whole, {.devices = devices}, Options());
+    const InferredModel rank = InferRank(whole, {.devices = devices}, TwoSequences());
     EXPECT_EQ(MacsOf(rank).value() * devices, MacsOf(whole).value()) << devices;
     // Two for each layer and one for the embedding; the scores of the vocabulary are gathered.
     EXPECT_EQ(Exchanges(rank), (Count{{"AllReduce", 5}, {"AllGather", 1}})) << devices;
@@ -85,8 +72,8 @@ TEST(TensorParallel, SharesOutEveryExpert) {
           "num_hidden_layers": 2, "num_attention_heads": 8, "num_key_value_heads": 4,
           "vocab_size": 1024, "num_local_experts": 4, "num_experts_per_tok": 2})";
   const InferredModel whole =
-      Infer(ReadModelFromBytes(BuildNetworkOfConfig(config), "mixtral"), Options());
-  const InferredModel rank = InferRank(whole, {.devices = 2}, Options());
+      Infer(ReadModelFromBytes(BuildNetworkOfConfig(config), "mixtral"), TwoSequences());
+  const InferredModel rank = InferRank(whole, {.devices = 2}, TwoSequences());
   const std::int64_t routes = std::int64_t{2} * 256 * 256 * 4;
   EXPECT_EQ(MacsOf(rank).value() * 2, MacsOf(whole).value() + routes);
   EXPECT_EQ(Exchanges(rank), (Count{{"AllReduce", 5}, {"AllGather", 1}}));
@@ -94,7 +81,7 @@ TEST(TensorParallel, SharesOutEveryExpert) {
 
 TEST(TensorParallel, BertLeavesThePooler) {
   const InferredModel whole = Whole("bert-base");
-  const InferredModel rank = InferRank(whole, {.devices = 2}, Options());
+  const InferredModel rank = InferRank(whole, {.devices = 2}, TwoSequences());
   const std::int64_t pooler = std::int64_t{2} * 768 * 768;
   EXPECT_EQ(MacsOfNode(rank, "/pooler/dense/Gemm"), pooler);
   EXPECT_EQ((MacsOf(rank).value() - pooler) * 2, MacsOf(whole).value() - pooler);
@@ -107,12 +94,12 @@ TEST(TensorParallel, BertLeavesThePooler) {
 // One product makes queries, keys and values: each device has its heads of all three.
 TEST(TensorParallel, Gpt2SplitsOneProductIntoThree) {
   const InferredModel whole = Whole("gpt2", {{"layers", "1"}, {"vocabulary", "50304"}});
-  const InferredModel rank = InferRank(whole, {.devices = 4}, Options());
+  const InferredModel rank = InferRank(whole, {.devices = 4}, TwoSequences());
   EXPECT_EQ(MacsOf(rank).value() * 4, MacsOf(whole).value());
   EXPECT_EQ(MacsOfNode(rank, "/h/0/attn/c_attn/MatMul"), 2 * kSequence * 768 * 2304 / 4);
   // 50,257 tokens divide among no devices: the table stays whole.
   const InferredModel odd = Whole("gpt2", {{"layers", "1"}});
-  const InferredModel rest = InferRank(odd, {.devices = 4}, Options());
+  const InferredModel rest = InferRank(odd, {.devices = 4}, TwoSequences());
   EXPECT_EQ(MacsOfNode(rest, "/lm_head/Gemm"), 2 * kSequence * 768 * 50257);
   EXPECT_THAT(rest.notes, testing::Contains(testing::HasSubstr("padded to 50260")));
 }
@@ -123,7 +110,8 @@ TEST(TensorParallel, TrainsWithTwoExchangesForwardAndTwoBackInALayer) {
   EXPECT_EQ(Exchanges(step), (Count{{"AllReduce", 2 * 3 + 1}}));
   // One more for what goes into the vocabulary's product.
   EXPECT_EQ(Exchanges(step, true), (Count{{"AllReduce", 2 * 3 + 1}}));
-  const InferredModel alone = InferStep(BuildStep(whole, {.optimizer = "adamw"}), whole, Options());
+  const InferredModel alone =
+      InferStep(BuildStep(whole, {.optimizer = "adamw"}), whole, TwoSequences());
   EXPECT_EQ(MacsOf(step).value() * 4, MacsOf(alone).value());
 }
 
@@ -164,14 +152,14 @@ TEST(TensorParallel, GathersAgainInsteadOfKeeping) {
 
 TEST(TensorParallel, SplitsChannelsOfConvolutions) {
   const InferredModel whole = Whole("mobilenet-v2");
-  const InferredModel rank = InferRank(whole, {.devices = 2}, Options());
+  const InferredModel rank = InferRank(whole, {.devices = 2}, TwoSequences());
   EXPECT_EQ(MacsOf(rank).value() * 2, MacsOf(whole).value());
 }
 
 TEST(TensorParallel, SaysWhatWouldDo) {
   const auto fails = [](const std::string& network, TensorParallel plan, const std::string& says) {
     try {
-      InferRank(Whole(network), plan, Options());
+      InferRank(Whole(network), plan, TwoSequences());
       ADD_FAILURE() << network;
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), testing::HasSubstr(says));

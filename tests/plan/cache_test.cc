@@ -26,7 +26,7 @@ SmallModel WithCaches(bool packed) {
 
 const std::vector<std::string> kResults = {"y", "ck", "cv"};
 
-SmallModel Attention() {
+SmallModel CachedAttention() {
   SmallModel model = WithCaches(false);
   model.AddNode("Attention", {"q", "k", "v", "", "pk", "pv"}, kResults);
   return model;
@@ -68,7 +68,7 @@ Bytes MovedBy(SmallModel model, Fusion fusion) {
 TEST(Cache, GrowsInPlaceInEveryOperatorAtEveryFusion) {
   for (const Fusion fusion : {Fusion::kNone, Fusion::kDefault, Fusion::kIdeal}) {
     SCOPED_TRACE(Name(fusion));
-    EXPECT_EQ(MovedBy(Attention(), fusion), Bytes(kBytes));
+    EXPECT_EQ(MovedBy(CachedAttention(), fusion), Bytes(kBytes));
     EXPECT_EQ(MovedBy(MultiHead(), fusion), Bytes(kBytes));
     // Besides, the lengths: one number each.
     EXPECT_EQ(MovedBy(GroupQuery(), fusion), Bytes(kBytes + 2 * 4));

@@ -9,7 +9,7 @@ namespace {
 
 using enum KernelFamily;
 
-struct Case {
+struct NamedKernel {
   const char* name;
   KernelFamily family;
   const char* library;
@@ -20,7 +20,7 @@ struct Case {
 };
 
 // Names from public profiles.
-constexpr Case kCases[] = {
+constexpr NamedKernel kCases[] = {
     {"maxwell_scudnn_128x64_relu_interior_nn", kConvolution, "cuDNN", "implicit GEMM", "f32", false,
      128, 64, 0},
     {"maxwell_scudnn_winograd_128x128_ldg1_ldg4_tile148n_nt", kConvolution, "cuDNN",
@@ -74,7 +74,7 @@ constexpr Case kCases[] = {
 };
 
 TEST(ReadKernelName, PublicNames) {
-  for (const Case& expected : kCases) {
+  for (const NamedKernel& expected : kCases) {
     const KernelName kernel = ReadKernelName(expected.name);
     EXPECT_EQ(Name(kernel.family), Name(expected.family)) << expected.name;
     EXPECT_EQ(kernel.library, expected.library) << expected.name;

@@ -10,7 +10,7 @@ namespace {
 
 // The tables of `nsys export --type sqlite` that dlcost reads, with two ranges on one thread; the
 // kernel of the first runs while the second is open.
-constexpr char kExport[] = R"(
+constexpr char kNsysExport[] = R"(
 CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
 INSERT INTO StringIds VALUES (1, 'conv_kernel(float*)'), (2, 'cudaLaunchKernel'), (3, 'relu1');
 CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, textId INTEGER, globalTid INTEGER);
@@ -25,7 +25,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1500, 1600, 0, 7, 42);
 )";
 
 TEST(NsysSqlite, KernelsBelongToTheRangeThatLaunchedThem) {
-  const Measurement m = ReadText(SqliteBytes(kExport));
+  const Measurement m = ReadText(SqliteBytes(kNsysExport));
   EXPECT_EQ(m.format, "nsys-sqlite");
   ASSERT_EQ(m.kernels.size(), 2u);
   EXPECT_EQ(m.kernels[0].name, "conv_kernel(float*)");
@@ -38,13 +38,13 @@ TEST(NsysSqlite, KernelsBelongToTheRangeThatLaunchedThem) {
 
 TEST(NsysSqlite, FromAFile) {
   const std::string path = testing::TempDir() + "/dlcost_export.sqlite";
-  std::ofstream(path, std::ios::binary) << SqliteBytes(kExport);
+  std::ofstream(path, std::ios::binary) << SqliteBytes(kNsysExport);
   EXPECT_EQ(ReadMeasurementFile(path).kernels.size(), 2u);
   std::remove(path.c_str());
 }
 
 TEST(NsysSqlite, DamagedAndForeignDatabases) {
-  std::string text = SqliteBytes(kExport);
+  std::string text = SqliteBytes(kNsysExport);
   EXPECT_NE(ErrorOf(text.substr(0, 5000)), "");
   EXPECT_NE(ErrorOf(std::string("SQLite format 3\0", 16)), "");
   EXPECT_EQ(ErrorOf(SqliteBytes("CREATE TABLE t (a);")),

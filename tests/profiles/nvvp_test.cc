@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 // The tables of nvprof --export-profile that dlcost reads: two markers that nest on thread 9 of
 // process 5 (objectId), a kernel that runs after its range has ended, one without an end.
-constexpr char kExport[] = R"(
+constexpr char kNvvpExport[] = R"(
 CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY, value TEXT);
 INSERT INTO StringTable VALUES (1, '_Z4convPf'), (2, 'layer1'), (3, 'step');
 CREATE TABLE CUPTI_ACTIVITY_KIND_MARKER (_id_ INTEGER PRIMARY KEY, flags INT, timestamp INT, id INT, objectKind INT,
@@ -35,7 +35,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1, 1, 4096, 1500, 1600, 0, 7, 42)
 )";
 
 TEST(Nvvp, KernelsBelongToTheMarkersThatLaunchedThem) {
-  const Measurement m = ReadText(SqliteBytes(kExport));
+  const Measurement m = ReadText(SqliteBytes(kNvvpExport));
   EXPECT_EQ(m.format, "nvvp");
   ASSERT_EQ(m.kernels.size(), 2u);
   EXPECT_EQ(m.kernels[0].name, "_Z4convPf");
@@ -52,17 +52,17 @@ TEST(Nvvp, KernelsBelongToTheMarkersThatLaunchedThem) {
 
 TEST(Nvvp, CountersWithoutNamesAreSaid) {
   const Measurement m =
-      ReadText(SqliteBytes(std::string(kExport) +
+      ReadText(SqliteBytes(std::string(kNvvpExport) +
                            "CREATE TABLE CUPTI_ACTIVITY_KIND_METRIC (_id_ INT, id INT, value BLOB);"
                            "INSERT INTO CUPTI_ACTIVITY_KIND_METRIC VALUES (1, 77, x'00');"));
   EXPECT_THAT(m.notes.at(0), HasSubstr("numbers instead of names"));
 }
 
 TEST(Nvvp, DamagedDatabases) {
-  EXPECT_THAT(
-      ErrorOf(SqliteBytes(std::string(kExport) + "UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET end = 3;")),
-      HasSubstr("an event ends before it begins"));
-  EXPECT_NE(ErrorOf(SqliteBytes(kExport).substr(0, 9000)), "");
+  EXPECT_THAT(ErrorOf(SqliteBytes(std::string(kNvvpExport) +
+                                  "UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET end = 3;")),
+              HasSubstr("an event ends before it begins"));
+  EXPECT_NE(ErrorOf(SqliteBytes(kNvvpExport).substr(0, 9000)), "");
   EXPECT_THAT(ErrorOf(SqliteBytes("CREATE TABLE StringTable (_id_ INT, value TEXT);")),
               HasSubstr("read as nvvp, but there is no measured kernel in it"));
 }

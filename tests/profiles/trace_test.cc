@@ -7,7 +7,7 @@
 namespace dlcost {
 namespace {
 
-struct Case {
+struct TracedKernel {
   Span span;
   std::int64_t parent;  // known by construction
 };
@@ -26,8 +26,8 @@ Span At(std::int64_t start, std::int64_t end, int level, std::uint32_t track,
 
 // A model with `layers` layers that run two at a time on two threads, each launching kernels on two
 // streams. Kernels run long after their launch, under other layers, and overlap each other.
-std::vector<Case> SyntheticTrace(int layers, int kernels_per_layer) {
-  std::vector<Case> trace;
+std::vector<TracedKernel> SyntheticTrace(int layers, int kernels_per_layer) {
+  std::vector<TracedKernel> trace;
   const std::int64_t length = 1000 * (layers / 2 + 1);
   trace.push_back({At(0, length, kModelLevel, 0), -1});
   std::int64_t correlation = 0;
@@ -52,7 +52,7 @@ std::vector<Case> SyntheticTrace(int layers, int kernels_per_layer) {
 
 TEST(FindParents, ThreeLevelsWithParallelLayersAndAsynchronousKernels) {
   // Handed over in another order than that of time: every third event first.
-  const std::vector<Case> trace = SyntheticTrace(24, 7);
+  const std::vector<TracedKernel> trace = SyntheticTrace(24, 7);
   std::vector<std::size_t> order;
   for (std::size_t phase = 0; phase < 3; ++phase) {
     for (std::size_t i = phase; i < trace.size(); i += 3) order.push_back(i);

@@ -20,7 +20,7 @@ Device A100() {
   return DeviceDatabase({std::string(DLCOST_SOURCE_DIR) + "/hw_specs"}).Find("a100");
 }
 
-Report ReportOf(const InferredModel& model, const std::optional<Device>& device = {}) {
+Report FusedReport(const InferredModel& model, const std::optional<Device>& device = {}) {
   ReportOptions options;
   options.plan.fusion = Fusion::kDefault;
   return BuildReport(model, device, options);
@@ -45,7 +45,7 @@ SmallModel RowsOfAMask() {
 }
 
 TEST(Certainty, UpperBoundsAreToldApartWithTheirCause) {
-  const Report report = ReportOf(RowsOfAMask().Infer(), A100());
+  const Report report = FusedReport(RowsOfAMask().Infer(), A100());
   EXPECT_EQ(report.totals.macs, Macs(2048 + 512));
   const Doubt& doubt = report.certainty.doubt;
   EXPECT_EQ(doubt.at_most.macs, Macs(512));
@@ -61,7 +61,7 @@ TEST(Certainty, UpperBoundsAreToldApartWithTheirCause) {
 }
 
 TEST(Certainty, ABoundLeavesOutWhatMayNotRun) {
-  const Report report = ReportOf(RowsOfAMask().Infer(), A100());
+  const Report report = FusedReport(RowsOfAMask().Infer(), A100());
   Seconds certain, doubtful;
   for (const KernelRow& kernel : report.kernels) {
     if (kernel.doubt.at_most == Doubt::Part()) {
@@ -80,7 +80,7 @@ TEST(Certainty, ABoundLeavesOutWhatMayNotRun) {
 }
 
 TEST(Certainty, EveryFormatSaysSo) {
-  const Report report = ReportOf(RowsOfAMask().Infer(), A100());
+  const Report report = FusedReport(RowsOfAMask().Infer(), A100());
   const std::string text = RenderText(report, {});
   EXPECT_THAT(text, HasSubstr("at most   512 of 2.560 k MACs (20.0%)"));
   EXPECT_THAT(text, HasSubstr("from n_at (NonZero): 512 MACs in 3 nodes"));
@@ -117,13 +117,13 @@ TEST(Certainty, WhatIsWrittenIntoATensorLeavesItsSizeKnown) {
   const InferredModel inferred = model.Infer();
   EXPECT_TRUE(NodeOf(inferred, "n_back").upper_bound) << "it writes no more rows than 8";
   EXPECT_FALSE(NodeOf(inferred, "n_z").upper_bound);
-  EXPECT_EQ(ReportOf(inferred).certainty.doubt.at_most.macs, Macs(0));
+  EXPECT_EQ(FusedReport(inferred).certainty.doubt.at_most.macs, Macs(0));
 }
 
 TEST(Certainty, NothingIsSaidWhereAllIsExact) {
   SmallModel model;
   model.Input("x", {8, 16}).Weight("w", {16, 16}).Node("MatMul", {"x", "w"}, {"y"}).Output("y");
-  const Report report = ReportOf(model.Infer());
+  const Report report = FusedReport(model.Infer());
   EXPECT_TRUE(report.certainty.Silent());
   EXPECT_THAT(RenderText(report, {}), Not(HasSubstr("<=")));
   EXPECT_THAT(RenderCsv(report, GroupBy::kOp), HasSubstr(",exact,\n"));
@@ -134,7 +134,7 @@ TEST(Certainty, FoldedProductsAreCountedApart) {
   SmallModel model;
   model.Input("x", {8, 16}).Weight("w", {16, 16}).Weight("v", {16, 16});
   model.Node("MatMul", {"w", "v"}, {"wv"}).Node("MatMul", {"x", "wv"}, {"y"}).Output("y");
-  const Report report = ReportOf(model.Infer());
+  const Report report = FusedReport(model.Infer());
   EXPECT_EQ(report.totals.macs, Macs(8 * 16 * 16));
   EXPECT_EQ(report.certainty.folded_macs, Macs(16 * 16 * 16));
   EXPECT_EQ(report.certainty.folded_nodes, 1);
@@ -146,7 +146,7 @@ TEST(Certainty, UnknownNodesMakeTotalsTooLow) {
   SmallModel model;
   model.Input("x", {8, 16}).Weight("w", {16, 16}).Node("MatMul", {"x", "w"}, {"y"});
   model.Node("Mystery", {"y"}, {"z"}).Output("z");
-  const Report report = ReportOf(model.Infer());
+  const Report report = FusedReport(model.Infer());
   EXPECT_EQ(report.certainty.doubt.unknown, 1);
   const std::string text = RenderText(report, {});
   EXPECT_THAT(text, HasSubstr("unknown   1 node in no total"));
@@ -169,7 +169,7 @@ SmallModel OpenIf(bool possible) {
 }
 
 TEST(Certainty, AnOpenBranchSaysWhatTheOtherCosts) {
-  const Report report = ReportOf(InferWith(OpenIf(true)));
+  const Report report = FusedReport(InferWith(OpenIf(true)));
   ASSERT_EQ(report.certainty.branches.size(), 1U);
   const OpenBranch& branch = report.certainty.branches[0];
   EXPECT_TRUE(branch.then_counted);
@@ -197,7 +197,7 @@ TEST(Certainty, AnOpenBranchInALoopCountsAllRuns) {
   model.Input("x", {4, 8}).Input("open", {1}, onnx::TensorProto::BOOL);
   model.Weight("w", {8, 8}).Ints("n", {5});
   SetGraph(model.AddNode("Loop", {"n", "", "x"}, {"y"}), "body", body);
-  const Report report = ReportOf(InferWith(model.Output("y")));
+  const Report report = FusedReport(InferWith(model.Output("y")));
   EXPECT_EQ(report.totals.macs, Macs(5 * 512));
   ASSERT_EQ(report.certainty.branches.size(), 1U);
   EXPECT_EQ(report.certainty.branches[0].node, "n_y/n_h2");
@@ -209,7 +209,7 @@ TEST(Certainty, ABranchThatCannotRunIsNotCheaper) {
   const InferredModel model = InferWith(OpenIf(false));
   EXPECT_THAT(NodeOf(model, "n_y").cost.note, HasSubstr("the else branch cannot run"));
   EXPECT_THAT(NodeOf(model, "n_y").cost.note, Not(HasSubstr("costs more")));
-  const Report report = ReportOf(model);
+  const Report report = FusedReport(model);
   ASSERT_EQ(report.certainty.branches.size(), 1U);
   EXPECT_FALSE(report.certainty.branches[0].other.has_value());
   EXPECT_EQ(report.certainty.doubt.at_most, Doubt::Part()) << "the only one that can run";
@@ -219,7 +219,7 @@ TEST(Certainty, ABranchThatCannotRunIsNotCheaper) {
 TEST(Certainty, ChoicesOfTheUserAreListed) {
   ControlChoices choices;
   AddBranch(choices, "n_y=else");
-  const Report report = ReportOf(InferWith(OpenIf(true), choices));
+  const Report report = FusedReport(InferWith(OpenIf(true), choices));
   EXPECT_TRUE(report.certainty.branches.empty());
   ASSERT_EQ(report.certainty.settled.size(), 1U);
   EXPECT_EQ(report.certainty.settled[0], (Settled{"--branch", "n_y", "else"}));
@@ -238,7 +238,7 @@ TEST(Certainty, ALoopThatMayStopIsTheCauseOfWhatIsInside) {
   SmallModel model;
   model.Input("x", {4, 8}).Weight("w", {8, 8}).Ints("n", {5});
   SetGraph(model.AddNode("Loop", {"n", "", "x"}, {"y"}), "body", body);
-  const Report report = ReportOf(InferWith(model.Output("y")));
+  const Report report = FusedReport(InferWith(model.Output("y")));
   EXPECT_EQ(report.certainty.doubt.at_most.macs, Macs(5 * 256));
   ASSERT_EQ(report.certainty.causes.size(), 1U);
   EXPECT_EQ(report.certainty.causes[0].node, "n_y");

@@ -21,7 +21,7 @@ InferredModel TwoModules() {
   return model.Output("j").Infer();
 }
 
-Report ReportWith(ReportDetail detail, const std::optional<Device>& device) {
+Report ModulesReport(ReportDetail detail, const std::optional<Device>& device) {
   static const InferredModel& model = *new InferredModel(TwoModules());
   ReportOptions options;
   options.plan.fusion = Fusion::kDefault;
@@ -33,14 +33,14 @@ TEST(ReportDetail, LessOfItTellsTheSame) {
   const DeviceDatabase database({std::string(DLCOST_SOURCE_DIR) + "/hw_specs"});
   for (const std::optional<Device>& device :
        {std::optional<Device>(), std::optional<Device>(database.Find("a100"))}) {
-    const Report full = ReportWith(ReportDetail::kOperands, device);
+    const Report full = ModulesReport(ReportDetail::kOperands, device);
     ASSERT_EQ(full.nodes.size(), 4U);
     EXPECT_FALSE(full.nodes[0].inputs.empty());
-    const Report rows = ReportWith(ReportDetail::kRows, device);
+    const Report rows = ModulesReport(ReportDetail::kRows, device);
     EXPECT_TRUE(rows.nodes[0].inputs.empty());
-    const Report scopes = ReportWith(ReportDetail::kScopes, device);
+    const Report scopes = ModulesReport(ReportDetail::kScopes, device);
     EXPECT_TRUE(scopes.nodes.empty() && scopes.kernels.empty());
-    const Report operators = ReportWith(ReportDetail::kOperators, device);
+    const Report operators = ModulesReport(ReportDetail::kOperators, device);
     EXPECT_TRUE(operators.by_scope.empty());
     for (const GroupBy by : {GroupBy::kNode, GroupBy::kKernel}) {
       EXPECT_EQ(RenderText(rows, {.by = by}), RenderText(full, {.by = by}));

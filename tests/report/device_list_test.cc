@@ -14,8 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Json = nlohmann::json;
-
 const DeviceDatabase& Database() {
   static const DeviceDatabase database({std::string(DLCOST_SOURCE_DIR) + "/hw_specs"});
   return database;
@@ -90,19 +88,19 @@ TEST(DeviceList, DetailsNameEverySourceByNumber) {
 }
 
 TEST(DeviceList, JsonSaysTheSame) {
-  const Json one = Json::parse(DeviceJson(Database().Find("a100")));
+  const nlohmann::json one = nlohmann::json::parse(DeviceJson(Database().Find("a100")));
   EXPECT_EQ(one["schema"], "dlcost.device/1");
   EXPECT_EQ(one["id"], "a100-sxm4-80gb");
   EXPECT_EQ(one["memory"]["bandwidth"], 2039e9);
   EXPECT_EQ(one["memory"]["sustained_bandwidth"], nullptr);
   EXPECT_FALSE(one["facts"].empty());
-  for (const Json& roof : one["roofs"]) {
+  for (const nlohmann::json& roof : one["roofs"]) {
     if (roof["dtype"] == "f32" && roof["math"] == "tf32") {
       EXPECT_EQ(roof["per_second"], 156e12);
       EXPECT_EQ(roof["unit"], "tensor");
     }
   }
-  const Json all = Json::parse(DeviceListJson(Database().All()));
+  const nlohmann::json all = nlohmann::json::parse(DeviceListJson(Database().All()));
   EXPECT_EQ(all["schema"], "dlcost.devices/1");
   EXPECT_EQ(all["devices"].size(), 88u);
 }

@@ -14,10 +14,8 @@
 namespace dlcost {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string Dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string Dump(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 TEST(JsonWriter, WritesWhatTheLibraryWrites) {
@@ -59,16 +57,16 @@ TEST(JsonWriter, WritesWhatTheLibraryWrites) {
   json.EndArray();
   json.EndObject();
   json.Finish();
-  const Json expected = {{"texts", texts},
-                         {"numbers", numbers},
-                         {"least", std::numeric_limits<std::int64_t>::min()},
-                         {"most", std::numeric_limits<std::int64_t>::max()},
-                         {"bytes", 7},
-                         {"nothing", nullptr},
-                         {"truth", true},
-                         {"empty", Json::object()},
-                         {"none", Json::array()},
-                         {"rows \"in\" a list", {{{"i", 1}}, {{"i", 2}}}}};
+  const nlohmann::ordered_json expected = {{"texts", texts},
+                                           {"numbers", numbers},
+                                           {"least", std::numeric_limits<std::int64_t>::min()},
+                                           {"most", std::numeric_limits<std::int64_t>::max()},
+                                           {"bytes", 7},
+                                           {"nothing", nullptr},
+                                           {"truth", true},
+                                           {"empty", nlohmann::ordered_json::object()},
+                                           {"none", nlohmann::ordered_json::array()},
+                                           {"rows \"in\" a list", {{{"i", 1}}, {{"i", 2}}}}};
   EXPECT_EQ(text, Dump(expected));
 }
 
@@ -98,7 +96,7 @@ TEST(JsonWriter, AReportIsWhatTheLibraryWouldPrint) {
   for (const std::optional<Device>& device :
        {std::optional<Device>(), std::optional<Device>(database.Find("a100"))}) {
     const std::string text = RenderJson(BuildReport(inferred, device, {}));
-    EXPECT_EQ(text, Dump(Json::parse(text)));
+    EXPECT_EQ(text, Dump(nlohmann::ordered_json::parse(text)));
   }
 }
 

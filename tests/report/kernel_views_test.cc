@@ -14,8 +14,8 @@ namespace {
 
 using testing::HasSubstr;
 
-Report ReportOf(const std::string& network, const std::string& device, std::int64_t batch = 1,
-                const std::vector<std::string>& dims = {}, Fusion fusion = Fusion::kDefault) {
+Report NetworkReport(const std::string& network, const std::string& device, std::int64_t batch = 1,
+                     const std::vector<std::string>& dims = {}, Fusion fusion = Fusion::kDefault) {
   const std::string root(DLCOST_SOURCE_DIR);
   InferOptions infer;
   infer.bindings.batch = batch;
@@ -29,27 +29,27 @@ Report ReportOf(const std::string& network, const std::string& device, std::int6
 }
 
 TEST(WorkView, ShowsWhereTheRatioComesFrom) {
-  const Report report = ReportOf("alexnet.onnx", "p4");
+  const Report report = NetworkReport("alexnet.onnx", "p4");
   const std::string text = RenderWorkView(report, "/conv1/Conv");
   EXPECT_THAT(text, HasSubstr("row padding 3025 -> 3072"));
   EXPECT_THAT(text, HasSubstr("k padding 363 -> 364"));
   EXPECT_THAT(text, HasSubstr("flop_count_sp 143717440"));
   EXPECT_THAT(text, HasSubstr("executed / algorithmic 1.02251"));
   EXPECT_THROW(RenderWorkView(report, "/conv1/Conf"), Error);
-  EXPECT_THROW(RenderWorkView(ReportOf("alexnet.onnx", "")), Error);
+  EXPECT_THROW(RenderWorkView(NetworkReport("alexnet.onnx", "")), Error);
 }
 
 TEST(GemmView, WithAndWithoutADevice) {
-  const std::string plain = RenderGemmView(ReportOf("alexnet.onnx", ""));
+  const std::string plain = RenderGemmView(NetworkReport("alexnet.onnx", ""));
   EXPECT_THAT(plain, HasSubstr("3025"));
   EXPECT_EQ(plain.find("waves"), std::string::npos);
-  const std::string tiled = RenderGemmView(ReportOf("alexnet.onnx", "a100", 128));
+  const std::string tiled = RenderGemmView(NetworkReport("alexnet.onnx", "a100", 128));
   EXPECT_THAT(tiled, HasSubstr("waves"));
   EXPECT_THAT(tiled, HasSubstr("32x32x32 split 6"));
 }
 
 TEST(Json, KernelsCarryTheirExecution) {
-  const auto json = nlohmann::json::parse(RenderJson(ReportOf("alexnet.onnx", "p4")));
+  const auto json = nlohmann::json::parse(RenderJson(NetworkReport("alexnet.onnx", "p4")));
   const auto& conv = json["kernels"][0];
   EXPECT_EQ(conv["label"], "conv + relu");
   EXPECT_EQ(conv["gemm"]["m"], 3025);
@@ -64,18 +64,18 @@ TEST(Json, KernelsCarryTheirExecution) {
 
 // An encoder of width d with a feed-forward of 4 d: scores equal the rest at 6 d.
 TEST(Attention, CrossoverOfBertIsSixTimesItsWidth) {
-  const Report report = ReportOf("bert-base.onnx", "", 1, {"sequence=128"});
+  const Report report = NetworkReport("bert-base.onnx", "", 1, {"sequence=128"});
   ASSERT_TRUE(report.attention);
   EXPECT_NEAR(report.attention->Crossover(), 6 * 768, 6 * 768 * 0.01);
   EXPECT_EQ(report.attention->phase, SequencePhase::kPrefill);
-  const Report longer = ReportOf("bert-base.onnx", "", 1, {"sequence=512"});
+  const Report longer = NetworkReport("bert-base.onnx", "", 1, {"sequence=512"});
   EXPECT_NEAR(longer.attention->scores.AsDouble() / report.attention->scores.AsDouble(), 16, 1e-9);
 }
 
 TEST(Fusion, ChangesTrafficAndNeverWork) {
-  const Report none = ReportOf("resnet50.onnx", "v100", 1, {}, Fusion::kNone);
-  const Report fused = ReportOf("resnet50.onnx", "v100");
-  const Report ideal = ReportOf("resnet50.onnx", "v100", 1, {}, Fusion::kIdeal);
+  const Report none = NetworkReport("resnet50.onnx", "v100", 1, {}, Fusion::kNone);
+  const Report fused = NetworkReport("resnet50.onnx", "v100");
+  const Report ideal = NetworkReport("resnet50.onnx", "v100", 1, {}, Fusion::kIdeal);
   EXPECT_EQ(none.totals.flops, fused.totals.flops);
   EXPECT_EQ(none.totals.flops, ideal.totals.flops);
   EXPECT_GT(none.totals.bytes(), fused.totals.bytes());

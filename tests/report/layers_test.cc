@@ -13,7 +13,7 @@ struct Ran {
   std::string scope, label;
   std::int64_t flops;
 };
-Report ReportOf(const std::vector<Ran>& all) {
+Report ReportOfRun(const std::vector<Ran>& all) {
   Report report;
   for (const Ran& one : all) {
     NodeRow node;
@@ -41,24 +41,24 @@ std::vector<std::string> Told(const std::vector<Layer>& layers) {
 }
 
 TEST(Layers, EqualModulesAreOne) {
-  const Report report = ReportOf({{"net/0/a", "conv", 5},
-                                  {"net/0/b", "gemm", 7},
-                                  {"net/1/a", "conv", 5},
-                                  {"net/1/b", "gemm", 7},
-                                  {"net/2/a", "conv", 5},
-                                  {"net/2/b", "gemm", 7}});
+  const Report report = ReportOfRun({{"net/0/a", "conv", 5},
+                                     {"net/0/b", "gemm", 7},
+                                     {"net/1/a", "conv", 5},
+                                     {"net/1/b", "gemm", 7},
+                                     {"net/2/a", "conv", 5},
+                                     {"net/2/b", "gemm", 7}});
   EXPECT_THAT(Told(LayersOf(report, 0)),
               ElementsAre("net/0..2 x3  36", "  a x1 conv 15", "  b x1 gemm 21"));
   EXPECT_THAT(Told(LayersOf(report, 1)), ElementsAre("net/0..2 x3  36"));
 }
 
 TEST(Layers, OtherWorkIsAnotherLayer) {
-  const Report report = ReportOf({{"0/a", "conv", 5}, {"1/a", "conv", 6}, {"2/a", "conv", 5}});
+  const Report report = ReportOfRun({{"0/a", "conv", 5}, {"1/a", "conv", 6}, {"2/a", "conv", 5}});
   EXPECT_THAT(Told(LayersOf(report, 0)), ElementsAre("0/a, 2/a x2 conv 10", "1/a x1 conv 6"));
 }
 
 TEST(Layers, KernelsWithoutAModuleStandByTheirOperator) {
-  const Report report = ReportOf({{"", "conv", 5}, {"", "conv", 5}, {"", "relu", 1}});
+  const Report report = ReportOfRun({{"", "conv", 5}, {"", "conv", 5}, {"", "relu", 1}});
   EXPECT_THAT(Told(LayersOf(report, 0)), ElementsAre("Op x2 conv 10", "Op x1 relu 1"));
 }
 
@@ -66,7 +66,7 @@ TEST(Layers, LongPathsEnd) {
   std::string path;
   for (int i = 0; i < 100'000; ++i) path += "a/";
   EXPECT_EQ(PathParts(path).size(), 64U);
-  EXPECT_EQ(LayersOf(ReportOf({{path, "conv", 5}, {path, "gemm", 5}}), 0).size(), 3U);
+  EXPECT_EQ(LayersOf(ReportOfRun({{path, "conv", 5}, {path, "gemm", 5}}), 0).size(), 3U);
   EXPECT_THAT(PathParts("model.layers.0"), ElementsAre("model", "layers", "0"));
 }
 

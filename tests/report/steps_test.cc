@@ -12,7 +12,7 @@
 namespace dlcost {
 namespace {
 
-Report ReportWith(const std::string& network, ReportDetail detail, const Bindings& bindings = {},
+Report StepReport(const std::string& network, ReportDetail detail, const Bindings& bindings = {},
                   bool eager = false) {
   const std::string source = DLCOST_SOURCE_DIR;
   const InferredModel model =
@@ -38,14 +38,14 @@ void ExpectLiveTensorsAddUp(const Report& report) {
 TEST(Steps, LiveTensorsAddUpToWhatIsLive) {
   for (const char* network : {"resnet50", "mobilenet-v2", "alexnet"}) {
     SCOPED_TRACE(network);
-    ExpectLiveTensorsAddUp(ReportWith(network, ReportDetail::kSteps));
+    ExpectLiveTensorsAddUp(StepReport(network, ReportDetail::kSteps));
   }
   ExpectLiveTensorsAddUp(
-      ReportWith("bert-base", ReportDetail::kSteps, {.dims = {{"batch", 2}, {"sequence", 16}}}));
+      StepReport("bert-base", ReportDetail::kSteps, {.dims = {{"batch", 2}, {"sequence", 16}}}));
 }
 
 TEST(Steps, TermsMakeUpTheExpectedTime) {
-  const Report report = ReportWith("resnet50", ReportDetail::kSteps);
+  const Report report = StepReport("resnet50", ReportDetail::kSteps);
   std::size_t told = 0;
   for (const KernelRow& kernel : report.kernels) {
     if (kernel.launches == Count(0)) continue;
@@ -58,16 +58,16 @@ TEST(Steps, TermsMakeUpTheExpectedTime) {
 
 TEST(Steps, AreToldWhereTheyAreAskedForAndHold) {
   const auto has = [](const KernelRow& kernel) { return kernel.steps != nullptr; };
-  for (const Report& report : {ReportWith("alexnet", ReportDetail::kOperands),
-                               ReportWith("alexnet", ReportDetail::kSteps, {}, true)}) {
+  for (const Report& report : {StepReport("alexnet", ReportDetail::kOperands),
+                               StepReport("alexnet", ReportDetail::kSteps, {}, true)}) {
     EXPECT_TRUE(std::none_of(report.kernels.begin(), report.kernels.end(), has));
   }
-  EXPECT_TRUE(ReportWith("alexnet", ReportDetail::kOperands).live.empty());
+  EXPECT_TRUE(StepReport("alexnet", ReportDetail::kOperands).live.empty());
 }
 
 TEST(Steps, ChangeNoNumber) {
-  const Report plain = ReportWith("resnet50", ReportDetail::kOperands);
-  const Report steps = ReportWith("resnet50", ReportDetail::kSteps);
+  const Report plain = StepReport("resnet50", ReportDetail::kOperands);
+  const Report steps = StepReport("resnet50", ReportDetail::kSteps);
   EXPECT_EQ(plain.totals.expected->value(), steps.totals.expected->value());
   EXPECT_EQ(plain.kernels.size(), steps.kernels.size());
 }

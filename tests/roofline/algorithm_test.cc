@@ -216,15 +216,15 @@ TEST(Conv, ForcedAlgorithmsWhereTheyAreValid) {
 }
 
 // One row of the public measurements.
-struct Row {
+struct MeasuredConv {
   std::string device, algorithm;
   ConvNest nest;
   double seconds = 0;
 };
 
-std::vector<Row> MeasuredRows() {
+std::vector<MeasuredConv> MeasuredRows() {
   std::ifstream file(std::string(DLCOST_SOURCE_DIR) + "/../shared/measured/conv.csv");
-  std::vector<Row> rows;
+  std::vector<MeasuredConv> rows;
   std::string line;
   std::getline(file, line);
   while (std::getline(file, line)) {
@@ -233,7 +233,7 @@ std::vector<Row> MeasuredRows() {
     for (std::string cell; std::getline(cells, cell, ',');) f.push_back(cell);
     if (f[1] != "fp32" || f[2] != "forward" || f[14].empty()) continue;
     const auto at = [&](int i) { return std::stoll(f[static_cast<std::size_t>(i)]); };
-    Row row{.device = f[0], .algorithm = f[14]};
+    MeasuredConv row{.device = f[0], .algorithm = f[14]};
     row.nest = {.batch = at(3),
                 .in_channels = at(4),
                 .out_channels = at(7),
@@ -264,7 +264,7 @@ std::string FamilyOf(Algorithm algorithm) {
 
 // How often the choice is cuDNN's. The numbers are recorded so that a change shows.
 TEST(MeasuredConvolutions, AutoAgreesWithCudnn) {
-  const std::vector<Row> rows = MeasuredRows();
+  const std::vector<MeasuredConv> rows = MeasuredRows();
   if (rows.empty()) GTEST_SKIP() << "no measured convolutions beside the source tree";
   struct Tally {
     Device device;
@@ -272,7 +272,7 @@ TEST(MeasuredConvolutions, AutoAgreesWithCudnn) {
   };
   const RunOptions automatic;
   std::map<std::string, Tally> tallies;
-  for (const Row& row : rows) {
+  for (const MeasuredConv& row : rows) {
     auto [at, fresh] = tallies.try_emplace(row.device);
     Tally& tally = at->second;
     if (fresh) tally.device = DeviceOf(row.device);
@@ -290,11 +290,11 @@ TEST(MeasuredConvolutions, AutoAgreesWithCudnn) {
 // Direct work over the peak is no bound for kernels that do less of it; what Winograd and Fourier
 // need at least is.
 TEST(MeasuredConvolutions, NoneBeatsTheBound) {
-  const std::vector<Row> rows = MeasuredRows();
+  const std::vector<MeasuredConv> rows = MeasuredRows();
   if (rows.empty()) GTEST_SKIP() << "no measured convolutions beside the source tree";
   std::map<std::string, Device> devices;
   int below_direct = 0, below_own = 0;
-  for (const Row& row : rows) {
+  for (const MeasuredConv& row : rows) {
     auto [at, fresh] = devices.try_emplace(row.device);
     if (fresh) at->second = DeviceOf(row.device);
     const Device& device = at->second;

@@ -20,14 +20,14 @@
 namespace dlcost {
 namespace {
 
-constexpr CoreMachine kMachine{.vector_bytes = 64,
-                               .registers = 32,
-                               .tile_rows = 16,
-                               .l2_rate = 32,
-                               .l3_rate = 8,
-                               .memory_share = 0.8,
-                               .kernel_time = 1e-6};
-constexpr Cores kCores{.machine = kMachine,
+constexpr CoreMachine kCoreMachine{.vector_bytes = 64,
+                                   .registers = 32,
+                                   .tile_rows = 16,
+                                   .l2_rate = 32,
+                                   .l3_rate = 8,
+                                   .memory_share = 0.8,
+                                   .kernel_time = 1e-6};
+constexpr Cores kCores{.machine = kCoreMachine,
                        .count = 8,
                        .clock = 2e9,
                        .vector_per_clock = 2,
@@ -108,7 +108,7 @@ Kernel KernelOf(const LoopNest& nest, DType type, std::int64_t read, std::int64_
   return kernel;
 }
 
-struct Row {
+struct BlockedRow {
   std::vector<std::string> fields;
   std::int64_t Of(std::size_t i) const { return std::stoll(fields[i]); }
 };
@@ -134,7 +134,7 @@ Kernel StreamOf(const std::string& op, std::int64_t rows, std::int64_t columns) 
 }
 
 // op,dtype,cores,batch,rows,columns,depth,height,filter,stride,groups,weights,latency_us
-Kernel KernelOf(const Row& row) {
+Kernel KernelOf(const BlockedRow& row) {
   const std::string& dtype = row.fields[1];
   const DType type = dtype == "fp32"   ? DType::kFloat32
                      : dtype == "bf16" ? DType::kBfloat16
@@ -173,7 +173,7 @@ TEST(Blocked, ExpectsWhatOneDnnTook) {
   std::getline(file, line);
   std::map<std::string, std::vector<double>> errors;
   while (std::getline(file, line)) {
-    Row row;
+    BlockedRow row;
     std::stringstream stream(line);
     for (std::string field; std::getline(stream, field, ',');) row.fields.push_back(field);
     ASSERT_EQ(row.fields.size(), 13u) << line;

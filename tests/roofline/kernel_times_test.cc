@@ -10,7 +10,7 @@
 namespace dlcost {
 namespace {
 
-TimingDevice PlainDevice() {
+TimingDevice UncachedDevice() {
   TimingDevice d;
   d.units = 100;
   d.clock = 1e9;
@@ -34,7 +34,7 @@ TEST(WithRange, NeverBelowTheBound) {
 }
 
 TEST(MissShare, FallsFromColdToWarm) {
-  TimingDevice d = PlainDevice();
+  TimingDevice d = UncachedDevice();
   EXPECT_EQ(MissShare(d, {}, 1), 1);  // no cache
   d.cache = 1e6;
   d.constants[Constant::kCacheShare] = 0.5;
@@ -45,7 +45,7 @@ TEST(MissShare, FallsFromColdToWarm) {
 }
 
 TEST(StreamTime, ByHand) {
-  TimingDevice d = PlainDevice();
+  TimingDevice d = UncachedDevice();
   d.constants[Constant::kStreamSustained] = 0.8;
   d.constants[Constant::kMemoryLatency] = 1e-6;
   d.constants[Constant::kLaunchGraph] = 2e-6;
@@ -56,7 +56,7 @@ TEST(StreamTime, ByHand) {
 // A normalization reads its rows twice, a softmax over long rows three times; what the cache keeps
 // of the rows that all units work on at once does not pass again.
 TEST(StreamTime, RowsAreReadAgainWhereTheCacheLosesThem) {
-  TimingDevice d = PlainDevice();
+  TimingDevice d = UncachedDevice();
   d.units = 100;
   d.threads = 2048;  // 16 rows of 128 threads, 2 of 1024
   const auto reread = [&](StreamKind kind, double rows, double row) {
@@ -76,7 +76,7 @@ TEST(StreamTime, RowsAreReadAgainWhereTheCacheLosesThem) {
 }
 
 TEST(AttentionTime, ACausalMaskHalvesLongPrompts) {
-  const TimingDevice d = PlainDevice();
+  const TimingDevice d = UncachedDevice();
   AttentionProblem p{.batch = 4,
                      .query_length = 16384,
                      .key_length = 16384,
@@ -100,7 +100,7 @@ AttentionProblem Decode(double batch, double key_length, double heads, double ke
 }
 
 TEST(AttentionTime, DecodeReadsTheCacheOnceWhenQueriesShareIt) {
-  const TimingDevice d = PlainDevice();
+  const TimingDevice d = UncachedDevice();
   AttentionProblem p = Decode(64, 8192, 32, 8);
   p.shared = true;
   const AttentionTime shared = TimeOfAttention(d, p, {});
@@ -111,7 +111,7 @@ TEST(AttentionTime, DecodeReadsTheCacheOnceWhenQueriesShareIt) {
 }
 
 TEST(AttentionTime, DecodeSplitsTheKeysWhileUnitsAreIdle) {
-  const TimingDevice d = PlainDevice();
+  const TimingDevice d = UncachedDevice();
   AttentionProblem p = Decode(1, 65536, 8, 1);
   // sqrt(8 * 512) of the 512 pieces of 128 keys; 8 waves of 100 units over 20 blocks.
   EXPECT_EQ(KeyParts(d, p, true, 1), 64);
@@ -126,7 +126,7 @@ TEST(AttentionTime, DecodeSplitsTheKeysWhileUnitsAreIdle) {
 
 // Four times one key-value head times 20 pieces of 128 keys do not cover 100 units, 25 pieces do.
 TEST(AttentionTime, HeadsShareABlockWhereThatLeavesNoUnitsIdle) {
-  const TimingDevice d = PlainDevice();
+  const TimingDevice d = UncachedDevice();
   EXPECT_FALSE(PacksHeads(d, Decode(1, 20 * 128, 8, 1)));
   EXPECT_TRUE(PacksHeads(d, Decode(1, 25 * 128, 8, 1)));
   AttentionProblem narrow = Decode(1, 128, 8, 1);
@@ -135,7 +135,7 @@ TEST(AttentionTime, HeadsShareABlockWhereThatLeavesNoUnitsIdle) {
 }
 
 TEST(AttentionTime, LibrariesThatDoNotSplitNarrowCachesLeaveUnitsIdle) {
-  TimingDevice d = PlainDevice();
+  TimingDevice d = UncachedDevice();
   AttentionProblem p = Decode(1, 65536, 8, 1);
   p.key_value_bytes = 1;
   p.shared = true;
@@ -150,7 +150,7 @@ TEST(AttentionTime, LibrariesThatDoNotSplitNarrowCachesLeaveUnitsIdle) {
 }
 
 TEST(AttentionTime, HeadSizesArePaddedToPowersOfTwo) {
-  const TimingDevice d = PlainDevice();
+  const TimingDevice d = UncachedDevice();
   AttentionProblem p = Decode(2048, 4, 8, 1);
   p.head_size = 192;
   const double padded = TimeOfAttention(d, p, {}).block_seconds;
@@ -178,7 +178,7 @@ ConvProblem ProblemOf(const ConvNest& nest) {
 }
 
 TEST(ConvTime, ProductsOfEachAlgorithm) {
-  const TimingDevice d = PlainDevice();
+  const TimingDevice d = UncachedDevice();
   const ConvNest nest = Conv3x3(64, 128, 28);
   const ConvProblem p = ProblemOf(nest);
   const Library& library = LibraryFor("Volta");
@@ -200,7 +200,7 @@ TEST(ConvTime, ProductsOfEachAlgorithm) {
 }
 
 TEST(ConvTime, UnfoldingCostsTraffic) {
-  const TimingDevice d = PlainDevice();
+  const TimingDevice d = UncachedDevice();
   const ConvNest nest = Conv3x3(64, 128, 28);
   const ConvOptions options{.tile = {.m = 128, .n = 64, .k = 8}};
   const Library& library = LibraryFor("Volta");
@@ -213,7 +213,7 @@ TEST(ConvTime, UnfoldingCostsTraffic) {
 
 // However few its blocks are, a step takes no less than one of them walks along k.
 TEST(RecurrentTime, AStepWalksAllOfItsState) {
-  const TimingDevice d = PlainDevice();
+  const TimingDevice d = UncachedDevice();
   const RecurrentProblem p{.gates = 4, .hidden = 1000, .batch = 16, .steps = 10};
   const double clocks = d.library->recurrent_clocks;
   EXPECT_DOUBLE_EQ(WalkSeconds(d, p), d[Constant::kLaunchGraph] + 1000 * clocks / d.clock);

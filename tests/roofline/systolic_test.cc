@@ -18,22 +18,23 @@
 namespace dlcost {
 namespace {
 
-constexpr SystolicMachine kMachine{.rows = 128,
-                                   .columns = 128,
-                                   .arrays = 4,
-                                   .switch_cycles = 128,
-                                   .vector_rate = 4e12,
-                                   .array_share = 0.5,
-                                   .memory_share = 0.8,
-                                   .kernel_time = 2e-6};
+constexpr SystolicMachine kSystolicMachine{.rows = 128,
+                                           .columns = 128,
+                                           .arrays = 4,
+                                           .switch_cycles = 128,
+                                           .vector_rate = 4e12,
+                                           .array_share = 0.5,
+                                           .memory_share = 0.8,
+                                           .kernel_time = 2e-6};
 // 1 GHz of 4 x 128 x 128 multiply-accumulators.
 constexpr SystolicRates kRates{.peak = 2e9 * 4 * 128 * 128, .memory = 1e12, .on_chip = 64e6};
 
 TEST(SystolicTime, AddsArraysAndVectorUnitsUnderMemory) {
-  const Execution gemm = SystolicGemm({.m = 512, .n = 4096, .k = 4096}, DType::kBfloat16, kMachine);
+  const Execution gemm =
+      SystolicGemm({.m = 512, .n = 4096, .k = 4096}, DType::kBfloat16, kSystolicMachine);
   const double bytes = 2.0 * (512 * 4096 + 4096 * 4096 + 512 * 4096);
   const SystolicTime t = ExpectedSystolic(
-      kMachine, &gemm, kRates,
+      kSystolicMachine, &gemm, kRates,
       {.vector_operations = 3 * 512 * 4096, .bytes = bytes, .bytes_read = bytes, .kernels = 1});
   EXPECT_DOUBLE_EQ(t.cycles, 256 * 512 + 256);
   EXPECT_DOUBLE_EQ(t.array, (256 * 512 + 256) * 1e-9 / 0.5);
@@ -60,8 +61,8 @@ TEST(SystolicTime, StepsRunAsOftenAsTheyAreLaunched) {
   RecurrentNest nest{.steps = 1, .batch = 4, .input = 128, .hidden = 128, .gates = 4};
   const auto cycles = [&](std::int64_t steps) {
     nest.steps = steps;
-    const Execution e = SystolicRecurrent(nest, DType::kBfloat16, kMachine);
-    return ExpectedSystolic(kMachine, &e, kRates, {}).cycles;
+    const Execution e = SystolicRecurrent(nest, DType::kBfloat16, kSystolicMachine);
+    return ExpectedSystolic(kSystolicMachine, &e, kRates, {}).cycles;
   };
   EXPECT_DOUBLE_EQ(cycles(21) - cycles(11), 10 * (128 + 256));
 }

@@ -5,7 +5,7 @@
 namespace dlcost {
 namespace {
 
-SweepPoint At(std::int64_t size, double seconds, std::int64_t batch = 1) {
+SweepPoint PointOfSize(std::int64_t size, double seconds, std::int64_t batch = 1) {
   return {
       .sizes = {size}, .items = batch, .flops = Count(size * batch), .expected = Seconds(seconds)};
 }
@@ -28,8 +28,8 @@ const SweepDistribution::Way& WayOf(const SweepDistribution& row, Batching batch
 // 3 of 1 s, 1 of 5 s: mean 2 s; padded to the longest all take 5 s, and of 4 x 50 positions 120 are
 // padding.
 TEST(Distribution, RunsOfOneItem) {
-  const SweepDistribution row =
-      One({.name = "length", .sizes = {10, 50}, .weights = {3, 1}}, {At(10, 1), At(50, 5)});
+  const SweepDistribution row = One({.name = "length", .sizes = {10, 50}, .weights = {3, 1}},
+                                    {PointOfSize(10, 1), PointOfSize(50, 5)});
   EXPECT_DOUBLE_EQ(row.mean.value(), 2);
   EXPECT_DOUBLE_EQ(row.p50.value(), 1);
   EXPECT_DOUBLE_EQ(row.p90.value(), 5);
@@ -45,7 +45,7 @@ TEST(Distribution, RunsOfOneItem) {
 SweepDistribution InTwos() {
   return One(
       {.name = "length", .sizes = {10, 20, 30, 40}, .weights = {5, 3, 0, 2}, .buckets = {30, 40}},
-      {At(10, 1, 2), At(20, 3, 2), At(30, 5, 2), At(40, 8, 2)});
+      {PointOfSize(10, 1, 2), PointOfSize(20, 3, 2), PointOfSize(30, 5, 2), PointOfSize(40, 8, 2)});
 }
 
 TEST(Distribution, BatchesOfOneLength) {
@@ -92,7 +92,7 @@ TEST(Distribution, LeastPaddingFirst) {
 // Shares of traffic are no items that could be put in order.
 TEST(Distribution, SharesAreNotSorted) {
   const SweepDistribution row = One({.name = "length", .sizes = {10, 20}, .weights = {0.7, 0.3}},
-                                    {At(10, 1, 2), At(20, 3, 2)});
+                                    {PointOfSize(10, 1, 2), PointOfSize(20, 3, 2)});
   EXPECT_EQ(row.Find(Batching::kSorted), nullptr);
   EXPECT_NEAR(WayOf(row, Batching::kOneLength).total.value(), 0.35 * 1 + 0.15 * 3, 1e-12);
 }

@@ -9,7 +9,7 @@
 namespace dlcost {
 namespace {
 
-SweepPoint At(std::int64_t batch, double rate) {
+SweepPoint PointAtRate(std::int64_t batch, double rate) {
   return {.sizes = {batch}, .items = batch, .expected = Seconds(static_cast<double>(batch) / rate)};
 }
 
@@ -19,8 +19,9 @@ TEST(Falls, DeepestFirst) {
   const Sweep sweep{.model = &model,
                     .axes = {{.name = "batch", .sizes = {1, 2, 4, 8, 16, 32}, .batch = true}},
                     .devices = {Device{}}};
-  const std::vector<SweepPoint> points = {At(1, 100), At(2, 96),   At(4, 200),
-                                          At(8, 150), At(16, 148), At(32, 300)};
+  const std::vector<SweepPoint> points = {PointAtRate(1, 100),  PointAtRate(2, 96),
+                                          PointAtRate(4, 200),  PointAtRate(8, 150),
+                                          PointAtRate(16, 148), PointAtRate(32, 300)};
   const std::vector<SweepCurve> curves = CurvesOf(sweep, points);
   ASSERT_EQ(curves.size(), 1u);
   const std::vector<SweepFall> falls = FallsOf(sweep, curves[0], 0);

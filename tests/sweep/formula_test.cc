@@ -92,7 +92,7 @@ class Reported {
 
 // At `tries` random sizes (the same every time): every quantity whose formula holds there is
 // exactly the report's. Returns how many numbers were compared.
-int CompareWithReports(const Case& made, int tries) {
+int CompareFormulaWithReports(const Case& made, int tries) {
   const CountRegion& region = made.formula.region;
   std::mt19937_64 random(7);
   int compared = 0;
@@ -202,7 +202,7 @@ TEST(Formula, ReferenceNetworksAtRandomSizes) {
     for (const FormulaQuantity& quantity : made.formula.quantities) {
       EXPECT_TRUE(quantity.known()) << network.name << " " << quantity.key;
     }
-    EXPECT_GT(CompareWithReports(made, kTries), kTries * 8) << network.name;
+    EXPECT_GT(CompareFormulaWithReports(made, kTries), kTries * 8) << network.name;
   }
 }
 
@@ -225,7 +225,7 @@ TEST(Formula, ExportedNetworksAtRandomSizes) {
     for (const FormulaQuantity& quantity : made.formula.quantities) {
       EXPECT_TRUE(quantity.known()) << path << " " << quantity.key;
     }
-    EXPECT_GT(CompareWithReports(made, kTries), kTries * 5) << path;
+    EXPECT_GT(CompareFormulaWithReports(made, kTries), kTries * 5) << path;
   }
   EXPECT_GT(open, 40 / kEvery);
 }

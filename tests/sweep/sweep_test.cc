@@ -159,7 +159,7 @@ TEST(Sweep, SizesThatTheModelDoesNotTake) {
   EXPECT_THROW(PointsOf(sweep), Error);
 }
 
-SweepPoint At(std::int64_t batch, double seconds, bool fits, const std::string& limiter) {
+SweepPoint PointOfBatch(std::int64_t batch, double seconds, bool fits, const std::string& limiter) {
   return {.sizes = {batch},
           .items = batch,
           .expected = Seconds(seconds),
@@ -169,9 +169,10 @@ SweepPoint At(std::int64_t batch, double seconds, bool fits, const std::string& 
 
 // 100, 160, 190, 200 items/s, then more that does not fit.
 std::vector<SweepPoint> Curve() {
-  return {At(1, 1 / 100., true, "launch"), At(2, 2 / 160., true, "device memory"),
-          At(4, 4 / 190., true, "device memory"), At(8, 8 / 200., true, "compute"),
-          At(16, 16 / 300., false, "compute")};
+  return {
+      PointOfBatch(1, 1 / 100., true, "launch"), PointOfBatch(2, 2 / 160., true, "device memory"),
+      PointOfBatch(4, 4 / 190., true, "device memory"), PointOfBatch(8, 8 / 200., true, "compute"),
+      PointOfBatch(16, 16 / 300., false, "compute")};
 }
 
 TEST(Curves, SaturationLimitsAndMemory) {
@@ -200,7 +201,7 @@ TEST(Curves, LengthsAreHeldAgainstEachOtherByTokens) {
       .model = &model, .axes = {{.name = "length", .sizes = {10, 20, 40}}}, .devices = {Device{}}};
   std::vector<SweepPoint> points;
   for (const auto& [length, seconds] : {std::pair{10, 0.01}, {20, 0.0125}, {40, 40 / 1900.0}}) {
-    points.push_back(At(length, seconds, true, "compute"));
+    points.push_back(PointOfBatch(length, seconds, true, "compute"));
     points.back().items = 1;
     points.back().tokens = length;
   }
@@ -217,14 +218,15 @@ TEST(Curves, LengthsAreHeldAgainstEachOtherByTokens) {
 
 TEST(Curves, FrontLeavesOutWhatIsSlowerAndNoBetter) {
   std::vector<SweepPoint> points = Curve();
-  points.push_back(At(3, 3 / 120., true, "compute"));  // slower than 2, with less throughput
+  points.push_back(
+      PointOfBatch(3, 3 / 120., true, "compute"));  // slower than 2, with less throughput
   std::vector<std::int64_t> front;
   for (const SweepPoint* point : ParetoFront(points)) front.push_back(point->sizes[0]);
   EXPECT_EQ(front, (std::vector<std::int64_t>{1, 2, 4, 8}));
 }
 
 TEST(Curves, Conditions) {
-  const SweepPoint point = At(2, 0.0125, true, "compute");  // 160 items/s
+  const SweepPoint point = PointOfBatch(2, 0.0125, true, "compute");  // 160 items/s
   EXPECT_TRUE(ParseCondition("latency<=12.5ms").Meets(point));
   EXPECT_FALSE(ParseCondition("latency<=12ms").Meets(point));
   EXPECT_TRUE(ParseCondition("throughput>=160").Meets(point));

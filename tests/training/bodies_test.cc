@@ -12,14 +12,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Macs MacsOf(const InferredModel& step, Phase phase) {
-  Macs macs;
-  for (const CountedNode& counted : step.nodes) {
-    if (counted.node->phase == phase) macs += counted.cost.work.macs();
-  }
-  return macs;
-}
-
 // s' = tanh(x_t w + s r) over five steps of [2,3], a state of [2,4] that begins with h0, or with a
 // weight; w and r outside or inside of the body.
 SmallModel Recurrent(bool learned, bool inside) {

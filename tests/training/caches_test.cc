@@ -25,14 +25,6 @@ SmallModel Grouped(int past) {
   return model.Output("y").Output("k").Output("v");
 }
 
-Macs MacsOf(const InferredModel& step, Phase phase) {
-  Macs macs;
-  for (const CountedNode& counted : step.nodes) {
-    if (counted.node->phase == phase) macs += counted.cost.work.macs();
-  }
-  return macs;
-}
-
 TEST(Caches, LeaveAStepAndGroupedAttentionTrains) {
   for (const int past : {0, 5}) {
     const InferredModel step = StepOf(

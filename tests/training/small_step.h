@@ -22,6 +22,14 @@ inline const CountedNode* Find(const InferredModel& step, const std::string& op)
   return nullptr;
 }
 
+inline Macs MacsOf(const InferredModel& step, Phase phase) {
+  Macs macs;
+  for (const CountedNode& counted : step.nodes) {
+    if (counted.node->phase == phase) macs += counted.cost.work.macs();
+  }
+  return macs;
+}
+
 inline std::map<std::string, std::int64_t> MacsByPhase(const InferredModel& step) {
   std::map<std::string, std::int64_t> macs;
   for (const CountedNode& counted : step.nodes) {
