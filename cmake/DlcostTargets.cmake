@@ -4,6 +4,8 @@ target_compile_options(dlcost_options INTERFACE
   $<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Werror;-Wshadow;-Wnon-virtual-dtor;-Wold-style-cast;-Wcast-qual;-Wunused>
   # Designated initialisers name what they set; the rest is meant to be the default.
   $<BUILD_INTERFACE:-Wno-missing-field-initializers>
+  # Types that a source defines may hold those of its unnamed namespace; of joined sources GCC thinks that they are headers.
+  $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>>
   # GCC 12 reports a false overlap in std::string (https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651).
   $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>>
   # The same for bounds, once it optimizes code behind a precompiled header; the sanitizers look after those.

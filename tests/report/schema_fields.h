@@ -115,7 +115,8 @@ class SchemaFields {
     if (!schema.contains("type") || schema["type"] == "object" || schema["type"] == "array") {
       return {{"anyOf", {{{"type", "null"}}, schema}}};
     }
-    schema["type"] = {schema["type"], "null"};
+    // Named types: clang 14 never destroys what a list in braces is assigned over.
+    schema["type"] = Json::array({schema["type"], "null"});
     return schema;
   }
   template <typename T>
@@ -190,7 +191,7 @@ Json SchemaOf(std::string_view name, std::string_view id, Document& document) {
                  {"$id", id},
                  {"title", "dlcost " + std::string(name)}};
   schema.update(fields.Schema());
-  schema["properties"]["schema"] = {{"const", id}};
+  schema["properties"]["schema"] = Json::object({{"const", id}});
   if (!definitions.empty()) schema["$defs"] = definitions;
   return schema;
 }
