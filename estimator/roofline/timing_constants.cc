@@ -23,7 +23,7 @@ constexpr ConstantDef kDefs[] = {
      "the host's time for one framework call, beside the device's"},
     {C::kLaunchProduct, "launch.product", 23.7 * kUs, 0, 200 * kUs, "s",
      "what an unbatched matrix product's call takes beyond launch.call, before it starts"},
-    {C::kLaunchConv, "launch.convolution", 280 * kUs, 0, 500 * kUs, "s",
+    {C::kLaunchConv, "launch.convolution", 240 * kUs, 0, 500 * kUs, "s",
      "before a convolution starts whose library is asked for a kernel"},
     {C::kLaunchLayer, "launch.layer", 4.5, 0, 20, "x",
      "what a convolution's or batch normalization's call takes beyond launch.call, in that time",
