@@ -16,7 +16,7 @@ namespace dlcost {
 namespace {
 
 // Random sizes of each model, and which of the models: sanitizers make each forty times as slow.
-#ifdef __SANITIZE_ADDRESS__
+#ifdef DLCOST_SANITIZE
 constexpr int kTries = 3, kEvery = 5;
 #else
 constexpr int kTries = 50, kEvery = 1;
