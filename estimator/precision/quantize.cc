@@ -23,7 +23,8 @@ std::vector<std::size_t> MatrixInputs(const Node& node) {
 }
 
 bool Rearranges(const Node& node) {
-  return node.domain.empty() && (node.op == "Transpose" || node.op == "Identity");
+  return node.domain.empty() && (node.op == "Transpose" || node.op == "Identity") &&
+         node.inputs.size() == 1 && node.outputs.size() == 1;
 }
 
 // Whether k is the last axis of its stored matrices.
@@ -122,12 +123,11 @@ class Quantizer {
   std::vector<TensorId> KeptOf(const std::vector<Node>& nodes) {
     std::vector<TensorId> kept;
     for (const Node& node : nodes) {
-      const std::vector<TensorId> matrices = StoredOf(node);
-      const bool narrows = Leads(node) || IsExperts(node);
-      if (narrows && !matrices.empty()) continue;
       if (Rearranges(node)) continue;
+      const std::vector<TensorId> matrices = StoredOf(node);
+      if (!matrices.empty() && (Leads(node) || IsExperts(node))) continue;
       kept.insert(kept.end(), matrices.begin(), matrices.end());
-      kept.insert(kept.end(), node.inputs.begin(), node.inputs.end());
+      ForEachRead(node, [&](TensorId id) { kept.push_back(id); });
     }
     std::sort(kept.begin(), kept.end());
     return kept;
@@ -135,10 +135,26 @@ class Quantizer {
 
   bool Narrows(const Node& node, const std::vector<TensorId>& kept) {
     const std::vector<TensorId> matrices = StoredOf(node);
-    if (quantization_.experts_only && !IsExperts(node)) return false;
-    return !matrices.empty() && (Leads(node) || IsExperts(node)) &&
-           std::none_of(matrices.begin(), matrices.end(), [&](TensorId id) {
+    if (matrices.empty() || node.inputs[0] == kNoTensor || !At(node.inputs[0]).type.shape) {
+      return false;
+    }
+    const bool asked =
+        IsExperts(node) ? AreExperts(node, matrices) : Leads(node) && !quantization_.experts_only;
+    return asked && std::none_of(matrices.begin(), matrices.end(), [&](TensorId id) {
              return std::binary_search(kept.begin(), kept.end(), id);
+           });
+  }
+
+  // Whether all matrices of a layer of experts are stored as QMoE has them.
+  bool AreExperts(const Node& node, const std::vector<TensorId>& matrices) {
+    std::size_t layers = 0;
+    for (const std::size_t i : MatrixInputs(node)) {
+      layers += i < node.inputs.size() && node.inputs[i] != kNoTensor;
+    }
+    return node.outputs.size() == 1 && layers == matrices.size() &&
+           std::all_of(matrices.begin(), matrices.end(), [&](TensorId id) {
+             return At(id).type.shape->rank() == 3 &&
+                    std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end();
            });
   }
 

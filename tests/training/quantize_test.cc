@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "estimator/core/error.h"
 #include "estimator/plan/kernel.h"
 #include "estimator/precision/precision.h"
 #include "estimator/training/step.h"
+#include "models/networks/config_file.h"
 #include "models/networks/networks.h"
 #include "tests/training/small_step.h"
 
@@ -81,6 +85,37 @@ TEST(Quantize, TiedEmbeddingsStay) {
                               .Output("y")
                               .Output("g");
   EXPECT_EQ(As(tied, "w8a8-fp8").weight_bytes, Bytes(2 * (64 * 32 + 32 * 16)));
+}
+
+// gpt-oss-120b: 114,661,785,600 numbers of experts in half a byte, with a byte for each 32 of them;
+// 2,167,368,768 others and 32 frequencies in bfloat16. OpenAI publishes 60.8 GiB (arXiv
+// 2508.10925).
+TEST(Quantize, GptOssIsAsLargeAsPublished) {
+  std::ifstream file(DLCOST_SOURCE_DIR "/tests/networks/configs/gpt-oss-120b.json");
+  const std::string config{std::istreambuf_iterator<char>(file), {}};
+  InferOptions options;
+  options.bindings.batch = 1;
+  options.bindings.dims["sequence"] = 16;
+  const InferredModel model =
+      Infer(ReadModelFromBytes(BuildNetworkOfConfig(config), "gpt-oss"), options);
+  const InferredModel served = InPrecision(model, FindPrecision("w4a16-mxfp4"), options);
+  EXPECT_EQ(served.weight_bytes,
+            Bytes(114'661'785'600 / 2 + 114'661'785'600 / 32 + 2 * (2'167'368'768 + 32)));
+  EXPECT_NEAR(static_cast<double>(served.weight_bytes.value()) / (1 << 30), 60.8, 0.05);
+}
+
+// Only stored matrices become narrow: a product of two values that are computed stays.
+TEST(Quantize, ComputedOperandsStay) {
+  const SmallModel computed = SmallModel()
+                                  .Input("x", {4, 64})
+                                  .Input("z", {64, 32})
+                                  .Weight("b", {32, 16})
+                                  .Node("MatMul", {"x", "z"}, {"h"})
+                                  .Node("MatMul", {"h", "b"}, {"y"})
+                                  .Output("y");
+  const InferredModel model = As(computed, "w8a8-fp8");
+  EXPECT_EQ(model.weight_bytes, Bytes(2 * 32 * 16));
+  EXPECT_EQ(KernelOf(model, 4 * 64 * 32).math, DType::kBfloat16);
 }
 
 TEST(Quantize, TrainsInNoneOfThem) {
