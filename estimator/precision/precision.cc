@@ -406,7 +406,7 @@ InferredModel InPrecision(const InferredModel& model, const Precision& precision
   }
   ApplyPrecision(writer, precision, copied);
   if (precision.ForServing()) {
-    Quantize(writer, precision.quantization, precision.half, TakeParameters(edited.graph, {}));
+    Quantize(writer, precision.quantization, TakeParameters(edited.graph, {}));
   }
   return InferEdited(std::move(edited), model, options);
 }

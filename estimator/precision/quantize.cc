@@ -45,11 +45,10 @@ std::vector<std::size_t> CacheInputs(const Node& node) {
 
 class Quantizer {
  public:
-  Quantizer(NodeWriter& writer, const Quantization& quantization, DType half,
+  Quantizer(NodeWriter& writer, const Quantization& quantization,
             const std::vector<TensorId>& stored)
       : w_(writer),
         quantization_(quantization),
-        half_(half),
         stored_(w_.graph().tensors.size(), false),
         leads_(w_.graph().tensors.size(), false) {
     for (const TensorId id : stored) stored_[static_cast<std::size_t>(id)] = true;
@@ -96,9 +95,9 @@ class Quantizer {
     }
   }
 
-  // The stored matrix that an input is, maybe rearranged before the run; kNoTensor: none.
+  // The stored matrix that an input is, maybe rearranged once before the run; kNoTensor: none.
   TensorId MatrixOf(TensorId id) {
-    for (int steps = 0; id != kNoTensor && steps < 8; ++steps) {
+    for (int steps = 0; id != kNoTensor && steps < 2; ++steps) {
       const auto n = static_cast<std::size_t>(id);
       if (n >= stored_.size()) return kNoTensor;
       const auto& shape = At(id).type.shape;
@@ -135,9 +134,9 @@ class Quantizer {
 
   bool Narrows(const Node& node, const std::vector<TensorId>& kept) {
     const std::vector<TensorId> matrices = StoredOf(node);
-    if (matrices.empty() || node.inputs[0] == kNoTensor || !At(node.inputs[0]).type.shape) {
-      return false;
-    }
+    if (matrices.empty() || node.inputs[0] == kNoTensor) return false;
+    const TensorType& operand = At(node.inputs[0]).type;
+    if (!operand.shape || !IsFloat(operand.dtype) || Bits(operand.dtype) < 16) return false;
     const bool asked =
         IsExperts(node) ? AreExperts(node, matrices) : Leads(node) && !quantization_.experts_only;
     return asked && std::none_of(matrices.begin(), matrices.end(), [&](TensorId id) {
@@ -160,12 +159,12 @@ class Quantizer {
 
   void NarrowProduct(Node& node) {
     w_.Place(node.name, node.scope, Phase::kForward);
-    node.inputs[1] = Widened(node, node.inputs[1]);
+    node.inputs[1] = Widened(node, node.inputs[1], w_.TypeOf(node.inputs[0]));
     if (quantization_.operand != DType::kUndefined) node.inputs[0] = Requantized(node.inputs[0]);
   }
 
-  // The stored matrix, narrowed, as the product reads it.
-  TensorId Widened(const Node& reader, TensorId input) {
+  // The stored matrix, narrowed, as the product reads it: in the type of its operand.
+  TensorId Widened(const Node& reader, TensorId input, DType type) {
     const auto known = widened_.find(input);
     if (known != widened_.end()) return known->second;
     const TensorId matrix = MatrixOf(input);
@@ -173,14 +172,14 @@ class Quantizer {
     // k is the last axis of a matrix that is transposed, by the node or on the way, else the one
     // before.
     const std::size_t k = matrix != input || TransposesItself(reader) ? rank - 1 : rank - 2;
-    TensorId scale = Narrowed(matrix, k);
+    TensorId scale = Narrowed(matrix, k, type);
     std::vector<Attribute> attributes;
     if (quantization_.block > 0) {
       attributes = {IntAttribute("axis", static_cast<std::int64_t>(k)),
                     IntAttribute("block_size", quantization_.block)};
     }
     // Scales that are themselves narrow have one factor for all.
-    if (quantization_.scale != DType::kUndefined) scale = Wide(scale);
+    if (quantization_.scale != DType::kUndefined) scale = Wide(scale, type);
     TensorId wide = w_.Node1("DequantizeLinear", {matrix, scale}, std::move(attributes));
     if (matrix != input) {
       const Node& made = rearranged_.at(input);
@@ -190,7 +189,7 @@ class Quantizer {
   }
 
   // Makes a stored matrix narrow; the scales of its blocks along axis k, or of all of it.
-  TensorId Narrowed(TensorId matrix, std::size_t k) {
+  TensorId Narrowed(TensorId matrix, std::size_t k, DType type) {
     std::vector<std::int64_t> dims;
     if (quantization_.block > 0) {
       dims = At(matrix).type.shape->dims();
@@ -200,7 +199,7 @@ class Quantizer {
     const bool narrow = quantization_.scale != DType::kUndefined;
     const TensorId id =
         w_.OfType(At(matrix).name + "/scale",
-                  {.dtype = narrow ? quantization_.scale : half_, .shape = Shape(dims)});
+                  {.dtype = narrow ? quantization_.scale : type, .shape = Shape(dims)});
     Tensor& tensor = At(id);
     tensor.role = Role::kWeight;
     tensor.stored = SizeOf(tensor.type.dtype, tensor.type.shape->Elements());
@@ -208,18 +207,21 @@ class Quantizer {
     return id;
   }
 
-  TensorId Wide(TensorId id) { return w_.Node1("DequantizeLinear", {id, w_.Scalar(1, half_)}, {}); }
+  TensorId Wide(TensorId id, DType type) {
+    return w_.Node1("DequantizeLinear", {id, w_.Scalar(1, type)}, {});
+  }
 
   // As QMoE, whose products are those of the type of its input.
   void NarrowExperts(Node& node) {
     w_.Place(node.name, node.scope, Phase::kForward);
     const std::vector<TensorId> plain = std::exchange(node.inputs, {});
+    const DType type = w_.TypeOf(plain[0]);
     node.op = "QMoE";
     node.inputs = {plain[0], plain[1]};
     for (std::size_t layer = 2; layer < plain.size(); layer += 2) {
       const bool present = plain[layer] != kNoTensor;
       node.inputs.push_back(plain[layer]);
-      node.inputs.push_back(present ? Narrowed(plain[layer], 2) : kNoTensor);
+      node.inputs.push_back(present ? Narrowed(plain[layer], 2, type) : kNoTensor);
       node.inputs.push_back(layer + 1 < plain.size() ? plain[layer + 1] : kNoTensor);
     }
     const bool requantizes = quantization_.operand != DType::kUndefined;
@@ -232,7 +234,7 @@ class Quantizer {
     w_.Take();
     w_.graph().nodes.push_back(node);
     if (!requantizes) return;
-    Wide(node.outputs[0]);
+    Wide(node.outputs[0], type);
     w_.Take();
     w_.graph().nodes.back().outputs[0] = result;
   }
@@ -240,7 +242,7 @@ class Quantizer {
   TensorId Narrow(TensorId id) {
     const auto known = narrow_.find(id);
     if (known != narrow_.end()) return known->second;
-    const TensorId scale = w_.Scalar(1, half_), zero = w_.Scalar(0, quantization_.operand);
+    const TensorId scale = w_.Scalar(1, w_.TypeOf(id)), zero = w_.Scalar(0, quantization_.operand);
     return narrow_[id] = w_.Node1("QuantizeLinear", {id, scale, zero}, {});
   }
 
@@ -248,7 +250,7 @@ class Quantizer {
   TensorId Requantized(TensorId id) {
     const auto known = requantized_.find(id);
     if (known != requantized_.end()) return known->second;
-    return requantized_[id] = Wide(Narrow(id));
+    return requantized_[id] = Wide(Narrow(id), w_.TypeOf(id));
   }
 
   void NarrowCaches(const Node& node) {
@@ -264,7 +266,6 @@ class Quantizer {
 
   NodeWriter& w_;
   const Quantization& quantization_;
-  const DType half_;
   std::vector<bool> stored_, leads_;     // per tensor of the file
   std::map<TensorId, Node> rearranged_;  // what Transpose makes, and how
   std::map<TensorId, TensorId> widened_, narrow_, requantized_;
@@ -272,10 +273,10 @@ class Quantizer {
 
 }  // namespace
 
-void Quantize(NodeWriter& writer, const Quantization& quantization, DType half,
+void Quantize(NodeWriter& writer, const Quantization& quantization,
               const std::vector<TensorId>& stored) {
   if (quantization.weight == DType::kUndefined) return;
-  Quantizer(writer, quantization, half, stored).Run();
+  Quantizer(writer, quantization, stored).Run();
 }
 
 }  // namespace dlcost

@@ -19,11 +19,11 @@ struct Quantization {
 };
 
 // Writes QuantizeLinear and DequantizeLinear around the products with stored matrices, of experts
-// too, of a graph in a half type. Left out are the last product, whose results nothing multiplies
+// too, of a graph in half types. Left out are the last product, whose results nothing multiplies
 // (logits), and those that choose experts: what NVIDIA's Model Optimizer leaves out (lm_head,
 // router). Caches that attention reads become narrow. `stored`: the floating-point weights. The
 // nodes of the writer's graph are sorted.
-void Quantize(NodeWriter& writer, const Quantization& quantization, DType half,
+void Quantize(NodeWriter& writer, const Quantization& quantization,
               const std::vector<TensorId>& stored);
 
 }  // namespace dlcost

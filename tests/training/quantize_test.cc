@@ -104,6 +104,20 @@ TEST(Quantize, GptOssIsAsLargeAsPublished) {
   EXPECT_NEAR(static_cast<double>(served.weight_bytes.value()) / (1 << 30), 60.8, 0.05);
 }
 
+// A file in float16 stays in it beside what is narrow.
+TEST(Quantize, HalvesOfTheFileStay) {
+  const InferredModel model = As(SmallModel()
+                                     .Input("x", {4, 64}, onnx::TensorProto::FLOAT16)
+                                     .Weight("a", {64, 32}, onnx::TensorProto::FLOAT16)
+                                     .Weight("b", {32, 16}, onnx::TensorProto::FLOAT16)
+                                     .Node("MatMul", {"x", "a"}, {"h"})
+                                     .Node("MatMul", {"h", "b"}, {"y"})
+                                     .Output("y"),
+                                 "w8a8-fp8");
+  EXPECT_EQ(KernelOf(model, 4 * 64 * 32).math, DType::kFloat8E4M3FN);
+  EXPECT_EQ(KernelOf(model, 4 * 32 * 16).math, DType::kFloat16);
+}
+
 // Only stored matrices become narrow: a product of two values that are computed stays.
 TEST(Quantize, ComputedOperandsStay) {
   const SmallModel computed = SmallModel()
