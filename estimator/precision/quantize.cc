@@ -23,7 +23,8 @@ std::vector<std::size_t> MatrixInputs(const Node& node) {
 }
 
 bool Rearranges(const Node& node) {
-  return node.domain.empty() && (node.op == "Transpose" || node.op == "Identity") &&
+  return node.domain.empty() &&
+         (node.op == "Transpose" || node.op == "Identity" || node.op == "Cast") &&
          node.inputs.size() == 1 && node.outputs.size() == 1;
 }
 
@@ -43,6 +44,8 @@ std::vector<std::size_t> CacheInputs(const Node& node) {
   return {};
 }
 
+constexpr int kMostRearranged = 4;  // steps between a stored matrix and its reader
+
 class Quantizer {
  public:
   Quantizer(NodeWriter& writer, const Quantization& quantization,
@@ -59,6 +62,7 @@ class Quantizer {
     w_.graph().nodes.clear();
     for (const Node& node : nodes) {
       if (Rearranges(node)) rearranged_.emplace(node.outputs[0], node);
+      if (Joins(node)) joined_.emplace(node.outputs[0], node.inputs);
     }
     std::for_each(nodes.rbegin(), nodes.rend(), [&](const Node& node) { Trace(node); });
     const std::vector<TensorId> kept = KeptOf(nodes);
@@ -95,13 +99,25 @@ class Quantizer {
     }
   }
 
-  // The stored matrix that an input is, maybe rearranged once before the run; kNoTensor: none.
+  bool IsStoredMatrix(TensorId id) {
+    const auto n = static_cast<std::size_t>(id);
+    if (id == kNoTensor || n >= stored_.size() || !stored_[n]) return false;
+    const auto& shape = At(id).type.shape;
+    return shape && shape->rank() > 1;
+  }
+
+  // Stored matrices that are one for their reader: query, key and value.
+  bool Joins(const Node& node) {
+    return node.domain.empty() && node.op == "Concat" && node.outputs.size() == 1 &&
+           std::all_of(node.inputs.begin(), node.inputs.end(),
+                       [&](TensorId id) { return IsStoredMatrix(id); });
+  }
+
+  // The stored matrix, or the matrices joined, that an input is, maybe rearranged before the
+  // run; kNoTensor: none.
   TensorId MatrixOf(TensorId id) {
-    for (int steps = 0; id != kNoTensor && steps < 2; ++steps) {
-      const auto n = static_cast<std::size_t>(id);
-      if (n >= stored_.size()) return kNoTensor;
-      const auto& shape = At(id).type.shape;
-      if (stored_[n]) return shape && shape->rank() > 1 ? id : kNoTensor;
+    for (int steps = 0; id != kNoTensor && steps <= kMostRearranged; ++steps) {
+      if (IsStoredMatrix(id) || (joined_.contains(id) && At(id).type.shape)) return id;
       const auto made = rearranged_.find(id);
       if (made == rearranged_.end()) return kNoTensor;
       id = made->second.inputs[0];
@@ -109,11 +125,19 @@ class Quantizer {
     return kNoTensor;
   }
 
+  void AddWithParts(TensorId id, std::vector<TensorId>& ids) const {
+    ids.push_back(id);
+    const auto joined = joined_.find(id);
+    if (joined == joined_.end()) return;
+    ids.insert(ids.end(), joined->second.begin(), joined->second.end());
+  }
+
+  // Its stored matrices, and what they are joined to.
   std::vector<TensorId> StoredOf(const Node& node) {
     std::vector<TensorId> matrices;
     for (const std::size_t i : MatrixInputs(node)) {
       if (i >= node.inputs.size()) continue;
-      if (const TensorId id = MatrixOf(node.inputs[i]); id != kNoTensor) matrices.push_back(id);
+      if (const TensorId id = MatrixOf(node.inputs[i]); id != kNoTensor) AddWithParts(id, matrices);
     }
     return matrices;
   }
@@ -122,11 +146,11 @@ class Quantizer {
   std::vector<TensorId> KeptOf(const std::vector<Node>& nodes) {
     std::vector<TensorId> kept;
     for (const Node& node : nodes) {
-      if (Rearranges(node)) continue;
+      if (Rearranges(node) || Joins(node)) continue;
       const std::vector<TensorId> matrices = StoredOf(node);
       if (!matrices.empty() && (Leads(node) || IsExperts(node))) continue;
       kept.insert(kept.end(), matrices.begin(), matrices.end());
-      ForEachRead(node, [&](TensorId id) { kept.push_back(id); });
+      ForEachRead(node, [&](TensorId id) { AddWithParts(id, kept); });
     }
     std::sort(kept.begin(), kept.end());
     return kept;
@@ -169,9 +193,15 @@ class Quantizer {
     if (known != widened_.end()) return known->second;
     const TensorId matrix = MatrixOf(input);
     const std::size_t rank = At(matrix).type.shape->rank();
+    std::vector<const Node*> path;  // from the product to the matrix
+    for (TensorId at = input; at != matrix; at = path.back()->inputs[0]) {
+      path.push_back(&rearranged_.at(at));
+    }
+    const auto turns = [](const Node* node) { return node->op == "Transpose"; };
+    const bool turned = std::count_if(path.begin(), path.end(), turns) % 2 != 0;
     // k is the last axis of a matrix that is transposed, by the node or on the way, else the one
     // before.
-    const std::size_t k = matrix != input || TransposesItself(reader) ? rank - 1 : rank - 2;
+    const std::size_t k = turned != TransposesItself(reader) ? rank - 1 : rank - 2;
     TensorId scale = Narrowed(matrix, k, type);
     std::vector<Attribute> attributes;
     if (quantization_.block > 0) {
@@ -181,9 +211,8 @@ class Quantizer {
     // Scales that are themselves narrow have one factor for all.
     if (quantization_.scale != DType::kUndefined) scale = Wide(scale, type);
     TensorId wide = w_.Node1("DequantizeLinear", {matrix, scale}, std::move(attributes));
-    if (matrix != input) {
-      const Node& made = rearranged_.at(input);
-      wide = w_.Node1(made.op, {wide}, made.attributes);
+    for (auto node = path.rbegin(); node != path.rend(); ++node) {
+      if (turns(*node)) wide = w_.Node1((*node)->op, {wide}, (*node)->attributes);
     }
     return widened_[input] = wide;
   }
@@ -195,7 +224,9 @@ class Quantizer {
       dims = At(matrix).type.shape->dims();
       dims[k] = (dims[k] + quantization_.block - 1) / quantization_.block;
     }
-    BecomeType(At(matrix), quantization_.weight);
+    std::vector<TensorId> parts;
+    AddWithParts(matrix, parts);
+    for (const TensorId part : parts) BecomeType(At(part), quantization_.weight);
     const bool narrow = quantization_.scale != DType::kUndefined;
     const TensorId id =
         w_.OfType(At(matrix).name + "/scale",
@@ -266,8 +297,9 @@ class Quantizer {
 
   NodeWriter& w_;
   const Quantization& quantization_;
-  std::vector<bool> stored_, leads_;     // per tensor of the file
-  std::map<TensorId, Node> rearranged_;  // what Transpose makes, and how
+  std::vector<bool> stored_, leads_;                  // per tensor of the file
+  std::map<TensorId, Node> rearranged_;               // what Transpose makes, and how
+  std::map<TensorId, std::vector<TensorId>> joined_;  // what Concat makes, and of what
   std::map<TensorId, TensorId> widened_, narrow_, requantized_;
 };
 

@@ -118,6 +118,25 @@ TEST(Quantize, HalvesOfTheFileStay) {
   EXPECT_EQ(KernelOf(model, 4 * 32 * 16).math, DType::kFloat16);
 }
 
+// Matrices that are joined and transposed before the run, as exporters write query, key and value.
+TEST(Quantize, JoinedMatrices) {
+  SmallModel model = SmallModel()
+                         .Input("x", {4, 64})
+                         .Weight("q", {16, 64})
+                         .Weight("k", {16, 64})
+                         .Weight("b", {32, 16});
+  SetInt(model.AddNode("Concat", {"q", "k"}, {"j"}), "axis", 0);
+  const InferredModel made = As(model.Node("Transpose", {"j"}, {"t"})
+                                    .Node("MatMul", {"x", "t"}, {"h"})
+                                    .Node("MatMul", {"h", "b"}, {"y"})
+                                    .Output("y"),
+                                "w8a8-fp8");
+  EXPECT_EQ(made.weight_bytes, Bytes(2 * 16 * 64 + 2 * 32 * 16));
+  const Kernel first = KernelOf(made, 4 * 64 * 32);
+  EXPECT_EQ(first.math, DType::kFloat8E4M3FN);
+  EXPECT_EQ(first.bytes_read, Bytes(4 * 64 + 64 * 32 + 2 + 2));
+}
+
 // Only stored matrices become narrow: a product of two values that are computed stays.
 TEST(Quantize, ComputedOperandsStay) {
   const SmallModel computed = SmallModel()
