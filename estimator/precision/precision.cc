@@ -1,14 +1,9 @@
 #include "estimator/precision/precision.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "estimator/core/error.h"
-#include "estimator/core/spelling.h"
 #include "estimator/infer/edit.h"
 #include "estimator/infer/parameters.h"
 #include "estimator/precision/autocast_rules.h"
@@ -326,65 +321,6 @@ class Caster {
 
 }  // namespace
 
-const std::vector<Precision>& Precisions() {
-  static const std::vector<Precision> kAll = {
-      {.name = "fp32"},
-      {.name = "tf32", .tf32 = true},
-      {.name = "amp-fp16", .half = DType::kFloat16, .scales_loss = true},
-      {.name = "amp-bf16", .half = DType::kBfloat16},
-      {.name = "fp16", .half = DType::kFloat16, .whole = true, .scales_loss = true},
-      {.name = "bf16", .half = DType::kBfloat16, .whole = true},
-      {.name = "fp8",
-       .half = DType::kBfloat16,
-       .product = DType::kFloat8E4M3FN,
-       .gradient = DType::kFloat8E5M2},
-      {.name = "products-fp16", .half = DType::kFloat16, .products = true},
-      // NVIDIA's Model Optimizer, modelopt/torch/quantization/config.py: FP8_DEFAULT_CFG and
-      // NVFP4_DEFAULT_CFG with FP8_KV_CFG; INT4_AWQ_CFG.
-      {.name = "w8a8-fp8",
-       .half = DType::kBfloat16,
-       .whole = true,
-       .quantization = {.weight = DType::kFloat8E4M3FN,
-                        .operand = DType::kFloat8E4M3FN,
-                        .cache = DType::kFloat8E4M3FN}},
-      {.name = "w4a4-nvfp4",
-       .half = DType::kBfloat16,
-       .whole = true,
-       .quantization = {.weight = DType::kFloat4E2M1,
-                        .operand = DType::kFloat4E2M1,
-                        .block = 16,
-                        .scale = DType::kFloat8E4M3FN,
-                        .cache = DType::kFloat8E4M3FN}},
-      {.name = "w4a16-int4",
-       .half = DType::kFloat16,
-       .whole = true,
-       .quantization = {.weight = DType::kInt4, .block = 128}},
-      // config.json of gpt-oss: attention, routers, embeddings and logits stay in bfloat16.
-      {.name = "w4a16-mxfp4",
-       .half = DType::kBfloat16,
-       .whole = true,
-       .quantization = {.weight = DType::kFloat4E2M1,
-                        .block = 32,
-                        .scale = DType::kFloat8E8M0,
-                        .experts_only = true}},
-  };
-  return kAll;
-}
-
-std::vector<std::string> PrecisionNames() {
-  std::vector<std::string> names;
-  for (const Precision& precision : Precisions()) names.emplace_back(precision.name);
-  return names;
-}
-
-const Precision& FindPrecision(const std::string& name) {
-  for (const Precision& precision : Precisions()) {
-    if (precision.name == name) return precision;
-  }
-  throw Error("--precision '{}' is not one of {}{}", Printable(name),
-              fmt::join(PrecisionNames(), ", "), DidYouMean(name, PrecisionNames()));
-}
-
 void ApplyPrecision(NodeWriter& writer, const Precision& precision,
                     const std::vector<TensorId>& parameters) {
   if (precision.half != DType::kUndefined) Caster(writer, precision, parameters).Run();
@@ -400,14 +336,13 @@ InferredModel InPrecision(const InferredModel& model, const Precision& precision
   // Autocast copies weights anew in each pass: its cache ends with the region that it is for
   // (PyTorch, torch/amp/autocast_mode.py, __exit__).
   std::vector<TensorId> copied;
-  if (precision.ForServing()) StoreGenerated(edited.graph);
+  const bool serves = precision.ForServing();
+  if (serves) StoreGenerated(edited.graph);
   if (!precision.whole && !precision.products && precision.half != DType::kUndefined) {
     copied = TakeParameters(edited.graph, {});
   }
   ApplyPrecision(writer, precision, copied);
-  if (precision.ForServing()) {
-    Quantize(writer, precision.quantization, TakeParameters(edited.graph, {}));
-  }
+  if (serves) Quantize(writer, precision.quantization, TakeParameters(edited.graph, {}));
   return InferEdited(std::move(edited), model, options);
 }
 

@@ -30,11 +30,9 @@ bool Rearranges(const Node& node) {
 
 // Whether k is the last axis of its stored matrices.
 bool TransposesItself(const Node& node) {
-  return IsExperts(node) ||
-         std::any_of(node.attributes.begin(), node.attributes.end(), [](const Attribute& a) {
-           const auto* number = std::get_if<std::int64_t>(&a.value);
-           return a.name == "transB" && number != nullptr && *number != 0;
-         });
+  const AttributeValue* value = node.FindAttribute("transB");
+  const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+  return IsExperts(node) || (number != nullptr && *number != 0);
 }
 
 // Where it has keys and values of earlier tokens.
@@ -53,7 +51,9 @@ class Quantizer {
       : w_(writer),
         quantization_(quantization),
         stored_(w_.graph().tensors.size(), false),
-        leads_(w_.graph().tensors.size(), false) {
+        leads_(stored_.size(), false),
+        kept_(stored_.size(), false),
+        reads_(stored_.size(), 0) {
     for (const TensorId id : stored) stored_[static_cast<std::size_t>(id)] = true;
   }
 
@@ -61,14 +61,17 @@ class Quantizer {
     std::vector<Node> nodes = std::move(w_.graph().nodes);
     w_.graph().nodes.clear();
     for (const Node& node : nodes) {
+      ForEachRead(node, [&](TensorId id) { ++reads_[static_cast<std::size_t>(id)]; });
+    }
+    for (const Node& node : nodes) {
       if (Rearranges(node)) rearranged_.emplace(node.outputs[0], node);
       if (Joins(node)) joined_.emplace(node.outputs[0], node.inputs);
     }
     std::for_each(nodes.rbegin(), nodes.rend(), [&](const Node& node) { Trace(node); });
-    const std::vector<TensorId> kept = KeptOf(nodes);
+    for (const Node& node : nodes) Keep(node);
     for (Node& node : nodes) {
       NarrowCaches(node);
-      const bool narrows = Narrows(node, kept);
+      const bool narrows = Narrows(node);
       if (narrows && IsExperts(node)) {
         NarrowExperts(node);
       } else {
@@ -106,11 +109,12 @@ class Quantizer {
     return shape && shape->rank() > 1;
   }
 
-  // Stored matrices that are one for their reader: query, key and value.
+  // Stored matrices that are one for their readers, and nothing else reads: query, key and value.
   bool Joins(const Node& node) {
     return node.domain.empty() && node.op == "Concat" && node.outputs.size() == 1 &&
-           std::all_of(node.inputs.begin(), node.inputs.end(),
-                       [&](TensorId id) { return IsStoredMatrix(id); });
+           std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId id) {
+             return IsStoredMatrix(id) && reads_[static_cast<std::size_t>(id)] == 1;
+           });
   }
 
   // The stored matrix, or the matrices joined, that an input is, maybe rearranged before the
@@ -125,47 +129,34 @@ class Quantizer {
     return kNoTensor;
   }
 
-  void AddWithParts(TensorId id, std::vector<TensorId>& ids) const {
-    ids.push_back(id);
-    const auto joined = joined_.find(id);
-    if (joined == joined_.end()) return;
-    ids.insert(ids.end(), joined->second.begin(), joined->second.end());
-  }
-
-  // Its stored matrices, and what they are joined to.
+  // Its stored matrices, of parts what they are joined to.
   std::vector<TensorId> StoredOf(const Node& node) {
     std::vector<TensorId> matrices;
     for (const std::size_t i : MatrixInputs(node)) {
       if (i >= node.inputs.size()) continue;
-      if (const TensorId id = MatrixOf(node.inputs[i]); id != kNoTensor) AddWithParts(id, matrices);
+      if (const TensorId id = MatrixOf(node.inputs[i]); id != kNoTensor) matrices.push_back(id);
     }
     return matrices;
   }
 
   // Matrices that something else reads too stay as they are: embeddings that are logits as well.
-  std::vector<TensorId> KeptOf(const std::vector<Node>& nodes) {
-    std::vector<TensorId> kept;
-    for (const Node& node : nodes) {
-      if (Rearranges(node) || Joins(node)) continue;
-      const std::vector<TensorId> matrices = StoredOf(node);
-      if (!matrices.empty() && (Leads(node) || IsExperts(node))) continue;
-      kept.insert(kept.end(), matrices.begin(), matrices.end());
-      ForEachRead(node, [&](TensorId id) { AddWithParts(id, kept); });
-    }
-    std::sort(kept.begin(), kept.end());
-    return kept;
+  void Keep(const Node& node) {
+    if (Rearranges(node) || Joins(node)) return;
+    const std::vector<TensorId> matrices = StoredOf(node);
+    if (!matrices.empty() && (Leads(node) || IsExperts(node))) return;
+    for (const TensorId id : matrices) kept_[static_cast<std::size_t>(id)] = true;
+    ForEachRead(node, [&](TensorId id) { kept_[static_cast<std::size_t>(id)] = true; });
   }
 
-  bool Narrows(const Node& node, const std::vector<TensorId>& kept) {
+  bool Narrows(const Node& node) {
     const std::vector<TensorId> matrices = StoredOf(node);
     if (matrices.empty() || node.inputs[0] == kNoTensor) return false;
     const TensorType& operand = At(node.inputs[0]).type;
     if (!operand.shape || !IsFloat(operand.dtype) || Bits(operand.dtype) < 16) return false;
     const bool asked =
         IsExperts(node) ? AreExperts(node, matrices) : Leads(node) && !quantization_.experts_only;
-    return asked && std::none_of(matrices.begin(), matrices.end(), [&](TensorId id) {
-             return std::binary_search(kept.begin(), kept.end(), id);
-           });
+    return asked && std::none_of(matrices.begin(), matrices.end(),
+                                 [&](TensorId id) { return kept_[static_cast<std::size_t>(id)]; });
   }
 
   // Whether all matrices of a layer of experts are stored as QMoE has them.
@@ -217,25 +208,23 @@ class Quantizer {
     return widened_[input] = wide;
   }
 
-  // Makes a stored matrix narrow; the scales of its blocks along axis k, or of all of it.
+  // Makes a stored matrix narrow, with what it is joined of; the scales of its blocks along axis k,
+  // or of all of it.
   TensorId Narrowed(TensorId matrix, std::size_t k, DType type) {
+    const auto known = scales_.find({matrix, k});
+    if (known != scales_.end()) return known->second;
     std::vector<std::int64_t> dims;
     if (quantization_.block > 0) {
       dims = At(matrix).type.shape->dims();
-      dims[k] = (dims[k] + quantization_.block - 1) / quantization_.block;
+      dims[k] = CeilDiv(Count(dims[k]), Count(quantization_.block)).value();
     }
-    std::vector<TensorId> parts;
-    AddWithParts(matrix, parts);
-    for (const TensorId part : parts) BecomeType(At(part), quantization_.weight);
-    const bool narrow = quantization_.scale != DType::kUndefined;
-    const TensorId id =
-        w_.OfType(At(matrix).name + "/scale",
-                  {.dtype = narrow ? quantization_.scale : type, .shape = Shape(dims)});
-    Tensor& tensor = At(id);
-    tensor.role = Role::kWeight;
-    tensor.stored = SizeOf(tensor.type.dtype, tensor.type.shape->Elements());
-    tensor.is_initializer = tensor.constant = tensor.foldable = true;
-    return id;
+    BecomeType(At(matrix), quantization_.weight);
+    const auto joined = joined_.find(matrix);
+    if (joined != joined_.end()) {
+      for (const TensorId part : joined->second) BecomeType(At(part), quantization_.weight);
+    }
+    const DType scale = quantization_.scale == DType::kUndefined ? type : quantization_.scale;
+    return scales_[{matrix, k}] = w_.Stored(At(matrix).name + "/scale", scale, Shape(dims));
   }
 
   TensorId Wide(TensorId id, DType type) {
@@ -286,28 +275,27 @@ class Quantizer {
 
   void NarrowCaches(const Node& node) {
     if (quantization_.cache == DType::kUndefined) return;
-    const std::vector<TensorId>& given = w_.graph().inputs;
     for (const std::size_t i : CacheInputs(node)) {
       if (i >= node.inputs.size() || node.inputs[i] == kNoTensor) continue;
-      if (std::find(given.begin(), given.end(), node.inputs[i]) != given.end()) {
-        BecomeType(At(node.inputs[i]), quantization_.cache);
-      }
+      Tensor& cache = At(node.inputs[i]);
+      if (cache.role == Role::kInput) BecomeType(cache, quantization_.cache);
     }
   }
 
   NodeWriter& w_;
   const Quantization& quantization_;
-  std::vector<bool> stored_, leads_;                  // per tensor of the file
+  std::vector<bool> stored_, leads_, kept_;           // per tensor of the file
+  std::vector<std::size_t> reads_;                    // how many nodes read it
   std::map<TensorId, Node> rearranged_;               // what Transpose makes, and how
   std::map<TensorId, std::vector<TensorId>> joined_;  // what Concat makes, and of what
   std::map<TensorId, TensorId> widened_, narrow_, requantized_;
+  std::map<std::pair<TensorId, std::size_t>, TensorId> scales_;
 };
 
 }  // namespace
 
 void Quantize(NodeWriter& writer, const Quantization& quantization,
               const std::vector<TensorId>& stored) {
-  if (quantization.weight == DType::kUndefined) return;
   Quantizer(writer, quantization, stored).Run();
 }
 

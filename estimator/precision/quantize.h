@@ -1,6 +1,5 @@
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "estimator/graph/graph.h"
@@ -10,7 +9,7 @@ namespace dlcost {
 
 // How servers of language models store weights, and compute the products with them.
 struct Quantization {
-  DType weight = DType::kUndefined;   // of stored weights; kUndefined: none are narrowed
+  DType weight = DType::kUndefined;   // of stored weights; kUndefined: none is asked for
   DType operand = DType::kUndefined;  // what they meet; kUndefined: stays in half, weights widen
   std::int64_t block = 0;             // numbers along k that share a scale; 0: a whole tensor
   DType scale = DType::kUndefined;    // of blocks, as stored; kUndefined: as the half type

@@ -50,6 +50,16 @@ TensorId NodeWriter::OfType(const std::string& name, TensorType type) {
   return id;
 }
 
+TensorId NodeWriter::Stored(const std::string& name, DType dtype, Shape shape) {
+  const Bytes bytes = SizeOf(dtype, shape.Elements());
+  const TensorId id = OfType(name, {.dtype = dtype, .shape = std::move(shape)});
+  Tensor& tensor = graph_.tensors[static_cast<std::size_t>(id)];
+  tensor.role = Role::kWeight;
+  tensor.stored = bytes;
+  tensor.is_initializer = tensor.constant = tensor.foldable = true;
+  return id;
+}
+
 std::vector<TensorId> NodeWriter::Control(std::string_view op, std::vector<TensorId> inputs,
                                           std::vector<Attribute> attributes,
                                           const std::vector<TensorType>& outputs) {
@@ -90,14 +100,8 @@ TensorId NodeWriter::Constant(const std::string& key, DType dtype, Shape shape, 
   // A precision may have changed the type of one since.
   const auto known = constants_.find(key);
   if (known != constants_.end() && TypeOf(known->second) == dtype) return known->second;
-  const TensorId id = AddTensor("step/" + key);
-  Tensor& tensor = graph_.tensors[static_cast<std::size_t>(id)];
-  tensor.role = Role::kWeight;
-  tensor.type.dtype = dtype;
-  tensor.stored = SizeOf(dtype, shape.Elements());
-  tensor.type.shape = std::move(shape);
-  tensor.value = std::move(value);
-  tensor.is_initializer = tensor.constant = tensor.foldable = true;
+  const TensorId id = Stored("step/" + key, dtype, std::move(shape));
+  graph_.tensors[static_cast<std::size_t>(id)].value = std::move(value);
   constants_[key] = id;
   return id;
 }

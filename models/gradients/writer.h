@@ -39,6 +39,8 @@ class NodeWriter {
   TensorId Input(const std::string& name, DType dtype, Shape shape);
   // A tensor of this type that a node of the graph is to make.
   TensorId OfType(const std::string& name, TensorType type);
+  // A new stored tensor, known before the run.
+  TensorId Stored(const std::string& name, DType dtype, Shape shape);
   // One node of control flow, which tells no types by itself: those of its outputs.
   std::vector<TensorId> Control(std::string_view op, std::vector<TensorId> inputs,
                                 std::vector<Attribute> attributes,
