@@ -5,6 +5,18 @@
 
 namespace dlcost {
 
+namespace {
+
+template <typename Enum>
+std::optional<Enum> Named(std::span<const Enum> all, std::string_view name) {
+  for (const Enum each : all) {
+    if (Name(each) == name) return each;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::string_view Name(CacheState state) { return state == CacheState::kCold ? "cold" : "warm"; }
 
 std::optional<CacheState> ParseCacheState(std::string_view name) {
@@ -26,10 +38,7 @@ std::string_view Name(UpdateForm form) {
 }
 
 std::optional<UpdateForm> ParseUpdateForm(std::string_view name) {
-  for (const UpdateForm form : UpdateForms()) {
-    if (Name(form) == name) return form;
-  }
-  return std::nullopt;
+  return Named(UpdateForms(), name);
 }
 
 std::span<const UpdateForm> UpdateForms() {
@@ -50,12 +59,7 @@ std::string_view Name(Launch launch) {
   return "";
 }
 
-std::optional<Launch> ParseLaunch(std::string_view name) {
-  for (const Launch launch : Launches()) {
-    if (Name(launch) == name) return launch;
-  }
-  return std::nullopt;
-}
+std::optional<Launch> ParseLaunch(std::string_view name) { return Named(Launches(), name); }
 
 std::span<const Launch> Launches() {
   static constexpr std::array kLaunches = {Launch::kGraph, Launch::kEager, Launch::kScript};
