@@ -14,6 +14,8 @@ import tempfile
 import time
 import unittest
 
+import terminal
+
 PROGRAM = sys.argv[1]
 MEGABYTES = int(sys.argv[3]) if len(sys.argv) > 3 else 150
 KERNELS = ("void at::native::vectorized_elementwise_kernel<4, at::native::relu>(int, float)", "ampere_sgemm_128x64_tn",
@@ -45,23 +47,14 @@ def write_trace(path, megabytes):
     return number
 
 
-def measured(path, terminal):
+def measured(path, on_terminal):
     """Output, what a terminal showed, and the most memory in bytes."""
-    main, side = pty.openpty() if terminal else os.pipe()
+    main, side = pty.openpty() if on_terminal else os.pipe()
     with open(path + ".profile", "wb") as profile:  # beside a pipe nothing is shown
         process = subprocess.Popen([PROGRAM, "measured", path, "--format", "json"], stdout=profile, stderr=side)
-    os.close(side)
-    shown = b""
-    while True:
-        try:
-            part = os.read(main, 65536)
-        except OSError:  # a terminal that nobody holds any more
-            break
-        if not part:
-            break
-        shown += part
-    os.close(main)
-    _, status, usage = os.wait4(process.pid, 0)
+    ended = []
+    shown = terminal.read_all(main, side, lambda: ended.extend(os.wait4(process.pid, 0)))
+    _, status, usage = ended
     process.returncode = os.waitstatus_to_exitcode(status)
     with open(path + ".profile", "rb") as profile:
         output = profile.read()

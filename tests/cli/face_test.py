@@ -17,12 +17,13 @@ import subprocess
 import sys
 import tempfile
 import termios
-import threading
 import time
 import unicodedata
 import unittest
 import xml.etree.ElementTree
 import zipfile
+
+import terminal
 
 PROGRAM, SOURCE = sys.argv[1], sys.argv[2]
 NETWORKS = os.path.join(SOURCE, "models", "networks")
@@ -42,15 +43,8 @@ def raw_screen(columns, *arguments, **environment):
     variables = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     with subprocess.Popen([PROGRAM, *arguments], stdout=slave, stderr=slave, stdin=subprocess.DEVNULL,
                           env={**variables, **environment}) as process:
-        # A terminal whose writers are all gone may drop what it has not handed on. So this end stays open and writes a NUL
-        # behind the last word of the program, which tells the reader that it has everything.
-        threading.Thread(target=lambda: (process.wait(), os.write(slave, b"\0"))).start()
-        shown = b""
-        while not shown.endswith(b"\0"):
-            shown += os.read(master, 65536)
-    os.close(slave)
-    os.close(master)
-    return shown[:-1].decode().replace("\r\n", "\n"), process.returncode
+        shown = terminal.read_all(master, slave, process.wait)
+    return shown.decode().replace("\r\n", "\n"), process.returncode
 
 
 def screen(columns, *arguments, **environment):
