@@ -36,10 +36,6 @@ constexpr int kFewChannels = 4;
 
 // The one tile of halves on vector units.
 constexpr TileShape kHalvesTile = {.m = 128, .n = 128, .k = 8, .resident = 2};
-// That of gradients of 16-bit weights on matrix units, where no kernel takes fewer channels than an
-// instruction: DeepBench's rates on a T4 follow the padding of both sides to 128.
-constexpr TileShape kMatrixTile = {.m = 128, .n = 128, .k = 32, .resident = 2};
-constexpr int kWholeChannels = 8;
 
 }  // namespace
 
@@ -54,36 +50,28 @@ Execution ConvChooser::Depthwise() const { return Execute(Algorithm::kDepthwise)
 // are padded instead.
 std::optional<ComputeUnit> ConvChooser::ProductUnit() const {
   const std::optional<ComputeUnit> unit = FindFastestUnit(target_, type_);
-  if (unit && FallsBack(*unit)) {
-    std::optional<ComputeUnit> halves = FindVectorUnit(target_, type_);
-    const std::optional<ComputeUnit> floats = FindVectorUnit(target_, DType::kFloat32);
-    if (halves && floats) halves->peak = std::min(halves->peak, floats->peak);
-    return halves;
-  }
   const bool aligned = nest_.in_channels / nest_.groups % 4 == Count(0);
   if (!unit || !unit->tensor || type_ != DType::kFloat32 || aligned) return unit;
   return FindVectorUnit(target_, type_);
 }
 
-// Kernels that pad few channels to the eight of a matrix instruction are not there for every
-// gradient of weights; what runs in their place has one tile.
-bool ConvChooser::FallsBack(const ComputeUnit& unit) const {
-  return unit.tensor && Bits(type_) == 16 && nest_.of_weights &&
-         nest_.in_channels / nest_.groups < Count(target_.library.conv_weights_channels);
-}
-
 std::optional<TileShape> ConvChooser::OnlyTile() const {
-  const std::optional<ComputeUnit> unit = FindFastestUnit(target_, type_);
-  if (IsPaired() || (unit && FallsBack(*unit))) return kHalvesTile;
-  const bool whole = target_.library.conv_weights_channels >= kWholeChannels;
-  if (unit && unit->tensor && Bits(type_) == 16 && nest_.of_weights && whole) return kMatrixTile;
-  return std::nullopt;
+  return IsPaired() ? std::optional(kHalvesTile) : std::nullopt;
 }
 
 std::span<const TileShape> ConvChooser::VectorTiles() const {
   const Library& library = target_.library;
   return nest_.of_weights && !library.conv_weights.empty() ? library.conv_weights
                                                            : library.conv_vector;
+}
+
+bool ConvChooser::IsByTap() const {
+  return nest_.of_weights && Bits(type_) == 16 && ProductPipe() == Pipe::kTensor &&
+         !target_.library.conv_weights_by_tap.empty();
+}
+
+std::span<const TileShape> ConvChooser::TensorTiles() const {
+  return IsByTap() ? target_.library.conv_weights_by_tap : target_.library.conv_tensor;
 }
 
 bool ConvChooser::IsPaired() const {
@@ -187,22 +175,23 @@ std::optional<Execution> ConvChooser::FastestProduct(bool tensor, const TimeOf& 
     options.split_k = grid.split_k;
   };
   const auto vector_tiles = nest_.of_weights ? VectorTiles() : target_.library.gemm_vector;
-  auto tiles = tensor ? target_.library.conv_tensor : vector_tiles;
+  auto tiles = tensor ? TensorTiles() : vector_tiles;
   const std::optional<TileShape> only = OnlyTile();
   if (only) tiles = {&*only, 1};
+  const GemmNest nest = ImplicitGemmOf(nest_, options.by_tap);
   const TimedTile best = FastestTile(
-      ImplicitGemmOf(nest_), tiles, tensor ? Bits(type_) / 8.0 : 2, nest_.groups == Count(1),
+      nest, tiles, tensor ? Bits(type_) / 8.0 : 2, nest_.groups == Count(1),
       [&](const TileGrid& grid, double least) {
         const bool whole = grid.split_k == Count(1);
         const bool idle = grid.Blocks() / grid.split_k < Count(target_.device.units.value_or(1));
-        const bool other = whole ? !tensor && !nest_.of_weights : !idle;
+        const bool other = whole ? !tensor && !nest_.of_weights : !idle && !options.by_tap;
         if (other) return std::numeric_limits<double>::infinity();
         set(grid);
         SetTiles(product, nest_, options);
         return seconds(candidate, least);
       });
   if (std::isinf(best.seconds)) return std::nullopt;
-  set(GridOf(ImplicitGemmOf(nest_), best.tile, best.split_k));
+  set(GridOf(nest, best.tile, best.split_k));
   return ImplicitGemmConv(nest_, options, target_.library);
 }
 
@@ -274,9 +263,11 @@ double ConvChooser::RoughSeconds(const Execution& execution) const {
 ConvOptions ConvChooser::Options(Pipe pipe) const {
   ConvOptions options{.pipe = pipe, .type = type_};
   const bool tensor = pipe == Pipe::kTensor;
-  const auto tiles = tensor ? target_.library.conv_tensor : VectorTiles();
+  options.by_tap = tensor && IsByTap();
+  const auto tiles = tensor ? TensorTiles() : VectorTiles();
   const std::optional<TileShape> only = OnlyTile();
-  options.tile = only ? *only : ChooseTile(ImplicitGemmOf(nest_), tiles, target_.device);
+  options.tile =
+      only ? *only : ChooseTile(ImplicitGemmOf(nest_, options.by_tap), tiles, target_.device);
   if (tensor) options.tile = ForBytes(options.tile, Bits(type_) / 8.0);
   const Library& library = target_.library;
   // Forward, filters of one tap are matrix products of what is channels first; kernels for float32

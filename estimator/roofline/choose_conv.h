@@ -28,6 +28,8 @@ class ConvChooser {
   std::optional<ComputeUnit> ProductUnit() const;
   // Whether that is a vector unit which computes halves in pairs.
   bool IsPaired() const;
+  // Whether each tap of a gradient of weights is a product of its own there.
+  bool IsByTap() const;
   // As the library's rules say, or the algorithm that the user forces where that can run.
   ConvChoice ByRule() const;
   // The time of an execution; one that is clearly no less than `best` need not be exact.
@@ -36,11 +38,10 @@ class ConvChooser {
   ConvChoice Choose(const TimeOf& seconds) const;
 
  private:
-  // Whether halves do not run on the matrix units that there are.
-  bool FallsBack(const ComputeUnit& unit) const;
   // The tile of its products, where the library has but one.
   std::optional<TileShape> OnlyTile() const;
   std::span<const TileShape> VectorTiles() const;
+  std::span<const TileShape> TensorTiles() const;
   bool Valid(Algorithm algorithm) const { return !WhyNot(algorithm, nest_, type_); }
   Pipe ProductPipe() const;
   Algorithm Automatic(std::string& runner_up) const;

@@ -12,7 +12,6 @@ namespace {
 
 using C = Constant;
 
-constexpr double kChannelStep = 8;
 constexpr double kWarpFilters = 32;  // of a vector kernel's tile that one warp computes
 constexpr double kPairedRate = 0.9;  // of pairs of halves, over twice that of floats
 constexpr double kDepthStep = 8;     // the main loop advances by eight elements of k
@@ -65,7 +64,7 @@ struct Traffic {
 };
 
 Traffic TensorTraffic(const ConvProblem& p) {
-  const double input = p.batch * p.channels * p.height * p.width;
+  const double input = p.batch * p.channels * p.height * p.rows_read * p.width;
   const double output = p.batch * p.filters * p.out_height * p.out_width;
   const double weights = p.filters * p.channels / p.groups * p.kernel_height * p.kernel_width;
   return {(input + output) * p.element_bytes + p.extra_bytes, weights * p.element_bytes,
@@ -82,11 +81,11 @@ void Slow(double rate, ConvTime* t) {
 // The implicit GEMM with the constants of matrix products.
 ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
                      const Traffic& traffic, const Conditions& conditions) {
-  // Matrix instructions take channels by eight: libraries pad what is no multiple.
   const double group_channels = p.channels / p.groups;
-  const double channels = p.tensor ? RoundUp(group_channels, kChannelStep) : group_channels;
+  const double channels =
+      p.tensor ? RoundUp(group_channels, d.library->conv_tensor_channels) : group_channels;
   // What an image's operands take is time that slower arithmetic hides.
-  const double share = std::min(1.0, d.library->conv_tensor_rate * p.spare);
+  const double share = std::min(1.0, (p.by_tap ? 1 : d.library->conv_tensor_rate) * p.spare);
   GemmProblem gemm{.batch = p.groups,
                    .m = p.batch * p.out_height * p.out_width * p.reached,
                    .n = p.filters / p.groups,
@@ -99,7 +98,9 @@ ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
                    .activation_bytes = traffic.input,
                    .extra_bytes = p.extra_bytes};
   if (p.of_weights) {
-    gemm.m = channels * p.kernel_height * p.kernel_width;
+    const double taps = p.kernel_height * p.kernel_width;
+    gemm.batch = p.by_tap ? p.groups * taps : p.groups;
+    gemm.m = p.by_tap ? group_channels : channels * taps;
     gemm.k = p.batch * p.out_height * p.out_width;
     gemm.weight_bytes = traffic.output;
     if (!p.tensor) {
@@ -168,7 +169,11 @@ ConvTime TimeOfConv(const TimingDevice& device, const ConvProblem& p, const Exec
       t.transform_seconds = extra / Sustained(device);
   }
   if (t.overlap == 0) t.overlap = device[C::kKernelOverlap];
-  if (p.reached < 1) Slow(device.library->conv_unreached, &t);
+  if (p.reached < 1) {
+    // Zeros are written everywhere before.
+    t.transform_seconds += traffic.output / Sustained(device);
+    Slow(device.library->conv_unreached, &t);
+  }
   t.launch_seconds = device[C::kLaunchGraph];
   const auto total = [&](double together) {
     return together + t.split_seconds + t.transform_seconds + t.launch_seconds;

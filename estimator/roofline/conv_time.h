@@ -14,10 +14,12 @@ struct ConvProblem {
   double filters = 1, kernel_height = 1, kernel_width = 1;
   double out_height = 1, out_width = 1;
   double groups = 1;
+  double rows_read = 1;  // share of the input's rows that the filter meets: a stride may skip some
   // Of a transposed one: the shares of output positions that the filter reaches, and of the filter
   // that each of them meets.
   double reached = 1, met = 1;
   bool of_weights = false;  // the weights are the result: products sum over positions
+  bool by_tap = false;      // one product for each tap of the filter (ConvOptions::by_tap)
   double element_bytes = 4;
   double energy_width = 4;  // EnergyWidth of the elements
   // Vector units that compute halves in pairs: a block alone takes as long as one of floats, and

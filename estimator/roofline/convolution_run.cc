@@ -11,7 +11,7 @@ namespace dlcost {
 namespace {
 
 ConvProblem ConvProblemOf(const Part& part, const ConvNest& nest, const ComputeUnit& unit,
-                          bool paired) {
+                          bool paired, bool by_tap) {
   // Axes before the last count as rows; one axis alone is a row.
   const auto height = [&](std::int64_t ConvAxis::*extent) {
     double product = 1;
@@ -34,6 +34,7 @@ ConvProblem ConvProblemOf(const Part& part, const ConvNest& nest, const ComputeU
                 .out_width = width(&ConvAxis::out),
                 .groups = nest.groups.AsDouble(),
                 .of_weights = nest.of_weights,
+                .by_tap = by_tap,
                 .element_bytes = unit.bytes,
                 .energy_width = unit.energy_width,
                 .paired = paired,
@@ -49,6 +50,7 @@ ConvProblem ConvProblemOf(const Part& part, const ConvNest& nest, const ComputeU
   const double own = (p.batch * p.channels * p.height * p.width + outputs) * p.element_bytes +
                      WeightElements(nest).AsDouble() * p.element_bytes;
   p.extra_bytes = std::max(0.0, part.bytes() - own);
+  if (!nest.transposed) p.rows_read = std::min(1.0, p.out_height * p.kernel_height / p.height);
   return p;
 }
 
@@ -121,7 +123,7 @@ PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& a
     auto [execution, runner_up] = chooser.ByRule();
     return {std::move(execution), std::move(runner_up), std::nullopt, chooser.IsForced()};
   }
-  ConvProblem p = ConvProblemOf(part, nest, *unit, chooser.IsPaired());
+  ConvProblem p = ConvProblemOf(part, nest, *unit, chooser.IsPaired(), chooser.IsByTap());
   const double weights = WeightElements(nest).AsDouble() * p.element_bytes;
   const Conditions conditions = ConditionsOf(target, part, weights);
   const auto time_of = [&](const Execution& execution,

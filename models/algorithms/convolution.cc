@@ -77,8 +77,12 @@ Count PhasesOf(const ConvNest& nest) {
   return phases;
 }
 
-GemmNest ImplicitGemmOf(const ConvNest& nest) {
+GemmNest ImplicitGemmOf(const ConvNest& nest, bool by_tap) {
   GemmNest gemm = AsGemm(nest);
+  if (by_tap) {
+    gemm.m = nest.in_channels / nest.groups;
+    gemm.batch = nest.groups * nest.Product(&ConvAxis::kernel);
+  }
   if (!nest.transposed) return gemm;
   gemm.m = nest.batch;
   for (const ConvAxis& axis : nest.axes) {
@@ -154,7 +158,7 @@ Execution DepthwiseConv(const ConvNest& nest, const ConvOptions& options) {
 }
 
 void SetTiles(Stage& product, const ConvNest& nest, const ConvOptions& options) {
-  product.grid = GridOf(ImplicitGemmOf(nest), options.tile, options.split_k);
+  product.grid = GridOf(ImplicitGemmOf(nest, options.by_tap), options.tile, options.split_k);
   product.extra_read = product.extra_written = Bytes();
   const Count results = nest.of_weights ? WeightElements(nest) : OutputElements(nest);
   if (options.split_k > Count(1)) AddSplitTraffic(product, results, options.type);

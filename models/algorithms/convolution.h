@@ -13,8 +13,9 @@ namespace dlcost {
 struct ConvOptions {
   Pipe pipe = Pipe::kVector;
   DType type = DType::kFloat32;
-  TileShape tile;     // of the product, where the algorithm has one: m positions, n channels
-  Count split_k = 1;  // thread blocks that share one tile of an implicit product
+  TileShape tile;       // of the product, where the algorithm has one: m positions, n channels
+  Count split_k = 1;    // thread blocks that share one tile of an implicit product
+  bool by_tap = false;  // the gradient of weights: a product for each tap of the filter
   // Tensors are NCHW in memory; a kernel that wants NHWC converts its operands, and what it has
   // written where it writes NHWC too.
   bool convert_layout = false;
@@ -36,7 +37,8 @@ ConvNest InAnyOrder(ConvNest nest);
 // positions, only those count that the filter reaches (all where it is as long as the stride), and
 // every one of them meets one of prod(min(stride, kernel)) parts of the filter: m = N prod(ceil(out
 // / stride) min(stride, kernel)), n = Cout/g, k = Cin/g prod(kernel) / prod(min(stride, kernel)).
-GemmNest ImplicitGemmOf(const ConvNest& nest);
+// The gradient of weights tap by tap: as many products of m = Cin/g as the filter has taps.
+GemmNest ImplicitGemmOf(const ConvNest& nest, bool by_tap = false);
 // Into how many parts a transposed convolution's filter falls, one per phase of the stride.
 Count PhasesOf(const ConvNest& nest);
 

@@ -144,6 +144,9 @@ struct Library {
   std::span<const TileShape> conv_vector, conv_tensor;
   // Gradients of weights on vector units; empty: those of conv_vector.
   std::span<const TileShape> conv_weights = {};
+  // Gradients of 16-bit weights on matrix units whose tiles hold channels of one tap of the filter.
+  // Empty: those of conv_tensor, whose rows are taps and channels alike.
+  std::span<const TileShape> conv_weights_by_tap = {};
   Instructions gemm_scale;       // per output of a tile: alpha
   Instructions gemm_accumulate;  // per output when the product adds to what is there: beta
   Instructions conv_epilogue;    // per output of a tile
@@ -151,13 +154,13 @@ struct Library {
   // The same of those of halves with more than one tap: cuDNN's since version 8. Earlier ones have
   // kernels for NCHW (DeepBench's rows on V100 and T4 leave no time for conversions).
   bool conv_halves_nhwc = false;
-  // Rate of convolutions on matrix units over that of products of the same size.
+  // Rate of convolutions on matrix units over that of products of the same size, and the multiple
+  // that they pad channels to.
   double conv_tensor_rate = 0.7;
+  int conv_tensor_channels = 8;
   // Gradients. Rate of those of weights of 1x1 filters, and of those of inputs where the stride
   // leaves positions that no tap reaches, over that of other products.
   double conv_weights_1x1 = 0.75, conv_unreached = 0.6;
-  // The fewest input channels that kernels of matrix units take for the gradient of 16-bit weights.
-  int conv_weights_channels = 2;
   // Clocks that a block of a recurrent step's product takes at least for each element of k: too few
   // blocks run to hide the way to memory.
   double recurrent_clocks = 50;

@@ -110,6 +110,13 @@ TEST(Convolution, GradientOfWeightsSumsOverPositions) {
   // Parts beyond the first add their sums to the weights.
   EXPECT_EQ(gemm.ExtraWritten(), Bytes(4LL * 6 * 576 * 32));
   EXPECT_EQ(WhyNot(Algorithm::kWinograd, nest, DType::kFloat32), "the gradient of weights");
+  // A product for each of nine taps: 64 channels leave half of each of its tiles empty.
+  const Execution by_tap = ImplicitGemmConv(
+      nest, {.tile = {.m = 128, .n = 128, .k = 32}, .split_k = 2, .by_tap = true}, kAmpere);
+  EXPECT_EQ(by_tap.Grid()->batch, Count(9));
+  EXPECT_EQ(by_tap.Grid()->m, Count(64));
+  EXPECT_EQ(by_tap.Grid()->Blocks(), Count(9 * 2));
+  EXPECT_EQ(by_tap.Of(TermKind::kProducts).fma, Count(576LL * 32 * 3136));
   // Both operands are channels first: the image and what comes back.
   const Execution converted = ImplicitGemmConv(nest, {.convert_layout = true}, kAmpere);
   EXPECT_EQ(converted.workspace, Bytes(4LL * 3136 * (64 + 32)));
