@@ -29,6 +29,9 @@ PROGRAM, SOURCE = sys.argv[1], sys.argv[2]
 NETWORKS = os.path.join(SOURCE, "models", "networks")
 ALEXNET = os.path.join(NETWORKS, "alexnet.onnx")
 BERT = os.path.join(NETWORKS, "bert-base.onnx")
+# What is to take seconds: sanitizers make it ten times as slow.
+SANITIZED = "DLCOST_SANITIZE" in os.environ
+LONG_SWEEP, DEEP_LAYERS = (30, 200) if SANITIZED else (300, 1000)
 ON_BERT = (BERT, "--dim", "sequence=128", "--gpu", "a100")
 
 
@@ -78,17 +81,17 @@ class Terminal(unittest.TestCase):
         shown, took = swept(1)
         if took < 1:
             self.assertEqual(shown, "")
-        shown, took = swept(300)
+        shown, took = swept(LONG_SWEEP)
         if took > 2:  # on many cores it is done before the bar comes
-            self.assertRegex(shown, r"\[=+ *\] \d+ of 150000 points, \d+ s left")
+            self.assertRegex(shown, rf"\[=+ *\] \d+ of {500 * LONG_SWEEP} points, \d+ s left")
             self.assertTrue(shown.endswith("\r\x1b[K"), shown[-40:])  # nothing stays
-        self.assertEqual(swept(300, "--quiet")[0], "")
+        self.assertEqual(swept(LONG_SWEEP, "--quiet")[0], "")
 
     def test_whatever_is_long_says_so(self):
         with tempfile.TemporaryDirectory() as folder:
             length = ("--dim", "sequence=32")
             deep, page = os.path.join(folder, "deep.onnx"), os.path.join(folder, "page.html")
-            self.assertEqual(run("network", "bert-base", "layers=1000", "width=64", "inner=64", "heads=2", "vocabulary=100", "-o", deep).returncode, 0)
+            self.assertEqual(run("network", "bert-base", f"layers={DEEP_LAYERS}", "width=64", "inner=64", "heads=2", "vocabulary=100", "-o", deep).returncode, 0)
             for command, says in ((("html", deep, *length, "--gpu", "a100", "-o", page), r"\rhtml: \d+ s\x1b"),
                                   ((deep, *length, "--gpu", "all", "--top", "3"), r"\[=* *\] \d+ of \d+ devices"),
                                   (("check", deep, *length, "--gpu", "t4", "--batch", "1:12", "--max", "macs=1P"), r"\[=* *\] \d+ of 12 sizes")):
