@@ -23,15 +23,14 @@ import unittest
 import xml.etree.ElementTree
 import zipfile
 
+import sanitizers
 import terminal
 
 PROGRAM, SOURCE = sys.argv[1], sys.argv[2]
 NETWORKS = os.path.join(SOURCE, "models", "networks")
 ALEXNET = os.path.join(NETWORKS, "alexnet.onnx")
 BERT = os.path.join(NETWORKS, "bert-base.onnx")
-# What is to take seconds: sanitizers make it ten times as slow.
-SANITIZED = "DLCOST_SANITIZE" in os.environ
-LONG_SWEEP, DEEP_LAYERS = (30, 200) if SANITIZED else (300, 1000)
+LONG_SWEEP, DEEP_LAYERS = (30, 200) if sanitizers.watch(PROGRAM) else (300, 1000)  # what takes seconds
 ON_BERT = (BERT, "--dim", "sequence=128", "--gpu", "a100")
 
 
