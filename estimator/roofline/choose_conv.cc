@@ -264,6 +264,7 @@ ConvOptions ConvChooser::Options(Pipe pipe) const {
   ConvOptions options{.pipe = pipe, .type = type_};
   const bool tensor = pipe == Pipe::kTensor;
   options.by_tap = tensor && IsByTap();
+  options.clears = target_.library.conv_clears && LeavesGaps(nest_);
   const auto tiles = tensor ? TensorTiles() : VectorTiles();
   const std::optional<TileShape> only = OnlyTile();
   options.tile =

@@ -169,11 +169,7 @@ ConvTime TimeOfConv(const TimingDevice& device, const ConvProblem& p, const Exec
       t.transform_seconds = extra / Sustained(device);
   }
   if (t.overlap == 0) t.overlap = device[C::kKernelOverlap];
-  if (p.reached < 1) {
-    // Zeros are written everywhere before.
-    t.transform_seconds += traffic.output / Sustained(device);
-    Slow(device.library->conv_unreached, &t);
-  }
+  if (p.reached < 1) Slow(device.library->conv_unreached, &t);
   t.launch_seconds = device[C::kLaunchGraph];
   const auto total = [&](double together) {
     return together + t.split_seconds + t.transform_seconds + t.launch_seconds;

@@ -94,6 +94,12 @@ GemmNest ImplicitGemmOf(const ConvNest& nest, bool by_tap) {
   return gemm;
 }
 
+bool LeavesGaps(const ConvNest& nest) {
+  return nest.transposed &&
+         std::any_of(nest.axes.begin(), nest.axes.end(),
+                     [](const ConvAxis& axis) { return axis.stride > axis.kernel; });
+}
+
 std::optional<std::string> WhyNot(Algorithm algorithm, const ConvNest& nest, DType type) {
   switch (algorithm) {
     case Algorithm::kDirect:
@@ -180,6 +186,10 @@ Execution ImplicitGemmConv(const ConvNest& nest, const ConvOptions& options,
     execution.stages.push_back(Conversion("input", InputElements(nest), options));
     execution.stages.push_back(Conversion(name, second, options));
     execution.workspace = Size(options, InputElements(nest) + second);
+  }
+  if (options.clears) {
+    execution.stages.push_back(
+        {.name = "clear", .extra_written = Size(options, OutputElements(nest))});
   }
   execution.stages.push_back(std::move(stage));
   if (options.convert_result && !nest.of_weights) {

@@ -16,6 +16,7 @@ struct ConvOptions {
   TileShape tile;       // of the product, where the algorithm has one: m positions, n channels
   Count split_k = 1;    // thread blocks that share one tile of an implicit product
   bool by_tap = false;  // the gradient of weights: a product for each tap of the filter
+  bool clears = false;  // a pass of its own writes zeros to all of the result before
   // Tensors are NCHW in memory; a kernel that wants NHWC converts its operands, and what it has
   // written where it writes NHWC too.
   bool convert_layout = false;
@@ -39,6 +40,8 @@ ConvNest InAnyOrder(ConvNest nest);
 // / stride) min(stride, kernel)), n = Cout/g, k = Cin/g prod(kernel) / prod(min(stride, kernel)).
 // The gradient of weights tap by tap: as many products of m = Cin/g as the filter has taps.
 GemmNest ImplicitGemmOf(const ConvNest& nest, bool by_tap = false);
+// Whether a stride leaves output positions of a transposed convolution that no tap reaches.
+bool LeavesGaps(const ConvNest& nest);
 // Into how many parts a transposed convolution's filter falls, one per phase of the stride.
 Count PhasesOf(const ConvNest& nest);
 

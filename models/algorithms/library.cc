@@ -404,6 +404,7 @@ constexpr Library kLibraries[] = {
      .gemm_accumulate = {.add = 1},
      .conv_epilogue = {},
      .tensor_conv_nhwc = false,
+     .conv_clears = false,
      .matrix_vector = {.chunk = 64, .adds_per_chunk = 1, .row = {}},
      .winograd = kCpuWinograd,
      .fft = kMaxwellFft,

@@ -161,6 +161,7 @@ struct Library {
   // Gradients. Rate of those of weights of 1x1 filters, and of those of inputs where the stride
   // leaves positions that no tap reaches, over that of other products.
   double conv_weights_1x1 = 0.75, conv_unreached = 0.6;
+  bool conv_clears = true;  // what a stride leaves is set to zero by a pass over all of the input
   // Clocks that a block of a recurrent step's product takes at least for each element of k: too few
   // blocks run to hide the way to memory.
   double recurrent_clocks = 50;

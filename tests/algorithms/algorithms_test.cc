@@ -122,6 +122,18 @@ TEST(Convolution, GradientOfWeightsSumsOverPositions) {
   EXPECT_EQ(converted.workspace, Bytes(4LL * 3136 * (64 + 32)));
 }
 
+// One tap and stride two reach a quarter of an image of 28 x 28: all of it is cleared before.
+TEST(Convolution, WhatNoTapReachesIsCleared) {
+  const ConvAxis axis{.in = 14, .out = 28, .kernel = 1, .stride = 2};
+  ConvNest nest{.in_channels = 128, .out_channels = 64, .axes = {axis, axis}, .transposed = true};
+  ASSERT_TRUE(LeavesGaps(nest));
+  const Execution execution = ImplicitGemmConv(nest, {.clears = true}, kAmpere);
+  EXPECT_EQ(execution.Grid()->m, Count(14 * 14));
+  EXPECT_EQ(execution.ExtraWritten(), Bytes(4LL * 64 * 28 * 28));
+  nest.axes[0].kernel = nest.axes[1].kernel = 3;
+  EXPECT_FALSE(LeavesGaps(nest));
+}
+
 // Tiles of 4 x 4 outputs and 3 x 3 results: as many products as forward, but the batch is not
 // padded to 16 images.
 TEST(Convolution, NonfusedWinogradOfWeightsSumsOverTiles) {

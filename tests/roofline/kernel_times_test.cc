@@ -225,25 +225,6 @@ TEST(ConvTime, AStrideSkipsRows) {
   EXPECT_EQ(t.memory_bytes, 4.0 * (32 * 64 * 14 * 28 + 64 * 128 + 32 * 128 * 14 * 14));
 }
 
-// A quarter of the image is reached by a gradient of one tap and stride two; all of it is cleared.
-TEST(ConvTime, PositionsThatNoTapReachesAreClearedBefore) {
-  TimingDevice d = UncachedDevice();
-  d.constants[Constant::kMemorySustained] = 1;
-  const ConvAxis axis{.in = 14, .out = 28, .kernel = 1, .stride = 2};
-  const ConvNest nest{.batch = 32,
-                      .in_channels = 128,
-                      .out_channels = 64,
-                      .axes = {axis, axis},
-                      .transposed = true};
-  ConvProblem p = ProblemOf(nest);
-  p.kernel_height = p.kernel_width = 1;
-  p.out_height = p.out_width = 28;
-  p.reached = 0.25;
-  const ConvTime t = TimeOfConv(
-      d, p, ImplicitGemmConv(nest, {.tile = {.m = 128, .n = 64, .k = 8}}, *d.library), {});
-  EXPECT_DOUBLE_EQ(t.transform_seconds, 4.0 * 32 * 64 * 28 * 28 / 1e12);
-}
-
 // However few its blocks are, a step takes no less than one of them walks along k.
 TEST(RecurrentTime, AStepWalksAllOfItsState) {
   const TimingDevice d = UncachedDevice();
