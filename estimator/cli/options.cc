@@ -122,7 +122,9 @@ void AddDeviceOptions(CLI::App& app, DeviceOptions& options, Devices devices) {
                  "default, tf32, tf32-convolution (not in matrix products) or fp16-accumulate; "
                  "without it as --runtime does")
       ->type_name("MODE");
-  app.add_option("--cache", options.cache, "where inputs are at the start: cold or warm")
+  app.add_option("--cache", options.cache,
+                 "what on-chip levels hold when a kernel starts: nothing (cold), what kernels pass "
+                 "on as far as it fits (passed), whatever fits (warm)")
       ->type_name("STATE")
       ->capture_default_str();
   app.add_option("--launch", options.launch,

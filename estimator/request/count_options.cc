@@ -18,8 +18,8 @@ void SetRun(const DeviceOptions& options, RunOptions& run) {
     RequireOneOf("--math", options.math, modes);
     run.math = *ParseMathMode(options.math);
   }
-  RequireOneOf("--cache", options.cache, {"cold", "warm"});
-  run.cache = options.cache == "warm" ? CacheState::kWarm : CacheState::kCold;
+  RequireOneOf("--cache", options.cache, NamesOf(CacheStates()));
+  run.cache = *ParseCacheState(options.cache);
   if (!options.launch.empty()) {
     RequireOneOf("--launch", options.launch, NamesOf(Launches()));
     run.launch = *ParseLaunch(options.launch);

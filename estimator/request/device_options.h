@@ -13,7 +13,7 @@ namespace dlcost {
 struct DeviceOptions {
   std::string gpu;   // "" none
   std::string math;  // "" as the runtime does
-  std::string cache = "cold";
+  std::string cache = "passed";
   std::string launch;  // "" as the runtime does
   std::string layout;  // of tensors between kernels: "" as the runtime does
   std::string update;  // of parameters: "" as the runtime does

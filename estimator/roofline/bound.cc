@@ -84,25 +84,36 @@ class Bounder {
   }
 
   // Device memory moves reads and writes over one interface; the levels on the chip have paths of
-  // their own for each. A warm level keeps back what fits into it and into those closer to the
-  // units.
+  // their own for each. A level keeps back what is in it and in those closer to the units.
   void AddMemory(const Kernel& kernel, Bytes extra) {
     const Bytes skipped = SkippedBytes(kernel) * std::max(kernel.repeat, Count(1));
     const Bytes read = kernel.bytes_read - std::min(kernel.bytes_read, skipped);
     const Bytes bytes = read + kernel.bytes_written;
     if (bytes == Bytes(0)) return;
-    Bytes inside = options_.cache == CacheState::kWarm ? device_.WarmCapacity() : Bytes(0);
+    Bytes inside = Inside(kernel, skipped);
+    bound_.on_chip = std::min(bytes, inside);
     if (device_.memory.bandwidth) {
       // What one stage hands to the next may stay on the chip, as much as fits.
       const Bytes through = Beyond(bytes, inside) + Beyond(extra, device_.WarmCapacity());
       AddLevel("device memory", through / *device_.memory.bandwidth);
     }
     for (const MemoryLevel& level : device_.caches) {
-      inside = Beyond(inside, level.size.value_or(Bytes(0)));
+      inside = Beyond(inside, level.size.value_or(Bytes(0)) * std::max(kernel.repeat, Count(1)));
       if (!level.bandwidth) continue;
       const Bytes crossing = std::max(Beyond(read, inside), Beyond(kernel.bytes_written, inside));
       AddLevel(level.name, crossing / *level.bandwidth);
     }
+  }
+
+  // What may be on the chip: as much as fits, in every run of the kernel. What it skips of its
+  // input came from the kernels before.
+  Bytes Inside(const Kernel& kernel, Bytes skipped) {
+    if (options_.cache == CacheState::kCold) return Bytes(0);
+    const Bytes room = device_.WarmCapacity() * std::max(kernel.repeat, Count(1));
+    if (options_.cache == CacheState::kWarm) return room;
+    const Bytes passed = Beyond(kernel.bytes_passed, skipped);
+    bound_.overflows = passed > room;
+    return std::min(room, passed);
   }
 
   void AddLevel(const std::string& name, Seconds time) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,18 +12,20 @@
 
 namespace dlcost {
 
-// Where the inputs of a kernel are when it starts.
+// Where the inputs of a kernel are when it starts, and its results when they are read.
 enum class CacheState {
-  kCold,  // in device memory: every byte crosses its interface
-  kWarm,  // what fits in the on-chip levels is there already: bytes minus their size cross
+  kCold,    // in device memory: every byte crosses its interface
+  kPassed,  // what kernels pass on is in the on-chip levels as far as it fits, all else is not
+  kWarm,    // whatever fits in the on-chip levels is there already: bytes minus their size cross
 };
 
-std::string_view Name(CacheState state);  // "cold", "warm"
+std::string_view Name(CacheState state);  // "cold", "passed", "warm"
 std::optional<CacheState> ParseCacheState(std::string_view name);
+std::span<const CacheState> CacheStates();
 
 struct BoundOptions {
   MathMode math = MathMode::kDefault;
-  CacheState cache = CacheState::kCold;
+  CacheState cache = CacheState::kPassed;
 };
 
 // The time that one roof imposes.
@@ -38,6 +41,8 @@ struct Bound {
   Seconds memory;               // the slowest memory level
   Seconds time;                 // max(compute, memory)
   std::string limiter;          // name of the roof that is highest; "" when nothing runs
+  Bytes on_chip;                // of what the kernel moves: may stay in the on-chip levels
+  bool overflows = false;       // kernels pass on more than these hold
   std::vector<std::string>
       notes;  // units that stand in for missing ones, rates that are not public
 };

@@ -17,12 +17,25 @@ std::optional<Enum> Named(std::span<const Enum> all, std::string_view name) {
 
 }  // namespace
 
-std::string_view Name(CacheState state) { return state == CacheState::kCold ? "cold" : "warm"; }
+std::string_view Name(CacheState state) {
+  switch (state) {
+    case CacheState::kCold:
+      return "cold";
+    case CacheState::kPassed:
+      return "passed";
+    case CacheState::kWarm:
+      return "warm";
+  }
+  return "";
+}
 
 std::optional<CacheState> ParseCacheState(std::string_view name) {
-  if (name == "cold") return CacheState::kCold;
-  if (name == "warm") return CacheState::kWarm;
-  return std::nullopt;
+  return Named(CacheStates(), name);
+}
+
+std::span<const CacheState> CacheStates() {
+  static constexpr std::array kStates = {CacheState::kCold, CacheState::kPassed, CacheState::kWarm};
+  return kStates;
 }
 
 std::string_view Name(UpdateForm form) {

@@ -334,6 +334,9 @@ class KernelRunner {
     TermWriter root(expected.terms);
     TermWriter top = root.Longest("expected", expected.time.expected);
     top.Time("bound", run_.bound.time.value(), "what nothing beats: " + run_.bound.limiter);
+    if (run_.bound.limiter == "device memory" && run_.bound.on_chip > Bytes(0)) {
+      top.Below().Fact("on the chip", run_.bound.on_chip.AsDouble(), "B", "need not cross it");
+    }
     if (AddsUpWider()) top.Text("adds up in", "fp32", "frameworks ask their library for it");
     TermWriter device = target_.options.Calls() ? OnTheWay(expected, top) : top;
     TermWriter model =

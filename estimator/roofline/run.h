@@ -44,7 +44,7 @@ std::span<const UpdateForm> UpdateForms();
 // How kernels run: what the user says about it.
 struct RunOptions {
   MathMode math = MathMode::kDefault;
-  CacheState cache = CacheState::kCold;
+  CacheState cache = CacheState::kPassed;
   Launch launch = Launch::kGraph;
   Selection selection = Selection::kCall;
   UpdateForm update = UpdateForm::kFused;

@@ -43,7 +43,8 @@ struct OnArrays {
 double BytesOf(const Target& target, const Part& part) {
   const double on_chip = target.timing->cache;
   if (target.options.cache == CacheState::kWarm) return std::max(0.0, part.bytes() - on_chip);
-  return part.passed <= on_chip / 2 ? part.bytes() - part.passed : part.bytes();
+  const bool cold = target.options.cache == CacheState::kCold;
+  return !cold && part.passed <= on_chip / 2 ? part.bytes() - part.passed : part.bytes();
 }
 
 double VectorOperations(const Part& part, bool product) {

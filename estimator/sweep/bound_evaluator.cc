@@ -46,6 +46,14 @@ PointBlock GridOf(const std::vector<std::vector<std::int64_t>>& nodes) {
   return grid;
 }
 
+// Where caches hold all that they could or not, and where nothing is left to cross: bounds have a
+// bend between one and the other.
+std::vector<bool> SideOfBends(const Bound& bound) {
+  std::vector<bool> side = {bound.overflows};
+  for (const RoofTime& roof : bound.roofs) side.push_back(roof.time.value() > 0);
+  return side;
+}
+
 // Anywhere in the region, its corners among them.
 PointBlock OthersIn(const CountRegion& region) {
   constexpr Eigen::Index kRandom = 16;
@@ -140,9 +148,13 @@ bool BoundEvaluator::Fit(const CompiledKernel& kernel, const BlockEvaluator& eva
     coefficients.rightCols(fitted->cols()) = *fitted;
   }
   const Eigen::ArrayXd says = roofs.Longest(ProductsAt(others) * coefficients);
+  std::vector<bool> side;  // of the region's first corner; sizes grow from there to its last
   for (Eigen::Index row = 0; row < others.rows(); ++row) {
-    const double bound = times.BoundOf(kernel.At(RowOf(at_others, row))).time.value();
-    if (std::abs(says[row] - bound) > kTolerance * bound) return false;
+    const Bound bound = times.BoundOf(kernel.At(RowOf(at_others, row)));
+    const double seconds = bound.time.value();
+    if (std::abs(says[row] - seconds) > kTolerance * seconds) return false;
+    if (row == 0) side = SideOfBends(bound);
+    if (SideOfBends(bound) != side) return false;
   }
   if (roofs.count == 0) return true;
   roofs.first = roofs_.cols();

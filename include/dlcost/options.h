@@ -17,7 +17,7 @@ struct Options {
   std::string attention;              // flash, flash-16bit or materialized; "": as the runtime does
   std::string convolution = "auto";   // the algorithm: direct, implicit_gemm, winograd, ...
   std::string math;                   // tf32, fp16-accumulate, ...; "": as the runtime does
-  std::string cache = "cold";         // where inputs are at the start: cold or warm
+  std::string cache = "passed";       // where inputs are at the start: cold, passed or warm
   std::string launch;                 // how kernels start: graph or eager; "": as the runtime does
   std::string layout;       // of tensors: file or kernels (channels last); "": as the runtime does
   std::string update_form;  // of parameters: fused, foreach or loop; "": as the runtime does

@@ -126,6 +126,17 @@ constexpr TileShape kAmpereTensor[] = {
     {.m = 64, .n = 128, .k = 32, .resident = 2},
     {.m = 64, .n = 64, .k = 64, .resident = 4},
 };
+// Beside the tiles of products, convolutions have some of 64 filters (cuDNN's kernels for sm_80
+// name their tiles: ..._implicit_gemm_..._tilesize256x64x32, 128x64x64).
+constexpr TileShape kAmpereConvTensor[] = {
+    {.m = 128, .n = 256, .k = 32},
+    {.m = 256, .n = 128, .k = 32},
+    {.m = 128, .n = 128, .k = 32, .resident = 2},
+    {.m = 64, .n = 128, .k = 32, .resident = 2},
+    {.m = 256, .n = 64, .k = 32, .resident = 2},
+    {.m = 128, .n = 64, .k = 32, .resident = 2},
+    {.m = 64, .n = 64, .k = 64, .resident = 4},
+};
 constexpr TileShape kHopperTensor[] = {
     {.m = 128, .n = 256, .k = 64},
     {.m = 256, .n = 128, .k = 64},
@@ -347,7 +358,7 @@ constexpr Library kLibraries[] = {
      .linear = {.tiles = kAmpereLinear, .idle = 0.96},
      .batched = {.tiles = kAmpereBatched},
      .conv_vector = kAmpereConv,
-     .conv_tensor = kAmpereTensor,
+     .conv_tensor = kAmpereConvTensor,
      .gemm_scale = kScale,
      .gemm_accumulate = kAccumulate,
      .conv_epilogue = {.mul = 1},
@@ -366,7 +377,7 @@ constexpr Library kLibraries[] = {
      .least_split = kAdaLeastSplit,
      .linear_by_time = true,
      .conv_vector = kAmpereConv,
-     .conv_tensor = kAmpereTensor,
+     .conv_tensor = kAmpereConvTensor,
      .gemm_scale = kScale,
      .gemm_accumulate = kAccumulate,
      .conv_epilogue = {.mul = 1},

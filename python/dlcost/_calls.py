@@ -48,7 +48,7 @@ def _some(value):
     return [value] if isinstance(value, (str, int)) else list(value)
 
 
-def _options(convention="dlcost", runtime="", fusion="", attention="", conv="auto", math="", cache="cold", launch="",
+def _options(convention="dlcost", runtime="", fusion="", attention="", conv="auto", math="", cache="passed", launch="",
              layout="", update_form="", dtype="", depth=2, train="", loss="auto", freeze=(), recompute="none", precision="",
              accumulate=1, clip_norm=None, sparse_embeddings=False, fit=False):
     names = {"convention": convention, "runtime": runtime, "fusion": fusion, "attention": attention, "convolution": conv,

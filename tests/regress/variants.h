@@ -22,12 +22,14 @@ inline onnx::ModelProto Network(const std::string& name, const NetworkOptions& o
 
 // As the command line makes it, but for what is given. "" is no device.
 inline Report ReportOf(const onnx::ModelProto& model, const std::string& gpu = "a100",
-                       const Bindings& bindings = {}, Fusion fusion = Fusion::kDefault) {
+                       const Bindings& bindings = {}, Fusion fusion = Fusion::kDefault,
+                       CacheState cache = CacheState::kPassed) {
   const DeviceDatabase database({std::string(DLCOST_SOURCE_DIR) + "/hw_specs"});
   std::optional<Device> device;
   if (!gpu.empty()) device = database.Find(gpu);
   ReportOptions options;
   options.plan.fusion = fusion;
+  options.run.cache = cache;
   return BuildReport(Infer(ReadModelFromBytes(model.SerializeAsString(), "model.onnx"), {bindings}),
                      device, options);
 }

@@ -77,6 +77,40 @@ TEST(Bound, AWarmCacheKeepsBackWhatFits) {
   EXPECT_DOUBLE_EQ(small.time.value(), kL2 / 7219e9);
 }
 
+TEST(Bound, WhatKernelsPassOnMayStayOnTheChip) {
+  const Device a100 = Find("a100");
+  constexpr std::int64_t kL2 = 40 << 20;
+  // 2039 MB from memory, 10 of 20 MB that the kernel before wrote, and a result for the next one.
+  Kernel kernel = Product(DType::kFloat16, 1, 2059 * kMega, 10 * kMega);
+  kernel.bytes_passed = Bytes(30 * kMega);
+  EXPECT_DOUBLE_EQ(RoofOf(BoundOf(kernel, a100, {}), "device memory"), 1e-3);
+  EXPECT_DOUBLE_EQ(RoofOf(BoundOf(kernel, a100, {.cache = CacheState::kCold}), "device memory"),
+                   2069e6 / 2039e9);
+  // What is read crosses the L2, wherever it comes from.
+  EXPECT_DOUBLE_EQ(RoofOf(BoundOf(kernel, a100, {}), "L2"), 2059e6 / 7219e9);
+  // No more than the L2 holds, in each of its runs.
+  kernel.bytes_passed = kernel.bytes_read;
+  EXPECT_DOUBLE_EQ(RoofOf(BoundOf(kernel, a100, {}), "device memory"), (2069e6 - kL2) / 2039e9);
+  kernel.repeat = Count(3);
+  EXPECT_DOUBLE_EQ(RoofOf(BoundOf(kernel, a100, {}), "device memory"),
+                   (2069e6 - 3.0 * kL2) / 2039e9);
+}
+
+TEST(Bound, WhatAStrideSkipsIsNotKept) {
+  // A 1x1 filter with stride 2 reads a quarter of 8 x 64 x 56 x 56 halves.
+  constexpr std::int64_t kInput = 2 * 8 * 64 * 56 * 56, kOutput = 2 * 8 * 128 * 28 * 28;
+  constexpr std::int64_t kFilter = 2 * 64 * 128;
+  Kernel kernel = Product(DType::kFloat16, 1, kInput + kFilter, kOutput);
+  kernel.nest = ConvNest{.batch = 8,
+                         .in_channels = 64,
+                         .out_channels = 128,
+                         .axes = {{.in = 56, .out = 28, .kernel = 1, .stride = 2},
+                                  {.in = 56, .out = 28, .kernel = 1, .stride = 2}}};
+  kernel.bytes_passed = Bytes(kInput);
+  EXPECT_DOUBLE_EQ(RoofOf(BoundOf(kernel, Find("a100"), {}), "device memory"),
+                   static_cast<double>(kFilter + kOutput) / 2039e9);
+}
+
 TEST(Bound, LevelsInsideKeepTrafficFromLevelsOutside) {
   // MI300X: 256 MiB of Infinity Cache at 17.2 TB/s around 32 MiB of L2.
   const Device mi300x = Find("mi300x");

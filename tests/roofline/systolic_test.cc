@@ -85,7 +85,7 @@ class SystolicNetworks : public testing::Test {
   }
 
   static Times Time(const InferredModel& model, const Device& device) {
-    const Runner runner(&device, {});
+    const Runner runner(&device, {.cache = CacheState::kCold});
     Times sum;
     ForEachKernel(model, {.fusion = Fusion::kDefault}, [&](const Kernel& kernel) {
       if (kernel.repeat == Count(0)) return;

@@ -117,7 +117,7 @@ TEST(Sweep, BoundsAloneAreThoseOfReports) {
               .devices = {FindDevice("a100"), FindDevice("t4")},
               .bounds_only = true};
   for (std::int64_t size = 1; size <= 512; size += 10) sweep.axes[1].sizes.push_back(size);
-  for (const CacheState cache : {CacheState::kCold, CacheState::kWarm}) {
+  for (const CacheState cache : CacheStates()) {
     sweep.setups[0].report.plan.fusion = Fusion::kDefault;
     sweep.setups[0].report.run.cache = cache;
     const std::vector<SweepPoint> points = PointsOf(sweep);
