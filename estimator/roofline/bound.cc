@@ -86,7 +86,8 @@ class Bounder {
   // Device memory moves reads and writes over one interface; the levels on the chip have paths of
   // their own for each. A level keeps back what is in it and in those closer to the units.
   void AddMemory(const Kernel& kernel, Bytes extra) {
-    const Bytes skipped = SkippedBytes(kernel) * std::max(kernel.repeat, Count(1));
+    const Count runs = std::max(kernel.repeat, Count(1));
+    const Bytes skipped = SkippedBytes(kernel) * runs;
     const Bytes read = kernel.bytes_read - std::min(kernel.bytes_read, skipped);
     const Bytes bytes = read + kernel.bytes_written;
     if (bytes == Bytes(0)) return;
@@ -98,7 +99,7 @@ class Bounder {
       AddLevel("device memory", through / *device_.memory.bandwidth);
     }
     for (const MemoryLevel& level : device_.caches) {
-      inside = Beyond(inside, level.size.value_or(Bytes(0)) * std::max(kernel.repeat, Count(1)));
+      inside = Beyond(inside, level.size.value_or(Bytes(0)) * runs);
       if (!level.bandwidth) continue;
       const Bytes crossing = std::max(Beyond(read, inside), Beyond(kernel.bytes_written, inside));
       AddLevel(level.name, crossing / *level.bandwidth);

@@ -99,8 +99,7 @@ CoreLoad LoadOf(const Target& target, const Part& part, const PartRun& run,
     if (run.execution.algorithm == Algorithm::kDirect) load.first = InputElements(*conv);
   }
   const double room = KeptBetweenKernels(cores);
-  const bool cold = target.options.cache == CacheState::kCold;
-  load.kept = !cold && part.passed <= room ? part.passed : 0;
+  load.kept = part.passed <= room ? part.passed : 0;
   if (target.options.cache == CacheState::kWarm) {
     load.kept = std::max(load.kept, std::min(part.bytes(), room));
   }

@@ -49,10 +49,6 @@ Conditions ConditionsOf(const Target& target, const Part& part, double weights) 
                         .rested = target.options.rested,
                         .weight_copies = target.options.weight_copies};
   if (target.options.cache == CacheState::kWarm) return conditions;
-  if (target.options.cache == CacheState::kCold) {
-    conditions.kept_weights = conditions.kept_rest = 0;
-    return conditions;
-  }
   // Weights and the model's inputs come from memory; what the kernels before have written may still
   // be in the cache, and so may what is written for the next ones.
   const double bytes = part.bytes();

@@ -18,7 +18,8 @@ struct Part {
   DType type = DType::kUndefined;  // of its multiply-accumulates, else of most operations
   Work work;                       // of one run, products and everything else
   double read = 0, written = 0;    // bytes
-  double passed = 0;               // part of both, from the kernels before and to those after
+  // Part of both, from the kernels before and to those after; 0 where caches start cold.
+  double passed = 0;
 
   double bytes() const { return read + written; }
 };

@@ -137,13 +137,15 @@ class KernelRunner {
     const double times = kernel_.repeat.AsDouble();
     const Work work = PerRun(kernel_.work, kernel_.repeat);
     const DType type = kernel_.math == DType::kUndefined ? DType::kFloat32 : kernel_.math;
+    const Bytes passed =
+        target_.options.cache == CacheState::kCold ? Bytes(0) : kernel_.bytes_passed;
     Part whole{.kernel = kernel_,
                .nest = kernel_.nest,
                .type = type,
                .work = work,
                .read = kernel_.bytes_read.AsDouble() / times,
                .written = kernel_.bytes_written.AsDouble() / times,
-               .passed = kernel_.bytes_passed.AsDouble() / times};
+               .passed = passed.AsDouble() / times};
     if (kernel_.parts.size() < 2) return {whole};
     std::vector<Part> parts;
     double own = 0;

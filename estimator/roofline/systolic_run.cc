@@ -43,8 +43,7 @@ struct OnArrays {
 double BytesOf(const Target& target, const Part& part) {
   const double on_chip = target.timing->cache;
   if (target.options.cache == CacheState::kWarm) return std::max(0.0, part.bytes() - on_chip);
-  const bool cold = target.options.cache == CacheState::kCold;
-  return !cold && part.passed <= on_chip / 2 ? part.bytes() - part.passed : part.bytes();
+  return part.passed <= on_chip / 2 ? part.bytes() - part.passed : part.bytes();
 }
 
 double VectorOperations(const Part& part, bool product) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 #include <string>
+#include <utility>
 
 namespace dlcost {
 namespace {
@@ -148,13 +149,14 @@ bool BoundEvaluator::Fit(const CompiledKernel& kernel, const BlockEvaluator& eva
     coefficients.rightCols(fitted->cols()) = *fitted;
   }
   const Eigen::ArrayXd says = roofs.Longest(ProductsAt(others) * coefficients);
-  std::vector<bool> side;  // of the region's first corner; sizes grow from there to its last
+  std::vector<bool> side;  // of the row before; sizes grow from the first corner to the last
   for (Eigen::Index row = 0; row < others.rows(); ++row) {
     const Bound bound = times.BoundOf(kernel.At(RowOf(at_others, row)));
     const double seconds = bound.time.value();
     if (std::abs(says[row] - seconds) > kTolerance * seconds) return false;
-    if (row == 0) side = SideOfBends(bound);
-    if (SideOfBends(bound) != side) return false;
+    std::vector<bool> its_side = SideOfBends(bound);
+    if (row > 0 && its_side != side) return false;
+    side = std::move(its_side);
   }
   if (roofs.count == 0) return true;
   roofs.first = roofs_.cols();
