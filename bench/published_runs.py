@@ -15,12 +15,17 @@ def read(path):
         return list(csv.DictReader(file))
 
 
-def expected(binary, path, options):
-    """Seconds that dlcost expects of the model in `path`."""
+def totals(binary, path, options):
+    """The sums of dlcost's report of the model in `path`."""
     done = subprocess.run([binary, path, *options, "--format", "json"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{' '.join(options)}: {done.stderr.strip()}")
-    return json.loads(done.stdout)["totals"]["expected_s"]
+    return json.loads(done.stdout)["totals"]
+
+
+def expected(binary, path, options):
+    """Seconds that dlcost expects of the model in `path`."""
+    return totals(binary, path, options)["expected_s"]
 
 
 def expected_all(binary, questions):

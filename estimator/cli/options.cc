@@ -118,13 +118,15 @@ void AddDeviceOptions(CLI::App& app, DeviceOptions& options, Devices devices) {
   app.add_option("--gpu,--device", options.gpu,
                  "device id or alias (dlcost gpus), or a YAML file" + several)
       ->type_name("ID");
-  app.add_option("--math", options.math,
-                 "default, tf32, tf32-convolution (not in matrix products) or fp16-accumulate; "
-                 "without it as --runtime does")
+  app.add_option(
+         "--math", options.math,
+         "default, tf32, tf32-convolution (not in matrix products), fp16-accumulate or fastest "
+         "(tf32 and fp16-accumulate); without it as --runtime does")
       ->type_name("MODE");
   app.add_option("--cache", options.cache,
                  "what on-chip levels hold when a kernel starts: nothing (cold), what kernels pass "
-                 "on as far as it fits (passed), whatever fits (warm)")
+                 "on as far as it fits, and the weights if all of them fit (passed), whatever "
+                 "fits (warm)")
       ->type_name("STATE")
       ->capture_default_str();
   app.add_option("--launch", options.launch,

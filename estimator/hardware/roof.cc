@@ -63,6 +63,12 @@ void NoteSubstitute(const Device& device, std::string_view type, bool listed, Ro
 
 Roof MatrixRoof(const Device& device, NumberFormat format, MathMode mode);
 
+bool MayRound(MathMode mode) { return mode == MathMode::kTf32 || mode == MathMode::kFastest; }
+
+bool MaySumInHalves(MathMode mode) {
+  return mode == MathMode::kFp16Accumulate || mode == MathMode::kFastest;
+}
+
 // How many lanes of a narrower integer stand in for one of fp32: only CPUs pack them.
 int LanesPerFp32(const Device& device, NumberFormat format) {
   return device.kind == DeviceKind::kCpu && Bits(format) < 32 ? 32 / Bits(format) : 1;
@@ -70,10 +76,12 @@ int LanesPerFp32(const Device& device, NumberFormat format) {
 
 Roof Fp32Matrix(const Device& device, MathMode mode) {
   Roof roof = Fastest(device, {{kTensor, kFp32, kFp32}, {kVector, kFp32, kFp32}});
-  if (mode == MathMode::kTf32) {
+  if (MayRound(mode)) {
     const Roof tf32 = Fastest(device, {{kTensor, kTf32, kFp32}});
     if (tf32.known) return Faster(tf32, roof);
-    roof.note = fmt::format("{} has no tf32 mode: fp32 stays fp32", device.id);
+    if (mode == MathMode::kTf32) {
+      roof.note = fmt::format("{} has no tf32 mode: fp32 stays fp32", device.id);
+    }
   }
   if (!roof.known && device.kind == DeviceKind::kTpu) {
     // XLA's default precision; "highest" takes six passes, so one pass bounds every setting.
@@ -89,7 +97,7 @@ Roof Fp32Matrix(const Device& device, MathMode mode) {
 Roof HalfMatrix(const Device& device, NumberFormat format, MathMode mode) {
   Roof own = Fastest(device, {{kTensor, format, kFp32}, {kVector, format, kFp32}});
   const Roof packed = Fastest(device, {{kVector, format, format}});
-  if (mode == MathMode::kFp16Accumulate && format == kFp16) {
+  if (MaySumInHalves(mode) && format == kFp16) {
     own = Faster(own, Faster(Fastest(device, {{kTensor, format, format}}), packed));
   }
   Roof wide = Fp32Matrix(device, MathMode::kDefault);
@@ -198,6 +206,8 @@ std::string_view Name(MathMode mode) {
       return "tf32-convolution";
     case MathMode::kFp16Accumulate:
       return "fp16-accumulate";
+    case MathMode::kFastest:
+      return "fastest";
   }
   return "";
 }
@@ -223,7 +233,8 @@ std::optional<MathMode> ParseMathMode(std::string_view name) {
 
 std::span<const MathMode> MathModes() {
   static constexpr MathMode kModes[] = {MathMode::kDefault, MathMode::kTf32,
-                                        MathMode::kTf32Convolution, MathMode::kFp16Accumulate};
+                                        MathMode::kTf32Convolution, MathMode::kFp16Accumulate,
+                                        MathMode::kFastest};
   return kModes;
 }
 

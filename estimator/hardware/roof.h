@@ -19,6 +19,7 @@ enum class MathMode {
   kTf32,             // fp32 matrix products may round their inputs to tf32
   kTf32Convolution,  // fp32 convolutions may, matrix products may not
   kFp16Accumulate,   // fp16 matrix products may accumulate in fp16
+  kFastest,          // tf32 for fp32 products and fp16 sums for fp16 products, where either pays
 };
 std::string_view Name(MathMode mode);  // "default", "tf32", "tf32-convolution", ...
 std::optional<MathMode> ParseMathMode(std::string_view name);

@@ -37,7 +37,7 @@ Kernels KernelsOf(const InferredModel& step, const Device& device, const ReportO
                   StepProfile& profile) {
   Kernels kernels;
   kernels.of_node.of.assign(step.nodes.size(), kNoKernel);
-  RunSequence runs(&device, RunOptionsOf(options), options.plan);
+  RunSequence runs(&device, RunOptionsOf(options, step), options.plan);
   KernelMemory memory(step);
   bool timed = false;
   ForEachKernel(step, options.plan, [&](const Kernel& kernel) {

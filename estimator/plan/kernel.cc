@@ -105,6 +105,7 @@ class Planner {
     kernel.bytes_read = traffic.read;
     kernel.bytes_written = traffic.written;
     kernel.bytes_passed = traffic.passed;
+    kernel.bytes_weights = traffic.weights;
     // Control flow, whose bodies are kernels of their own, and tensors without elements.
     if (kernel.bytes() == Bytes(0) && kernel.work == Work() && !kernel.unknown) kernel.repeat = 0;
     return kernel;

@@ -26,6 +26,7 @@ struct Kernel {
   Bytes bytes_read;                // live-in of device memory
   Bytes bytes_written;             // live-out
   Bytes bytes_passed;              // part of both: from the kernels before, to the kernels after
+  Bytes bytes_weights;             // part of bytes_read: parameters
   // How often it runs: iterations of loops. Work and bytes are of all runs; 0 for views and for
   // what is known before the run.
   Count repeat = 1;

@@ -47,6 +47,7 @@ void ForEachSize(AnyKernel& kernel, Visit visit) {
   visit(kernel.bytes_read);
   visit(kernel.bytes_written);
   visit(kernel.bytes_passed);
+  visit(kernel.bytes_weights);
   visit(kernel.repeat);
   std::visit(NestSizes<Visit>{visit}, kernel.nest);
   for (auto& part : kernel.parts) std::visit(NestSizes<Visit>{visit}, part.nest);

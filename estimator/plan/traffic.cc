@@ -164,22 +164,30 @@ Bytes TrafficCounter::HeldReads(std::size_t g) const {
   return bytes;
 }
 
+void TrafficCounter::AddRead(ValueId value, Bytes bytes, Traffic& traffic) const {
+  traffic.read += bytes;
+  if (value == kNoValue) return;
+  if (values_.IsConstant(value)) {
+    traffic.weights += bytes;
+  } else if (IsMade(value)) {
+    traffic.passed += bytes;
+  }
+}
+
 Traffic TrafficCounter::Fused(std::size_t g) const {
   Traffic traffic;
-  traffic.read = HeldReads(g);
-  for (const Read& read : LiveIn(g)) {
-    traffic.read += read.bytes;
-    if (IsMade(read.value)) traffic.passed += read.bytes;
-  }
+  traffic.read = traffic.weights = HeldReads(g);
+  for (const Read& read : LiveIn(g)) AddRead(read.value, read.bytes, traffic);
   AddLiveOut(g, false, traffic);
   return traffic;
 }
 
 Traffic TrafficCounter::Compulsory(std::size_t g) {
   Traffic traffic;
-  traffic.read = HeldReads(g);
+  traffic.read = traffic.weights = HeldReads(g);
   for (const Read& read : LiveIn(g)) {
-    if (!IsMade(read.value) && seen_.insert(read.value).second) traffic.read += read.bytes;
+    if (IsMade(read.value) || !seen_.insert(read.value).second) continue;
+    AddRead(read.value, read.bytes, traffic);
   }
   AddLiveOut(g, true, traffic);
   return traffic;
@@ -197,9 +205,9 @@ Traffic TrafficCounter::Separate(std::size_t n) const {
     }
     const ValueId value = values_.Input(n, operand);
     const bool stored = value != kNoValue && values_.IsConstant(value);
-    traffic.read +=
+    const Bytes bytes =
         stored ? std::min(access.bytes, StoredSize(value) * values_.node(n).repeat) : access.bytes;
-    if (value != kNoValue && !stored && IsMade(value)) traffic.passed += access.bytes;
+    AddRead(value, bytes, traffic);
   }
   return traffic;
 }

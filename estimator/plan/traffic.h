@@ -12,6 +12,7 @@ struct Traffic {
   // Part of both: what another kernel wrote just before, and what another one reads. A cache can
   // hold it in between.
   Bytes passed;
+  Bytes weights;  // part of what is read: parameters, which every run of the model reads
 };
 
 // Bytes that cross the border of each group: every value from outside once, as much as is touched
@@ -44,6 +45,7 @@ class TrafficCounter {
   void AddLiveOut(std::size_t g, bool only_outputs, Traffic& traffic) const;
   bool IsReadOutside(ValueId value, std::size_t g) const;
   bool IsMade(ValueId value) const;
+  void AddRead(ValueId value, Bytes bytes, Traffic& traffic) const;
   Bytes AppendedBytes(std::size_t n) const;
   Bytes HeldReads(std::size_t g) const;
   std::size_t GroupOfProducer(ValueId value) const;

@@ -43,7 +43,7 @@ class Builder {
         device_(device),
         options_(options),
         convention_(FindConvention(options.convention)),
-        runs_(device ? &*device : nullptr, RunOptionsFor(options), options.plan) {}
+        runs_(device ? &*device : nullptr, RunOptionsFor(options, model), options.plan) {}
 
   // `each_kernel` calls what it is given with every kernel, in execution order.
   Report Run(const std::function<void(const std::function<void(Kernel)>&)>& each_kernel) {
@@ -107,8 +107,8 @@ class Builder {
     }
   }
 
-  static RunOptions RunOptionsFor(const ReportOptions& options) {
-    RunOptions run = RunOptionsOf(options);
+  static RunOptions RunOptionsFor(const ReportOptions& options, const InferredModel& model) {
+    RunOptions run = RunOptionsOf(options, model);
     run.explain = options.detail >= ReportDetail::kSteps;
     return run;
   }
@@ -343,6 +343,12 @@ class Builder {
     facts.basis = BasisOf(*device_);
     if (report_.totals.expected && facts.basis != TimingBasis::kMeasured) {
       AddNote(NoteOf(facts.basis, *device_));
+    }
+    if (WeightsStay(*device_, runs_.options().ForBound())) {
+      AddNote(fmt::format(
+          "the {} of weights stay on the chip from run to run, which holds {}: --cache cold starts "
+          "without",
+          ReadableBytes(runs_.options().weights), ReadableBytes(device_->WarmCapacity())));
     }
     const auto add = [&](WorkKind kind, DType type, MathMode mode) {
       const Roof roof = FindRoof(*device_, kind, type, mode);

@@ -11,8 +11,8 @@
 namespace dlcost {
 namespace {
 
-RunOptions Explained(const ReportOptions& options) {
-  RunOptions run = RunOptionsOf(options);
+RunOptions Explained(const ReportOptions& options, const InferredModel& model) {
+  RunOptions run = RunOptionsOf(options, model);
   run.explain = true;
   return run;
 }
@@ -23,7 +23,7 @@ class Explainer {
       : model_(model),
         device_(device),
         report_(report),
-        runner_(&device, Explained(report)),
+        runner_(&device, Explained(report, model)),
         plan_(MakePlan(model, report.plan)) {}
 
   Explanation Of(const std::string& node) const {

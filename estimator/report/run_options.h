@@ -4,11 +4,8 @@
 
 namespace dlcost {
 
-// How the kernels of a report run: its options, with the form of attention that its plan has.
-inline RunOptions RunOptionsOf(const ReportOptions& options) {
-  RunOptions run = options.run;
-  run.attention = options.plan.Form();
-  return run;
-}
+// How the kernels of a report run: its options, with the form of attention that its plan has, and
+// with the weights that one run leaves to the next.
+RunOptions RunOptionsOf(const ReportOptions& options, const InferredModel& model);
 
 }  // namespace dlcost

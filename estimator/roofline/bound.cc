@@ -112,7 +112,8 @@ class Bounder {
     if (options_.cache == CacheState::kCold) return Bytes(0);
     const Bytes room = device_.WarmCapacity() * std::max(kernel.repeat, Count(1));
     if (options_.cache == CacheState::kWarm) return room;
-    const Bytes passed = Beyond(kernel.bytes_passed, skipped);
+    Bytes passed = Beyond(kernel.bytes_passed, skipped);
+    if (WeightsStay(device_, options_)) passed += kernel.bytes_weights;
     bound_.overflows = passed > room;
     return std::min(room, passed);
   }
@@ -137,6 +138,11 @@ class Bounder {
 };
 
 }  // namespace
+
+bool WeightsStay(const Device& device, const BoundOptions& options) {
+  return options.cache == CacheState::kPassed && !device.systolic && options.weights > Bytes(0) &&
+         options.weights <= device.WarmCapacity();
+}
 
 Bound BoundKernel(const Kernel& kernel, const Work& least, WorkKind macs_on, Bytes extra,
                   const Device& device, const BoundOptions& options) {

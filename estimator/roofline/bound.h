@@ -14,9 +14,11 @@ namespace dlcost {
 
 // Where the inputs of a kernel are when it starts, and its results when they are read.
 enum class CacheState {
-  kCold,    // in device memory: every byte crosses its interface
-  kPassed,  // what kernels pass on is in the on-chip levels as far as it fits, all else is not
-  kWarm,    // whatever fits in the on-chip levels is there already: bytes minus their size cross
+  kCold,  // in device memory: every byte crosses its interface
+  // What kernels pass on is in the on-chip levels as far as it fits, and the weights are if all of
+  // them do, where the run before has left them. All else is not.
+  kPassed,
+  kWarm,  // whatever fits in the on-chip levels is there already: bytes minus their size cross
 };
 
 std::string_view Name(CacheState state);  // "cold", "passed", "warm"
@@ -26,6 +28,7 @@ std::span<const CacheState> CacheStates();
 struct BoundOptions {
   MathMode math = MathMode::kDefault;
   CacheState cache = CacheState::kPassed;
+  Bytes weights;  // RunOptions::weights
 };
 
 // The time that one roof imposes.
@@ -33,6 +36,10 @@ struct RoofTime {
   std::string roof;  // "tensor fp16", "vector fp32", "device memory", "L2"
   Seconds time;
 };
+
+// Whether weights stay on the chip from one run of the model to the next: all of them fit there. A
+// memory that a compiler manages starts each run without.
+bool WeightsStay(const Device& device, const BoundOptions& options);
 
 // A time that no implementation can beat: the maximum over units and memory levels of work / peak.
 struct Bound {

@@ -78,12 +78,18 @@ void Slow(double rate, ConvTime* t) {
   t->hot_seconds /= rate;
 }
 
+// Channels as kernels for matrix units load them: of 8 bits sixteen at a time, or four of an image.
+double PaddedChannels(const Library& library, double channels, double element_bytes) {
+  if (element_bytes >= 2) return RoundUp(channels, library.conv_tensor_channels);
+  return channels <= 4 ? 4 : RoundUp(channels, 16);
+}
+
 // The implicit GEMM with the constants of matrix products.
 ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
                      const Traffic& traffic, const Conditions& conditions) {
   const double group_channels = p.channels / p.groups;
   const double channels =
-      p.tensor ? RoundUp(group_channels, d.library->conv_tensor_channels) : group_channels;
+      p.tensor ? PaddedChannels(*d.library, group_channels, p.element_bytes) : group_channels;
   // What an image's operands take is time that slower arithmetic hides.
   const double share = std::min(1.0, (p.by_tap ? 1 : d.library->conv_tensor_rate) * p.spare);
   GemmProblem gemm{.batch = p.groups,
@@ -96,7 +102,8 @@ ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
                    .tensor = p.tensor,
                    .peak = p.tensor ? p.peak * share : p.peak,
                    .activation_bytes = traffic.input,
-                   .extra_bytes = p.extra_bytes};
+                   .extra_bytes = p.extra_bytes,
+                   .start = p.tensor ? d.library->conv_tensor_start / d.clock : 0};
   if (p.of_weights) {
     const double taps = p.kernel_height * p.kernel_width;
     gemm.batch = p.by_tap ? p.groups * taps : p.groups;

@@ -26,6 +26,7 @@ struct GemmProblem {
   // implicit GEMM, weights stored in fewer bits.
   std::optional<double> activation_bytes, weight_bytes;
   double extra_bytes = 0;  // other operands: a residual, a bias
+  double start = 0;        // seconds before the first tile multiplies, beside the launch
 };
 
 // Where the time of one way to run it goes. Times in seconds.

@@ -49,14 +49,15 @@ Conditions ConditionsOf(const Target& target, const Part& part, double weights) 
                         .rested = target.options.rested,
                         .weight_copies = target.options.weight_copies};
   if (target.options.cache == CacheState::kWarm) return conditions;
-  // Weights and the model's inputs come from memory; what the kernels before have written may still
-  // be in the cache, and so may what is written for the next ones.
+  // The model's inputs come from memory, and weights that do not stay; what the kernels before have
+  // written may still be in the cache, and so may what is written for the next ones.
   const double bytes = part.bytes();
   if (weights <= 0) {
     conditions.kept_weights = 0;
     conditions.kept_rest = bytes > 0 ? part.passed / bytes : 0;
     return conditions;
   }
+  if (part.weights > 0) conditions.weight_copies = std::max(1.0, part.weights / weights);
   const double cold = std::max(0.0, bytes - part.passed);
   const double rest = std::max(bytes - weights, 1.0);
   conditions.kept_weights = 1 - std::min(1.0, cold / weights);

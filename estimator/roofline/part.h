@@ -18,8 +18,10 @@ struct Part {
   DType type = DType::kUndefined;  // of its multiply-accumulates, else of most operations
   Work work;                       // of one run, products and everything else
   double read = 0, written = 0;    // bytes
-  // Part of both, from the kernels before and to those after; 0 where caches start cold.
+  // Part of both, from the kernels before and to those after, and the weights that stay from run to
+  // run; 0 where caches start cold.
   double passed = 0;
+  double weights = 0;  // where its own stay: of the whole model, which pass before they come again
 
   double bytes() const { return read + written; }
 };

@@ -119,7 +119,7 @@ class KernelRunner {
     }
     Execute(product);
     run_.bound = BoundKernel(kernel_, run_.least, least_on_, ForcedTraffic(), target_.device,
-                             {.math = target_.options.math, .cache = target_.options.cache});
+                             target_.options.ForBound());
     Time();
     return std::move(run_);
   }
@@ -137,15 +137,20 @@ class KernelRunner {
     const double times = kernel_.repeat.AsDouble();
     const Work work = PerRun(kernel_.work, kernel_.repeat);
     const DType type = kernel_.math == DType::kUndefined ? DType::kFloat32 : kernel_.math;
-    const Bytes passed =
-        target_.options.cache == CacheState::kCold ? Bytes(0) : kernel_.bytes_passed;
+    const bool stay = WeightsStay(target_.device, target_.options.ForBound());
+    Bytes passed;
+    if (target_.options.cache != CacheState::kCold) passed = kernel_.bytes_passed;
+    if (stay) passed += kernel_.bytes_weights;
     Part whole{.kernel = kernel_,
                .nest = kernel_.nest,
                .type = type,
                .work = work,
                .read = kernel_.bytes_read.AsDouble() / times,
                .written = kernel_.bytes_written.AsDouble() / times,
-               .passed = passed.AsDouble() / times};
+               .passed = passed.AsDouble() / times,
+               .weights = stay && kernel_.bytes_weights > Bytes(0)
+                              ? target_.options.weights.AsDouble()
+                              : 0};
     if (kernel_.parts.size() < 2) return {whole};
     std::vector<Part> parts;
     double own = 0;

@@ -45,6 +45,9 @@ std::span<const UpdateForm> UpdateForms();
 struct RunOptions {
   MathMode math = MathMode::kDefault;
   CacheState cache = CacheState::kPassed;
+  // What all weights of the model take, where runs of it follow each other and leave them as they
+  // are (WeightsStay); 0: each run starts without.
+  Bytes weights;
   Launch launch = Launch::kGraph;
   Selection selection = Selection::kCall;
   UpdateForm update = UpdateForm::kFused;
@@ -64,6 +67,7 @@ struct RunOptions {
   double weight_copies = 1;
   bool explain = false;  // fill in Expected::terms and advice: takes longer than the time itself
 
+  BoundOptions ForBound() const { return {.math = math, .cache = cache, .weights = weights}; }
   bool Calls() const { return launch != Launch::kGraph; }  // every kernel is a framework's call
 };
 

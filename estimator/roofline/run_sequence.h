@@ -25,6 +25,7 @@ class RunSequence {
   bool partial() const { return partial_; }
   // Throws Error for a choice of the user that no kernel shows.
   void Require(const InferredModel& model) const { forced_.Require(model); }
+  const RunOptions& options() const { return options_; }
   const TimingDevice* timing() const { return runner_.timing(); }
 
  private:

@@ -82,6 +82,7 @@ CompiledModel::CompiledModel(const Sweep& sweep, const SweepModel& model, std::s
     : sweep_(sweep), setup_(setup) {
   const auto sample_at = [&](const Point& sizes, bool keep_kernels) {
     const InferredModel inferred = model.Infer(sizes, setup);
+    if (keep_kernels) run_ = RunOptionsOf(sweep.setups[setup].report, inferred);
     SweepPoint counts{.sizes = sizes};
     model.SetSizes(inferred, counts);
     return SampleOf(inferred, counts, sweep.setups[setup].report, keep_kernels);
@@ -151,9 +152,8 @@ CompiledModel::CompiledModel(const Sweep& sweep, const SweepModel& model, std::s
   has_tokens_ = reported.tokens.has_value();
   exact_ = reported.exact;
   evaluator_.emplace(region_, columns);
-  const RunOptions run = RunOptionsOf(sweep.setups[setup].report);
   for (const Device& device : sweep.devices) {
-    bounds_.emplace_back(region_, *evaluator_, kernels_, KernelTimes(device, run));
+    bounds_.emplace_back(region_, *evaluator_, kernels_, KernelTimes(device, run_));
   }
 }
 

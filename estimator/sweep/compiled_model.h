@@ -40,6 +40,7 @@ class CompiledModel {
   bool HasTokens() const { return has_tokens_; }
   bool IsExact() const { return exact_; }
   std::size_t kernels() const { return kernels_.size(); }  // different ones
+  const RunOptions& run() const { return run_; }           // how they run
 
  private:
   void Time(std::span<const std::int64_t> values, const Device& device, KernelTimes& times,
@@ -47,6 +48,7 @@ class CompiledModel {
 
   const Sweep& sweep_;
   std::size_t setup_;
+  RunOptions run_;
   CountRegion region_;
   std::optional<BlockEvaluator> evaluator_;  // of everything
   std::optional<BlockEvaluator> totals_;     // of what is no kernel's: the first columns

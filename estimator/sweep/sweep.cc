@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "estimator/core/error.h"
-#include "estimator/report/run_options.h"
 #include "estimator/sweep/compiled_model.h"
 #include "estimator/sweep/parallel.h"
 #include "estimator/sweep/sweep_model.h"
@@ -195,9 +194,7 @@ class SweepRunner {
       if (compiled != nullptr) {
         std::deque<KernelTimes>& known = times[compiled];
         if (known.empty()) {
-          for (const Device& device : sweep_.devices) {
-            known.emplace_back(device, RunOptionsOf(sweep_.setups[setup].report));
-          }
+          for (const Device& device : sweep_.devices) known.emplace_back(device, compiled->run());
         }
         if (compiled->Evaluate(sizes, known, values)) {
           for (std::size_t m = 0; m < indices.size(); ++m) out[indices[m]] = std::move(values[m]);

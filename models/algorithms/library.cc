@@ -324,7 +324,6 @@ constexpr Library kLibraries[] = {
      .gemm_accumulate = kAccumulate,
      .conv_epilogue = {.fma = 1},
      .tensor_conv_nhwc = true,
-     .conv_tensor_rate = 0.8,
      .conv_tensor_channels = 16,
      .matrix_vector = kMatrixVector,
      .winograd = kCudnnWinograd,

@@ -154,9 +154,13 @@ struct Library {
   // The same of those of halves with more than one tap: cuDNN's since version 8. Earlier ones have
   // kernels for NCHW (DeepBench's rows on V100 and T4 leave no time for conversions).
   bool conv_halves_nhwc = false;
-  // Rate of convolutions on matrix units over that of products of the same size, and the multiple
-  // that they pad channels to.
-  double conv_tensor_rate = 0.7;
+  // Rate of convolutions on matrix units over that of products of the same size, the clocks that
+  // their kernels take before the first product (where filters and edges lie is worked out, the
+  // image is on its way), and the multiple that they pad channels of halves to. Set together to the
+  // smaller part of DeepBench's rows of a T4 and a V100: errors change little between rates of 0.75
+  // and 0.9 and between 3,000 and 6,000 clocks, some of which are cuDNN's own small kernels.
+  double conv_tensor_rate = 0.8;
+  double conv_tensor_start = 3200;
   int conv_tensor_channels = 8;
   // Gradients. Rate of those of weights of 1x1 filters, and of those of inputs where the stride
   // leaves positions that no tap reaches, over that of other products.

@@ -12,6 +12,7 @@
 #include "estimator/report/html.h"
 #include "estimator/report/kernel_views.h"
 #include "estimator/report/render.h"
+#include "estimator/report/run_options.h"
 #include "estimator/roofline/run.h"
 
 namespace dlcost {
@@ -107,7 +108,9 @@ TEST(OneExecution, EveryViewOfEveryKernelTellsTheSame) {
       const auto in_json = JsonKernels(report), on_page = PageKernels(report, device);
       const auto compared = CompareRows(report, device);
       const std::string view = RenderGemmView(report), work = RenderWorkView(report);
-      const Runner runner(&device, {.explain = true});
+      RunOptions run = RunOptionsOf(options, model);
+      run.explain = true;
+      const Runner runner(&device, run);
       std::size_t k = 0;
       ForEachKernel(model, options.plan, [&](const Kernel& kernel) {
         const KernelRow& row = report.kernels[k++];

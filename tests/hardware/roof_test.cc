@@ -30,6 +30,7 @@ struct MatrixCase {
 constexpr auto kDef = MathMode::kDefault;
 constexpr auto kTf = MathMode::kTf32;
 constexpr auto kHalf = MathMode::kFp16Accumulate;
+constexpr auto kFast = MathMode::kFastest;
 constexpr auto kVec = UnitKind::kVector;
 constexpr auto kTen = UnitKind::kTensor;
 
@@ -47,6 +48,10 @@ constexpr MatrixCase kMatrixCases[] = {
     {"rtx-4090", DType::kFloat16, kDef, 165.2, kTen, NumberFormat::kFp16, ""},
     {"rtx-4090", DType::kFloat16, kHalf, 330.3, kTen, NumberFormat::kFp16, ""},
     {"rtx-2080-ti", DType::kFloat16, kDef, 53.8, kTen, NumberFormat::kFp16, ""},
+    // The fastest of both: tf32, and sums in halves, where there is such a unit.
+    {"rtx-4090", DType::kFloat16, kFast, 330.3, kTen, NumberFormat::kFp16, ""},
+    {"a100", DType::kFloat32, kFast, 156, kTen, NumberFormat::kTf32, ""},
+    {"t4", DType::kFloat32, kFast, 8.1, kVec, NumberFormat::kFp32, ""},
     // Pascal: 1/64 on P4 and P40; twice the fp32 rate on P100, with fp16 sums only.
     {"p4", DType::kFloat16, kDef, 5.5, kVec, NumberFormat::kFp32, "fp16 runs as fp32"},
     {"p4", DType::kFloat16, kHalf, 5.5, kVec, NumberFormat::kFp32, "fp16 runs as fp32"},

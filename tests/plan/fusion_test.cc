@@ -171,6 +171,9 @@ TEST(Fusion, WhatOneKernelPassesToTheNextCanStayInACache) {
     EXPECT_EQ(plan.kernels[0].bytes_passed, a);      // not the input, not the weights
     EXPECT_EQ(plan.kernels[1].bytes_passed, a + a);  // in and out
     EXPECT_EQ(plan.kernels[2].bytes_passed, a);      // not the model's output
+    EXPECT_EQ(plan.kernels[0].bytes_weights, Bytes(64 * 32 * 4));
+    EXPECT_EQ(plan.kernels[1].bytes_weights, Bytes(0));
+    EXPECT_EQ(plan.kernels[2].bytes_weights, Bytes(32 * 8 * 4));
   }
 }
 

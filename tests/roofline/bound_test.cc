@@ -96,6 +96,22 @@ TEST(Bound, WhatKernelsPassOnMayStayOnTheChip) {
                    (2069e6 - 3.0 * kL2) / 2039e9);
 }
 
+TEST(Bound, WeightsStayWhereAllOfTheModelFit) {
+  const Device a100 = Find("a100");
+  const Bytes room = a100.WarmCapacity();
+  Kernel kernel = Product(DType::kFloat16, 1, 2039 * kMega + 10 * kMega, 0);
+  kernel.bytes_weights = Bytes(10 * kMega);
+  const auto memory = [&](const BoundOptions& options) {
+    return RoofOf(BoundOf(kernel, a100, options), "device memory");
+  };
+  EXPECT_DOUBLE_EQ(memory({.weights = room}), 1e-3);
+  EXPECT_DOUBLE_EQ(memory({.weights = room + Bytes(1)}), 2049e6 / 2039e9);
+  EXPECT_DOUBLE_EQ(memory({}), 2049e6 / 2039e9);  // nothing runs before
+  EXPECT_DOUBLE_EQ(memory({.cache = CacheState::kCold, .weights = room}), 2049e6 / 2039e9);
+  // A compiler that places tensors starts each run without.
+  EXPECT_FALSE(WeightsStay(Find("tpu-v4"), {.weights = Bytes(1)}));
+}
+
 TEST(Bound, WhatAStrideSkipsIsNotKept) {
   // A 1x1 filter with stride 2 reads a quarter of 8 x 64 x 56 x 56 halves.
   constexpr std::int64_t kInput = 2 * 8 * 64 * 56 * 56, kOutput = 2 * 8 * 128 * 28 * 28;

@@ -161,6 +161,22 @@ TEST_F(ExpectedTest, WhatTheNextKernelReadsNeedNotGoToMemory) {
   EXPECT_LT(between->time.expected, alone->time.expected);
 }
 
+// 2 MB of weights: alone they come from memory; where those of the whole model fit they are in the
+// cache, and where they nearly fill it some have left it again.
+TEST_F(ExpectedTest, WeightsThatStayNeedNotGoToMemory) {
+  Kernel kernel = Gemm(64, 1024, 1024);
+  kernel.bytes_weights = Bytes(1024 * 1024 * 2);
+  kernel.bytes_passed = kernel.bytes() - kernel.bytes_weights;
+  const double rate = timing_.memory_rate * timing_[Constant::kMemorySustained];
+  const double weights = 1024 * 1024 * 2 / rate;
+  const auto memory = [&](Bytes all) { return Run(kernel, {.weights = all})->memory; };
+  const Bytes room = device_.WarmCapacity();
+  EXPECT_GT(memory(Bytes(0)), weights);
+  EXPECT_EQ(memory(Bytes(20 << 20)), 0);
+  EXPECT_EQ(memory(room + Bytes(1)), memory(Bytes(0)));
+  EXPECT_GE(memory(room), memory(Bytes(20 << 20)));
+}
+
 // 19.3 GFLOP on the 217 TFLOP/s that 350 W carry: 89 us, more than its waves take.
 TEST_F(ExpectedTest, TellsWhenABoardWaitsForItsPower) {
   const Device l40s = DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"}).Find("l40s");

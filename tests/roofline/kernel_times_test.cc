@@ -199,6 +199,30 @@ TEST(ConvTime, ProductsOfEachAlgorithm) {
   EXPECT_LT(fused.executed_flops, implicit.executed_flops / 1.5);
 }
 
+// An image's three channels are four of 8 bits and eight of 16, others sixteen and eight at a time;
+// 3,200 clocks pass before the first of it multiplies.
+TEST(ConvTime, MatrixUnitsPadChannelsAndStartLate) {
+  TimingDevice d = UncachedDevice();
+  d.library = &LibraryFor("Ampere");
+  const ConvOptions options{.pipe = Pipe::kTensor, .tile = {.m = 128, .n = 64, .k = 32}};
+  const auto run = [&](std::int64_t channels, double bytes) {
+    const ConvNest nest = Conv3x3(channels, 128, 28);
+    ConvProblem p = ProblemOf(nest);
+    p.element_bytes = bytes;
+    p.tensor = true;
+    return TimeOfConv(d, p, ImplicitGemmConv(nest, options, *d.library), {});
+  };
+  EXPECT_EQ(run(3, 1).k, 9 * 4);
+  EXPECT_EQ(run(3, 2).k, 9 * 8);
+  EXPECT_EQ(run(24, 1).k, 9 * 32);
+  EXPECT_EQ(run(24, 2).k, 9 * 24);
+  const ConvTime started = run(24, 2);
+  Library library = *d.library;
+  library.conv_tensor_start = 0;
+  d.library = &library;
+  EXPECT_NEAR(started.units_seconds - run(24, 2).units_seconds, 3200 / d.clock, 1e-12);
+}
+
 TEST(ConvTime, UnfoldingCostsTraffic) {
   const TimingDevice d = UncachedDevice();
   const ConvNest nest = Conv3x3(64, 128, 28);

@@ -26,7 +26,7 @@ inline constexpr FusionStep kLast<FusionStep> = FusionStep::kViews;
 template <>
 inline constexpr Launch kLast<Launch> = Launch::kScript;
 template <>
-inline constexpr MathMode kLast<MathMode> = MathMode::kFp16Accumulate;
+inline constexpr MathMode kLast<MathMode> = MathMode::kFastest;
 template <>
 inline constexpr NodeStatus kLast<NodeStatus> = NodeStatus::kUnknown;
 template <>
