@@ -99,7 +99,12 @@ CoreLoad LoadOf(const Target& target, const Part& part, const PartRun& run,
     if (run.execution.algorithm == Algorithm::kDirect) load.first = InputElements(*conv);
   }
   const double room = KeptBetweenKernels(cores);
-  load.kept = part.passed <= room ? part.passed : 0;
+  // Weights stay where this half holds those of the whole model.
+  const double own = part.weights > room
+                         ? part.kernel.bytes_weights.AsDouble() / part.kernel.repeat.AsDouble()
+                         : 0;
+  const double passed = std::max(0.0, part.passed - own);
+  load.kept = passed <= room ? passed : 0;
   if (target.options.cache == CacheState::kWarm) {
     load.kept = std::max(load.kept, std::min(part.bytes(), room));
   }

@@ -205,5 +205,21 @@ TEST(Blocked, ExpectsWhatOneDnnTook) {
   }
 }
 
+// 8 MB of weights, in half of 60 MB and 40 L2 of 1.25: those of the model stay up to there.
+TEST(Blocked, WeightsStayInHalfOfTheCaches) {
+  const Device device = DeviceOf("xeon-platinum-8380");
+  SmallModel small;
+  small.Input("x", {16, 2048}).Weight("w", {2048, 1024});
+  small.Node("MatMul", {"x", "w"}, {"y"}).Output("y");
+  const InferredModel model = small.Infer();
+  const Kernel kernel = PlanWith(model, Fusion::kDefault).kernels.front();
+  const auto time = [&](std::int64_t weights) {
+    return Runner(&device, {.weights = Bytes(weights)}).Run(kernel).expected->time.expected;
+  };
+  constexpr std::int64_t kRoom = (60 + 40 * 5 / 4) * 1024 * 1024 / 2;
+  EXPECT_LT(time(kRoom), time(0));
+  EXPECT_DOUBLE_EQ(time(kRoom + 1), time(0));
+}
+
 }  // namespace
 }  // namespace dlcost
