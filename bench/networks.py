@@ -25,6 +25,8 @@ NETWORKS = (
     (r"^BERT [Ll]arge;|LanguageModeling/BERT;.*Model=large|^LanguageModeling/BERT/triton/large;", ("bert-large",)),
     (r"^LanguageModeling/BERT/triton/dist6l;", ("bert-base", "layers=6")),
     (r"ConvNets/(triton/)?resnet50|/RN50v1.5|^resnet50;", ("resnet50",)),
+    (r"ConvNets/resnext101-32x4d;", ("resnext101-32x4d",)),
+    (r"ConvNets/se-resnext101-32x4d;", ("se-resnext101-32x4d",)),
     (r"ConvNets/efficientnet;.*Model=efficientnet-b0", ("efficientnet-b0",)),
     (r"ConvNets/efficientnet;.*Model=efficientnet-b4", ("efficientnet-b4",)),
     (r"ConvNets/efficientnet;.*Model=efficientnet-widese-b0", ("efficientnet-b0", "squeeze=wide")),
@@ -36,7 +38,7 @@ NETWORKS = (
     (r"^t5: T5-base ", ("t5-base",)),
     (r"^t5: T5-3B ", ("t5-3b",)),
 )
-WANTED = re.compile(r"bert|resnet-?50|RN50|efficientnet|gpt|t5|llama", re.IGNORECASE)
+WANTED = re.compile(r"bert|resnet-?50|resnext101-32x4d|RN50|efficientnet|gpt|t5|llama", re.IGNORECASE)
 DEVICES = {
     "A100 (40GB)": "a100-sxm4-40gb", "A100-SXM4-40GB": "a100-sxm4-40gb", "A100-SXM4-80GB": "a100-sxm4-80gb",
     "A100": "a100-sxm4-40gb", "A30": "a30", "A10": "a10", "A40": "a40", "T4": "t4", "L4": "l4", "L40S": "l40s",
@@ -110,7 +112,7 @@ def of_type(row, name):
     options = TYPES[row["precision"]]
     if row["precision"] == "amp_fp16" and name == "PyTorch":
         options = ["--precision", "amp-fp16"]
-        if "resnet" in row["model"].lower():  # Classification/ConvNets/configs.yml: memory_format nhwc
+        if re.search("resne[tx]", row["model"].lower()):  # Classification/ConvNets/configs.yml: memory_format nhwc
             options += ["--layout", "kernels"]
     return row["precision"].removeprefix("amp_").replace("F16", "fp16"), options
 

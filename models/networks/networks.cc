@@ -55,6 +55,11 @@ std::vector<Entry> MakeEntries() {
   for (const char* name : {"resnet50", "resnet101", "resnet152"}) {
     add(name, "residual network of bottleneck blocks, 224x224", {Norm(), Type()}, BuildResNet);
   }
+  for (const char* name : {"resnext50-32x4d", "resnext101-32x4d"}) {
+    add(name, "residual network of 32 groups, 224x224", {Norm(), Type()}, BuildResNet);
+  }
+  add("se-resnext101-32x4d", "the same with squeeze and excitation, 224x224", {Norm(), Type()},
+      BuildResNet);
   for (const char* name : {"vgg16", "vgg19"}) {
     add(name, "VGG (configurations D and E), 224x224", {Type()}, BuildVgg);
   }

@@ -46,9 +46,18 @@ TEST(NetworkCounts, EveryNodeIsKnown) {
 // torchvision's and the papers' totals, to the last digit where they are published so.
 TEST(NetworkCounts, VisionNetworksHaveTheirPublishedMacs) {
   const std::map<std::string, std::int64_t> expected = {
-      {"resnet18", 1'814'073'344},  {"resnet34", 3'663'761'408},   {"resnet50", 4'089'184'256},
-      {"resnet101", 7'801'405'440}, {"resnet152", 11'513'626'624}, {"vgg16", 15'470'264'320},
-      {"vgg19", 19'632'062'464},    {"mobilenet-v2", 300'774'272},
+      {"resnet18", 1'814'073'344},
+      {"resnet34", 3'663'761'408},
+      {"resnet50", 4'089'184'256},
+      {"resnet101", 7'801'405'440},
+      {"resnet152", 11'513'626'624},
+      {"vgg16", 15'470'264'320},
+      {"vgg19", 19'632'062'464},
+      {"mobilenet-v2", 300'774'272},
+      // By PyTorch's hooks on torchvision's modules, and on those with squeezes added.
+      {"resnext50-32x4d", 4'230'479'872},
+      {"resnext101-32x4d", 7'969'996'800},
+      {"se-resnext101-32x4d", 7'974'739'968},
   };
   for (const auto& [name, macs] : expected) EXPECT_EQ(MacsOf(InferNetwork(name)), macs) << name;
 }

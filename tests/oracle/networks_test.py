@@ -38,7 +38,7 @@ PHASES = {"gpt2": ("prefill", "decode"), "llama3": ("prefill", "decode"),
 PHASES["mt5"] = PHASES["t5"]
 VISION = {"resnet18": "resnet18", "resnet34": "resnet34", "resnet50": "resnet50",
           "resnet101": "resnet101", "resnet152": "resnet152", "vgg16": "vgg16", "vgg19": "vgg19",
-          "mobilenet-v2": "mobilenet_v2"}
+          "mobilenet-v2": "mobilenet_v2", "resnext50-32x4d": "resnext50_32x4d"}
 SEQUENCE, TARGET = 16, 12
 
 
