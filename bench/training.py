@@ -18,6 +18,8 @@ RESNET, BERT = ("norm=kept",), ("dropout=kept",)
 NETWORKS = (
     (r"^ResNet-50$|ConvNets/resnet50v1.5|/RN50v1.5|^resnet50(-v1.5)?$", "resnet50", RESNET, "momentum"),
     (r"^ResNet-152$", "resnet152", RESNET, "momentum"),
+    (r"ConvNets/resnext101-32x4d$", "resnext101-32x4d", RESNET, "momentum"),
+    (r"ConvNets/se-resnext101-32x4d$", "se-resnext101-32x4d", RESNET, "momentum"),
     (r"^VGG16$", "vgg16", (), "momentum"),
     (r"^bert-base$|^bert_base_squad$", "bert-base", BERT, "adamw"),
     (r"^bert_large_squad$", "bert-large", BERT, "adamw"),
@@ -90,14 +92,14 @@ def update(row, network, kind):
         return ["--update-form", "loop"] if "XLA" not in row["framework"] else []
     if "PyTorch" not in row["framework"]:
         return []
-    loops = network.startswith(("resnet", "vgg")) or (kind in ("fp32", "tf32") and not pretrains(row))
+    loops = "resne" in network or network == "vgg16" or (kind in ("fp32", "tf32") and not pretrains(row))
     return ["--update-form", "loop" if loops else "fused"]
 
 
 def layout(row, network, kind):
     """DeepLearningExamples trains ResNets in half precision channels last (PyTorch: Classification/ConvNets/configs.yml,
     memory_format; MXNet and PaddlePaddle are taken to do the same)."""
-    last = row["set"] == "dle" and network.startswith("resnet") and kind == "amp-fp16"
+    last = row["set"] == "dle" and "resne" in network and kind == "amp-fp16"
     return ["--layout", "kernels"] if last else []
 
 
