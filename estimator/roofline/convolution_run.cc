@@ -95,6 +95,9 @@ void ExplainConvolution(const Target& target, const Execution& execution, const 
       terms.Norm("together", Overlap(t.overlap, t.units_seconds, t.memory_seconds, t.cache_seconds),
                  t.overlap);
   side.Time("all waves", t.units_seconds);
+  if (t.start_seconds > 0) {
+    side.Below().Fact("start", 1e6 * t.start_seconds, "us", "before the first product");
+  }
   ExplainTiles(target.timing->units, *execution.Grid(),
                {t.waves, t.tile_seconds, t.efficiency, t.busy}, side.Below(), time.advice);
   side.Time("device memory", t.memory_seconds);

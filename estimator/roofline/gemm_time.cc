@@ -200,6 +200,7 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
     // One block fills a unit: nothing computes while its results leave. What limits them is the
     // cache that takes them, not the unit, so that padding and idle units cost nothing.
     t.tile_seconds = compute + overhead;
+    t.start_seconds = p.start;
     t.units_seconds = p.start + t.waves * t.tile_seconds +
                       p.batch * p.m * p.n * split * part_bytes / (d.units * drain_rate);
   } else {

@@ -36,7 +36,8 @@ struct GemmTime {
   double padding = 0;           // share of the executed arithmetic that is padding of m, n and k
   double efficiency = 0;        // of the peak, in the main loop
   double tile_seconds = 0;      // one tile
-  double units_seconds = 0;     // all waves
+  double start_seconds = 0;     // before the first of them multiplies, beside the launch
+  double units_seconds = 0;     // all waves, with the start
   double hot_seconds = 0;       // part of it: what a clock within the board's power adds
   double memory_bytes = 0;      // to and from device memory
   double reread_bytes = 0;      // part of it: panels that the cache could not keep

@@ -217,6 +217,7 @@ TEST(ConvTime, MatrixUnitsPadChannelsAndStartLate) {
   EXPECT_EQ(run(24, 1).k, 9 * 32);
   EXPECT_EQ(run(24, 2).k, 9 * 24);
   const ConvTime started = run(24, 2);
+  EXPECT_DOUBLE_EQ(started.start_seconds, 3200 / d.clock);
   Library library = *d.library;
   library.conv_tensor_start = 0;
   d.library = &library;
