@@ -1,5 +1,6 @@
 """What the programs that judge expected times by published runs share: the question to dlcost and the line of a table."""
 
+import argparse
 import concurrent.futures
 import csv
 import json
@@ -26,6 +27,22 @@ def totals(binary, path, options):
 def expected(binary, path, options):
     """Seconds that dlcost expects of the model in `path`."""
     return totals(binary, path, options)["expected_s"]
+
+
+def totals_all(binary, questions):
+    """Those of each (path, options), in their order."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(lambda question: totals(binary, *question), questions))
+
+
+def folder_arguments():
+    """What the programs take whose networks lie in a folder."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("dlcost", help="or --export")
+    parser.add_argument("table")
+    parser.add_argument("folder")
+    parser.add_argument("--rows", action="store_true", help="a line for each row")
+    return parser
 
 
 def expected_all(binary, questions):

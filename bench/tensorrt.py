@@ -10,9 +10,7 @@ usage: tensorrt.py DLCOST tensorrt.csv MODELS_FOLDER [--rows]
        tensorrt.py --export MODELS_FOLDER    write the networks (needs torch, torchvision, and ultralytics for YOLO)
 """
 
-import argparse
 import collections
-import concurrent.futures
 import os
 import sys
 
@@ -113,23 +111,14 @@ def export(folder):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("dlcost", help="or --export")
-    parser.add_argument("table")
-    parser.add_argument("folder")
-    parser.add_argument("--rows", action="store_true", help="a line for each row")
     if sys.argv[1:2] == ["--export"]:
         export(sys.argv[2])
         return
-    arguments = parser.parse_args()
+    arguments = published_runs.folder_arguments().parse_args()
     rows = published_runs.read(arguments.table)
-    asked = [row for row in rows if os.path.exists(f"{arguments.folder}/{row['network']}.onnx")]
-
-    def ask(row):
-        return published_runs.totals(arguments.dlcost, f"{arguments.folder}/{row['network']}.onnx", question(row))
-
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        answers = list(pool.map(ask, asked))
+    paths = {row["network"]: f"{arguments.folder}/{row['network']}.onnx" for row in rows}
+    asked = [row for row in rows if os.path.exists(paths[row["network"]])]
+    answers = published_runs.totals_all(arguments.dlcost, [(paths[row["network"]], question(row)) for row in asked])
     groups, below = collections.defaultdict(list), []
     for row, totals in zip(asked, answers):
         measured, time = float(row["ms"]), totals["expected_s"] * 1e3

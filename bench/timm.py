@@ -10,9 +10,7 @@ usage: timm.py DLCOST timm.csv MODELS_FOLDER [--rows] [--networks]
        timm.py --export timm.csv MODELS_FOLDER    write the networks (needs torch and torchvision)
 """
 
-import argparse
 import collections
-import concurrent.futures
 import os
 import re
 import statistics
@@ -113,11 +111,7 @@ def layouts(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("dlcost", help="or --export")
-    parser.add_argument("table")
-    parser.add_argument("folder")
-    parser.add_argument("--rows", action="store_true", help="a line for each row")
+    parser = published_runs.folder_arguments()
     parser.add_argument("--networks", action="store_true", help="a line for each network of a device, task and layout")
     if sys.argv[1:2] == ["--export"]:
         export(*sys.argv[2:4])
@@ -125,8 +119,8 @@ def main():
     arguments = parser.parse_args()
     questions = [question(row, arguments.folder) for row in published_runs.read(arguments.table)]
     asked = [q for q in questions if os.path.exists(q.path)]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        times = list(pool.map(lambda q: published_runs.expected(arguments.dlcost, q.path, q.options), asked))
+    answers = published_runs.totals_all(arguments.dlcost, [(q.path, q.options) for q in asked])
+    times = [totals["expected_s"] for totals in answers]
     groups = collections.defaultdict(list)
     for q, time in zip(asked, times):
         error = time / q.seconds - 1

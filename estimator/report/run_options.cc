@@ -10,7 +10,7 @@ bool LooksUp(const Node& node) {
 
 // What every run of the model reads alike: tables count in no run, whose rows differ. A step of
 // training changes its weights.
-Bytes KeptWeights(const InferredModel& model) {
+Bytes WeightsOfEachRun(const InferredModel& model) {
   Bytes bytes;
   if (model.step != nullptr) return bytes;
   for (const CountedNode& counted : model.nodes) {
@@ -24,7 +24,7 @@ Bytes KeptWeights(const InferredModel& model) {
 RunOptions RunOptionsOf(const ReportOptions& options, const InferredModel& model) {
   RunOptions run = options.run;
   run.attention = options.plan.Form();
-  run.weights = KeptWeights(model);
+  run.weights = WeightsOfEachRun(model);
   return run;
 }
 

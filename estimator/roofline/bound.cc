@@ -112,8 +112,8 @@ class Bounder {
     if (options_.cache == CacheState::kCold) return Bytes(0);
     const Bytes room = device_.WarmCapacity() * std::max(kernel.repeat, Count(1));
     if (options_.cache == CacheState::kWarm) return room;
-    Bytes passed = Beyond(kernel.bytes_passed, skipped);
-    if (WeightsStay(device_, options_)) passed += kernel.bytes_weights;
+    const Bytes passed =
+        Beyond(kernel.bytes_passed, skipped) + KeptWeights(kernel, device_, options_);
     bound_.overflows = passed > room;
     return std::min(room, passed);
   }
@@ -142,6 +142,10 @@ class Bounder {
 bool WeightsStay(const Device& device, const BoundOptions& options) {
   return options.cache == CacheState::kPassed && !device.systolic && options.weights > Bytes(0) &&
          options.weights <= device.WarmCapacity();
+}
+
+Bytes KeptWeights(const Kernel& kernel, const Device& device, const BoundOptions& options) {
+  return WeightsStay(device, options) ? kernel.bytes_weights : Bytes(0);
 }
 
 Bound BoundKernel(const Kernel& kernel, const Work& least, WorkKind macs_on, Bytes extra,

@@ -40,6 +40,8 @@ struct RoofTime {
 // Whether weights stay on the chip from one run of the model to the next: all of them fit there. A
 // memory that a compiler manages starts each run without.
 bool WeightsStay(const Device& device, const BoundOptions& options);
+// Of what the kernel reads: the weights that the run before has left there.
+Bytes KeptWeights(const Kernel& kernel, const Device& device, const BoundOptions& options);
 
 // A time that no implementation can beat: the maximum over units and memory levels of work / peak.
 struct Bound {

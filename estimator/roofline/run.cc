@@ -137,10 +137,9 @@ class KernelRunner {
     const double times = kernel_.repeat.AsDouble();
     const Work work = PerRun(kernel_.work, kernel_.repeat);
     const DType type = kernel_.math == DType::kUndefined ? DType::kFloat32 : kernel_.math;
-    const bool stay = WeightsStay(target_.device, target_.options.ForBound());
-    Bytes passed;
-    if (target_.options.cache != CacheState::kCold) passed = kernel_.bytes_passed;
-    if (stay) passed += kernel_.bytes_weights;
+    const bool cold = target_.options.cache == CacheState::kCold;
+    const Bytes kept = KeptWeights(kernel_, target_.device, target_.options.ForBound());
+    const Bytes passed = (cold ? Bytes(0) : kernel_.bytes_passed) + kept;
     Part whole{.kernel = kernel_,
                .nest = kernel_.nest,
                .type = type,
@@ -148,9 +147,7 @@ class KernelRunner {
                .read = kernel_.bytes_read.AsDouble() / times,
                .written = kernel_.bytes_written.AsDouble() / times,
                .passed = passed.AsDouble() / times,
-               .weights = stay && kernel_.bytes_weights > Bytes(0)
-                              ? target_.options.weights.AsDouble()
-                              : 0};
+               .weights = kept > Bytes(0) ? target_.options.weights.AsDouble() : 0};
     if (kernel_.parts.size() < 2) return {whole};
     std::vector<Part> parts;
     double own = 0;
