@@ -57,7 +57,12 @@ Conditions ConditionsOf(const Target& target, const Part& part, double weights) 
     conditions.kept_rest = bytes > 0 ? part.passed / bytes : 0;
     return conditions;
   }
-  if (part.weights > 0) conditions.weight_copies = std::max(1.0, part.weights / weights);
+  // A product of two results may have constants beside it, such as a mask: its operands were
+  // passed.
+  const auto* gemm = std::get_if<GemmNest>(&part.nest);
+  if (part.weights > 0 && (gemm == nullptr || gemm->b_is_weight)) {
+    conditions.weight_copies = std::max(1.0, part.weights / weights);
+  }
   const double cold = std::max(0.0, bytes - part.passed);
   const double rest = std::max(bytes - weights, 1.0);
   conditions.kept_weights = 1 - std::min(1.0, cold / weights);
