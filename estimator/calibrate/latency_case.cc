@@ -20,6 +20,12 @@ std::string SizeClass(double seconds) {
   return ">10ms";
 }
 
+// The device as the row's kernels found it.
+TimingDevice TimingOf(TimingDevice timing, const LatencyCase& row) {
+  if (!row.powered) timing.power = 0;  // no limit
+  return timing;
+}
+
 class CaseMaker {
  public:
   CaseMaker(const LatencyRow& row, const Device& device, std::string* skipped)
@@ -50,6 +56,7 @@ class CaseMaker {
     if (called) case_.options.launch = Launch::kEager;
     case_.options.rested = called;  // one call, then the timer waits for it
     case_.extra_launch = protocol_.extra_launch;
+    case_.powered = !(protocol_.zero_halves && Bits(type_) == 16);
     std::optional<RowCalls> calls = CallsOf(kind, row_, type_, protocol_, skipped_);
     if (!calls) return std::nullopt;
     case_.kernels = std::move(calls->kernels);
@@ -98,7 +105,7 @@ std::optional<LatencyCase> MakeCase(LatencyKind kind, const LatencyRow& row, con
 }
 
 TimeRange ExpectedRange(const TimingDevice& timing, const LatencyCase& row) {
-  const Runner runner(*row.hardware, row.options, timing);
+  const Runner runner(*row.hardware, row.options, TimingOf(timing, row));
   TimeRange sum{row.extra_launch, row.extra_launch, row.extra_launch};
   for (const Kernel& kernel : row.kernels) {
     const KernelRun run = runner.Run(kernel);
@@ -115,7 +122,7 @@ double ExpectedSeconds(const TimingDevice& timing, const LatencyCase& row) {
 }
 
 Execution ExecutionOf(const TimingDevice& timing, const LatencyCase& row) {
-  const Runner runner(*row.hardware, row.options, timing);
+  const Runner runner(*row.hardware, row.options, TimingOf(timing, row));
   const KernelRun run = runner.Run(row.kernels.back());
   return run.execution ? *run.execution : Execution();
 }

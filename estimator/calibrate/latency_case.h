@@ -21,6 +21,7 @@ struct LatencyCase {
   double bound = 0;         // the product's, with warm caches
   double naive = 0;         // max(FLOP/peak, bytes/bandwidth): the roofline without anything else
   double extra_launch = 0;  // what this source's timer sees beyond the model's launch costs
+  bool powered = true;      // the board's power limits the kernels, as it does on numbers
   RunOptions options;
   std::vector<Kernel> kernels;
   const Device* hardware = nullptr;  // outlives the case

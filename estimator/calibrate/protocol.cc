@@ -9,8 +9,9 @@ constexpr Protocol kProtocols[] = {
     {.source = "aiconfigurator", .weight_copies = 5, .quantizes = true, .quantize_calls = 5.5e-6},
     // Per-fusion times of a profiler session: each holds the gap to its neighbours.
     {.source = "xla", .extra_launch = 3e-6},
-    // cuBLAS, cuDNN called in a loop without synchronizing.
-    {.source = "deepbench", .back_to_back = true},
+    // cuBLAS, cuDNN called in a loop without synchronizing. Halves are random numbers from 0 to 1,
+    // converted to the integers that their bits are held in (code/nvidia/tensor.h, rand): zeros.
+    {.source = "deepbench", .back_to_back = true, .zero_halves = true},
     // PyTorch, one call between two events, then a synchronization.
     {.source = "neusight"},
     {.source = "neusight-bmm"},

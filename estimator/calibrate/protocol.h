@@ -15,6 +15,9 @@ struct Protocol {
   bool bias = false;          // matrix products add a bias
   double quantize_calls = 0;  // seconds of the calls around quantizing, beside its two kernels
   double extra_launch = 0;    // seconds beyond a launch
+  // Operands of 16 bits are all zero, for which hardly a transistor switches: a board's power,
+  // which limits what it sustains on numbers, is no limit.
+  bool zero_halves = false;
 };
 
 // The protocol of a source; a plain one (same operands every time) for an unknown source.

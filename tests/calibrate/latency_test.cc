@@ -71,6 +71,31 @@ TEST(LatencyCase, BoundsOfAProductByHand) {
   EXPECT_EQ(c->size, "0.1-1ms");
 }
 
+// A T4's 70 W carry 24.1 TFLOP/s at 2.9 pJ each. DeepBench's halves are zeros, which leave the
+// clock alone; its floats are numbers.
+TEST(LatencyCase, ZerosTakeNoPower) {
+  const Device t4 = DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"}).Find("t4");
+  const auto expected = [&](const std::string& source, const std::string& dtype) {
+    std::string why;
+    const auto c = MakeCase(LatencyKind::kGemm,
+                            Row({{"device", "t4"},
+                                 {"dtype", dtype},
+                                 {"m", "4096"},
+                                 {"n", "4096"},
+                                 {"k", "4096"},
+                                 {"latency_us", "3000"},
+                                 {"timing", "graph"},
+                                 {"source", source}}),
+                            t4, &why);
+    if (!c) throw Error("{}", why);
+    return ExpectedSeconds(MakeTimingDevice(t4), *c);
+  };
+  const double sustained = 2.0 * 4096 * 4096 * 4096 / (70 / 2.9e-12);
+  EXPECT_NEAR(expected("", "fp16"), sustained, 0.01 * sustained);
+  EXPECT_NEAR(expected("deepbench", "fp16"), sustained * 24 / 43, 0.1 * sustained);
+  EXPECT_EQ(expected("deepbench", "fp32"), expected("", "fp32"));
+}
+
 // 3x3 with stride 2 over 8 x 8, padded by 1: 4 x 4 positions, one row left over at the end.
 TEST(LatencyCase, ConvolutionsAreTimedInTheirDirection) {
   std::string why;
