@@ -12,13 +12,17 @@ usage: networks.py DLCOST serving.csv [--devices] [--rows]
 
 import argparse
 import collections
+import os
 import re
 
 import published_runs
 import published_translations
 
 LLAMA_7B = ("llama3-8b", "inner=11008", "kv_heads=32", "vocabulary=32000")
-NAMES = {LLAMA_7B: "llama-7b"}
+CONFIGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "networks", "configs")
+GPT_J = (os.path.join(CONFIGS, "gpt-j-6b.json"),)
+MISTRAL_7B = (os.path.join(CONFIGS, "mistral-7b.json"),)
+NAMES = {LLAMA_7B: "llama-7b", GPT_J: "gpt-j-6b", MISTRAL_7B: "mistral-7b"}
 # (pattern of the row's model and note, settings of `dlcost network`)
 NETWORKS = (
     (r"^BERT base;|^BERT Base;|^bert: BERT performance|LanguageModeling/BERT;.*Model=base", ("bert-base",)),
@@ -33,12 +37,14 @@ NETWORKS = (
     (r"ConvNets/efficientnet;.*Model=efficientnet-widese-b4", ("efficientnet-b4", "squeeze=wide")),
     (r"^llama-3-8B;", ("llama3-8b",)),
     (r"^LLaMA 7B;", LLAMA_7B),
+    (r"^GPT-J 6B;", GPT_J),
+    (r"^Mistral 7B;", MISTRAL_7B),
     (r"^gpt: Performance of GPT-", ("gpt2",)),
     (r"^t5: T5-small ", ("t5-small",)),
     (r"^t5: T5-base ", ("t5-base",)),
     (r"^t5: T5-3B ", ("t5-3b",)),
 )
-WANTED = re.compile(r"bert|resnet-?50|resnext101-32x4d|RN50|efficientnet|gpt|t5|llama", re.IGNORECASE)
+WANTED = re.compile(r"bert|resnet-?50|resnext101-32x4d|RN50|efficientnet|gpt|t5|llama|mistral", re.IGNORECASE)
 DEVICES = {
     "A100 (40GB)": "a100-sxm4-40gb", "A100-SXM4-40GB": "a100-sxm4-40gb", "A100-SXM4-80GB": "a100-sxm4-80gb",
     "A100": "a100-sxm4-40gb", "A30": "a30", "A10": "a10", "A40": "a40", "T4": "t4", "L4": "l4", "L40S": "l40s",
@@ -114,6 +120,8 @@ def of_type(row, name):
         options = ["--precision", "amp-fp16"]
         if re.search("resne[tx]", row["model"].lower()):  # Classification/ConvNets/configs.yml: memory_format nhwc
             options += ["--layout", "kernels"]
+    if row["precision"] == "fp8":  # TensorRT-LLM's, as Model Optimizer quantizes, with a cache in fp8
+        options = ["--precision", "w8a8-fp8"]
     return row["precision"].removeprefix("amp_").replace("F16", "fp16"), options
 
 
@@ -131,7 +139,7 @@ def passes(network, row):
     if not row["batch"]:
         raise NotJudged("no batch, or no length")
     batch = ["--batch", row["batch"]]
-    if network[0] == "llama3-8b":
+    if network[0] == "llama3-8b" or network in (GPT_J, MISTRAL_7B):
         if metric == "decode_throughput":  # the mean length while 1024 tokens are generated
             return [((*network, "phase=decode"), [*batch, "--dim", "past=512"], 1)], 1 / value
         if metric == "prefill_throughput":
@@ -141,7 +149,7 @@ def passes(network, row):
         if metric == "ttft":
             length = ["--dim", f"sequence={row['input_len']}"]
             return [((*network, "phase=prefill"), batch + length, 1)], value / 1e3
-        if metric == "throughput_per_device" and row["output_len"]:
+        if metric in ("throughput_per_device", "throughput") and row["output_len"]:
             return generated(network, (), row, batch), int(row["batch"]) * int(row["output_len"]) / value
         raise NotJudged("a client's time, or the same run by another metric")
     if network[0] == "gpt2":
@@ -177,6 +185,8 @@ def question(row):
         raise NotJudged("a network that `dlcost network` does not write")
     name = framework(row)
     device = DEVICES.get(row["device"])
+    if row["set"] == "tensorrt_llm" and row["device"] == "A100":
+        device = "a100-sxm4-80gb"  # batches of 512 requests of GPT-J, with 60 GB of keys and values
     if not device:
         raise NotJudged("a device that dlcost does not know")
     dtype, options = of_type(row, name)

@@ -3,90 +3,23 @@
 #include <algorithm>
 
 #include "estimator/core/error.h"
-#include "estimator/core/integer.h"
-#include "estimator/core/spelling.h"
+#include "models/networks/config_decoder.h"
+#include "models/networks/config_gpt.h"
 
 namespace dlcost::networks {
 namespace {
 
-// An activation by its name in transformers, which stands under `key`.
-std::string ActivationNamed(const std::string& name, const std::string& key) {
-  if (name == "silu" || name == "swish") return "silu";
-  if (name == "gelu_pytorch_tanh" || name == "gelu_new") return "gelu_tanh";
-  if (name == "gelu" || name == "relu") return name;
-  throw Error("{}: no network is built with '{}'", key, Printable(name));
-}
-
-std::string ActivationOf(const ConfigReader& config, const std::string& otherwise) {
-  return ActivationNamed(config.Text("hidden_activation", config.Text("hidden_act", otherwise)),
-                         "hidden_act");
-}
-
-// A node and a few per layer: what an untrusted file may ask for.
-constexpr std::int64_t kMostLayers = 4096;
-
-std::size_t LayersOf(const ConfigReader& config, const std::string& key) {
-  const std::int64_t layers = config.Size(key);
-  if (layers > kMostLayers) throw Error("{}: more than {} layers", key, kMostLayers);
-  return static_cast<std::size_t>(layers);
-}
-
-// What all decoders say alike.
-DecoderConfig Decoder(const ConfigReader& config) {
-  if (config.Flag("use_bidirectional_attention", false)) {
-    throw Error("use_bidirectional_attention: only decoders that look back are built");
-  }
-  DecoderConfig decoder;
-  decoder.width = config.Size("hidden_size");
-  decoder.inner = config.Size("intermediate_size");
-  decoder.vocabulary = config.Size("vocab_size");
-  decoder.heads = config.Size("num_attention_heads");
-  decoder.kv_heads = config.Size("num_key_value_heads", decoder.heads);
-  decoder.layers.resize(LayersOf(config, "num_hidden_layers"));
-  decoder.activation = ActivationOf(config, "silu");
-  decoder.tied = config.Flag("tie_word_embeddings", false);
-  decoder.qkv_bias = decoder.out_bias = config.Flag("attention_bias", false);
-  return decoder;
-}
-
-// Heads of `head_dim`, or of an equal part of the width.
-void SetHeads(const ConfigReader& config, DecoderConfig& decoder) {
-  if (!config.Has("head_dim") && decoder.width % decoder.heads != 0) {
-    throw Error("hidden_size {} does not split into {} heads", decoder.width, decoder.heads);
-  }
-  decoder.head_width = config.Size("head_dim", decoder.width / decoder.heads);
-  decoder.rotary_width = decoder.head_width;
-}
-
-// Windows of the layers that `layer_types` names, or else of those that `has_window` says.
-template <typename HasWindow>
-void SetWindows(const ConfigReader& config, DecoderConfig& decoder, HasWindow has_window) {
-  if (!config.Has("sliding_window")) return;
-  const std::int64_t window = config.Count("sliding_window");
-  const std::vector<std::string> types = config.Texts("layer_types");
-  if (!types.empty() && types.size() != decoder.layers.size()) {
-    throw Error("layer_types: {} of them for {} layers", types.size(), decoder.layers.size());
-  }
-  for (std::size_t i = 0; i < decoder.layers.size(); ++i) {
-    if (!types.empty() && types[i] != "sliding_attention" && types[i] != "full_attention") {
-      throw Error("layer_types: no layer is built with '{}'", Printable(types[i]));
-    }
-    const bool windowed = types.empty() ? has_window(i) : types[i] == "sliding_attention";
-    if (windowed) decoder.layers[i].window = window;
-  }
-}
-
 constexpr auto kEveryLayer = [](std::size_t) { return true; };
 
 DescribedNetwork Llama(const ConfigReader& config) {
-  DecoderConfig decoder = Decoder(config);
+  DecoderConfig decoder = DecoderOf(config);
   SetHeads(config, decoder);
   decoder.feed_forward_bias = config.Flag("mlp_bias", false);
   return decoder;
 }
 
 DecoderConfig MistralDecoder(const ConfigReader& config) {
-  DecoderConfig decoder = Decoder(config);
+  DecoderConfig decoder = DecoderOf(config);
   decoder.qkv_bias = decoder.out_bias = false;
   SetHeads(config, decoder);
   SetWindows(config, decoder, kEveryLayer);
@@ -118,7 +51,7 @@ void SetQwenWindows(const ConfigReader& config, DecoderConfig& decoder) {
 }
 
 DecoderConfig Qwen2Decoder(const ConfigReader& config) {
-  DecoderConfig decoder = Decoder(config);
+  DecoderConfig decoder = DecoderOf(config);
   SetHeads(config, decoder);
   decoder.qkv_bias = config.Flag("qkv_bias", true);
   decoder.out_bias = false;
@@ -131,7 +64,7 @@ DescribedNetwork Qwen2(const ConfigReader& config) {
 }
 
 DecoderConfig Qwen3Decoder(const ConfigReader& config) {
-  DecoderConfig decoder = Decoder(config);
+  DecoderConfig decoder = DecoderOf(config);
   SetHeads(config, decoder);
   decoder.head_norms = true;
   return decoder;
@@ -177,7 +110,7 @@ DescribedNetwork Qwen3Moe(const ConfigReader& config) {
 }
 
 DecoderConfig GemmaDecoder(const ConfigReader& config) {
-  DecoderConfig decoder = Decoder(config);
+  DecoderConfig decoder = DecoderOf(config);
   decoder.head_width = decoder.rotary_width = config.Size("head_dim", 256);
   decoder.activation = ActivationOf(config, "gelu_pytorch_tanh");
   decoder.tied = config.Flag("tie_word_embeddings", true);
@@ -211,21 +144,17 @@ DescribedNetwork Gemma3(const ConfigReader& config) {
 }
 
 DescribedNetwork Phi3(const ConfigReader& config) {
-  DecoderConfig decoder = Decoder(config);
+  DecoderConfig decoder = DecoderOf(config);
   decoder.qkv_bias = decoder.out_bias = false;
   SetHeads(config, decoder);
   decoder.joined = true;
-  const double turned =
-      config.Inner("rope_parameters")
-          .Number("partial_rotary_factor", config.Number("partial_rotary_factor", 1));
-  if (!(turned > 0 && turned <= 1)) throw Error("partial_rotary_factor: {} of a head", turned);
-  decoder.rotary_width = Truncate(turned * static_cast<double>(decoder.head_width));
+  SetPartialRotation(config, "partial_rotary_factor", 1, decoder);
   SetWindows(config, decoder, kEveryLayer);
   return decoder;
 }
 
 DescribedNetwork Deepseek(const ConfigReader& config) {
-  DecoderConfig decoder = Decoder(config);
+  DecoderConfig decoder = DecoderOf(config);
   decoder.kv_heads = decoder.heads;
   LatentAttention latent;
   if (config.Has("q_lora_rank")) latent.query_rank = config.Size("q_lora_rank");
@@ -254,7 +183,7 @@ std::string Digits(std::int64_t value) { return std::to_string(value); }
 // OpenAI's gpt-oss: biases everywhere, every other layer with a window, and experts whose gate and
 // value are bounded (transformers, models/gpt_oss/modeling_gpt_oss.py: alpha 1.702, limit 7).
 DescribedNetwork GptOss(const ConfigReader& config) {
-  DecoderConfig decoder = Decoder(config);
+  DecoderConfig decoder = DecoderOf(config);
   decoder.qkv_bias = decoder.out_bias = config.Flag("attention_bias", true);
   SetHeads(config, decoder);
   SetWindows(config, decoder, [](std::size_t i) { return i % 2 == 0; });
@@ -338,13 +267,32 @@ DescribedNetwork UMT5(const ConfigReader& config) {
 
 const std::vector<ConfigFamily>& ConfigFamilies() {
   static const std::vector<ConfigFamily> families = {
-      {"bert", Bert},       {"deepseek_v2", Deepseek}, {"deepseek_v3", Deepseek},
-      {"gemma", Gemma},     {"gemma2", Gemma2},        {"gemma3_text", Gemma3},
-      {"gpt2", Gpt2},       {"gpt_oss", GptOss},       {"llama", Llama},
-      {"mistral", Mistral}, {"mixtral", Mixtral},      {"mt5", MT5},
-      {"phi3", Phi3},       {"qwen2", Qwen2},          {"qwen2_moe", Qwen2Moe},
-      {"qwen3", Qwen3},     {"qwen3_moe", Qwen3Moe},   {"t5", T5},
-      {"umt5", UMT5}};
+      {"bert", Bert},
+      {"deepseek_v2", Deepseek},
+      {"deepseek_v3", Deepseek},
+      {"falcon", Falcon},
+      {"gemma", Gemma},
+      {"gemma2", Gemma2},
+      {"gemma3_text", Gemma3},
+      {"gpt2", Gpt2},
+      {"gpt_neox", GptNeoX},
+      {"gpt_oss", GptOss},
+      {"gptj", GptJ},
+      {"llama", Llama},
+      {"mistral", Mistral},
+      {"mixtral", Mixtral},
+      {"mt5", MT5},
+      {"phi", Phi},
+      {"phi3", Phi3},
+      {"qwen2", Qwen2},
+      {"qwen2_moe", Qwen2Moe},
+      {"qwen3", Qwen3},
+      {"qwen3_moe", Qwen3Moe},
+      {"stablelm", StableLm},
+      {"starcoder2", Starcoder2},
+      {"t5", T5},
+      {"umt5", UMT5},
+  };
   return families;
 }
 

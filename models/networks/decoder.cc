@@ -46,24 +46,41 @@ Value Logits(Builder& b, const Value& x, const Value& table, const Value& ids,
     const Builder::Scope head = b.In("lm_head");
     logits = TiedProjection(b, x, table, config.vocabulary, config.width, ids);
   } else {
-    logits = Linear(b, "lm_head", x, config.width, config.vocabulary, false);
+    logits = Linear(b, "lm_head", x, config.width, config.vocabulary, config.logits_bias);
   }
   if (config.logits_cap == 0) return logits;
   const Value cap = b.Scalar(config.logits_cap);
   return b.Node("Mul", {b.Node("Tanh", {b.Node("Div", {logits, cap})}), cap});
 }
 
+Value Norm(Builder& b, const std::string& name, const Value& x, const DecoderConfig& config) {
+  return config.norm == DecoderNorm::kRms ? RmsNorm(b, name, x, config.width)
+                                          : LayerNorm(b, name, x, config.width);
+}
+
+Value ParallelLayer(Builder& b, const Value& x, const Angles& angles, std::size_t index,
+                    const DecoderConfig& config) {
+  const Value level = Norm(b, "input_layernorm", x, config);
+  const Value other = config.residual == Residual::kParallelOneNorm
+                          ? level
+                          : Norm(b, "post_attention_layernorm", x, config);
+  const Value attention = DecoderAttention(b, level, angles, index, config);
+  const Value fed = DecoderFeedForward(b, other, index, config);
+  return b.Node("Add", {b.Node("Add", {attention, fed}), x});
+}
+
 Value Layer(Builder& b, const Value& x, const Angles& angles, std::size_t index,
             const DecoderConfig& config) {
+  if (config.residual != Residual::kSequential) return ParallelLayer(b, x, angles, index, config);
   const auto branch = [&](const std::string& name, const Value& y) {
-    return config.branch_norms ? RmsNorm(b, name, y, config.width) : y;
+    return config.branch_norms ? Norm(b, name, y, config) : y;
   };
   const Value attention =
-      DecoderAttention(b, RmsNorm(b, "input_layernorm", x, config.width), angles, index, config);
+      DecoderAttention(b, Norm(b, "input_layernorm", x, config), angles, index, config);
   const Value y = b.Node("Add", {x, branch("post_attention_layernorm", attention)});
   const char* before =
       config.branch_norms ? "pre_feedforward_layernorm" : "post_attention_layernorm";
-  const Value fed = DecoderFeedForward(b, RmsNorm(b, before, y, config.width), index, config);
+  const Value fed = DecoderFeedForward(b, Norm(b, before, y, config), index, config);
   return b.Node("Add", {y, branch("post_feedforward_layernorm", fed)});
 }
 
@@ -109,7 +126,7 @@ Network BuildDecoder(const std::string& name, const DecoderConfig& config, DType
     const Builder::Scope layer = b.In(std::to_string(i));
     x = Layer(b, x, config.layers[i].window > 0 ? near : angles, i, config);
   }
-  x = RmsNorm(b, "norm", x, config.width);
+  x = Norm(b, "norm", x, config);
   b.Output(Logits(b, x, table, ids, config), "logits", b.dtype(),
            {"batch", sequence, config.vocabulary});
   return b.Finish();

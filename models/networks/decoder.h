@@ -10,8 +10,8 @@
 
 namespace dlcost::networks {
 
-// A decoder of rotary positions, RMS normalization and gated feed-forward layers, in what its
-// families differ: Llama, Mistral, Qwen, Gemma, Phi, DeepSeek and others.
+// A decoder of rotary positions, in what its families differ: Llama, Mistral, Qwen, Gemma, Phi,
+// DeepSeek, GPT-J, Falcon and others.
 
 // Of whose feed-forward layers a token meets `active` of `count`, and one that all tokens share.
 struct Experts {
@@ -40,6 +40,15 @@ struct DecoderLayer {
   bool experts = false;
 };
 
+enum class DecoderNorm { kRms, kLayer };
+
+// How attention and feed-forward of a layer follow each other.
+enum class Residual {
+  kSequential,       // attention adds to the input, feed-forward to that
+  kParallel,         // both read the input, each through a normalization of its own, and add to it
+  kParallelOneNorm,  // both through the same one
+};
+
 struct DecoderConfig {
   std::int64_t width = 0, inner = 0, vocabulary = 0;
   std::int64_t heads = 0, kv_heads = 0, head_width = 0;
@@ -48,7 +57,10 @@ struct DecoderConfig {
   std::optional<Experts> experts;
   std::optional<LatentAttention> latent;
   std::string activation = "silu";  // or "gelu", "gelu_tanh", "relu"
-  bool qkv_bias = false, out_bias = false, feed_forward_bias = false;
+  DecoderNorm norm = DecoderNorm::kRms;
+  Residual residual = Residual::kSequential;
+  bool gated = true;  // feed-forward is down(activation(gate) * up), else down(activation(up))
+  bool qkv_bias = false, out_bias = false, feed_forward_bias = false, logits_bias = false;
   bool joined = false;         // one product makes q, k and v, and one gate and value
   bool head_norms = false;     // of each head's query and key
   bool branch_norms = false;   // of what attention and feed-forward add

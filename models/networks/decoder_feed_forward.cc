@@ -23,6 +23,13 @@ Value Gated(Builder& b, const Value& x, std::int64_t inner, const DecoderConfig&
   return Linear(b, "down_proj", product, inner, config.width, bias);
 }
 
+// down(activation(up(x)))
+Value Plain(Builder& b, const Value& x, std::int64_t inner, const DecoderConfig& config) {
+  const Value up = Linear(b, "up_proj", x, config.width, inner, config.feed_forward_bias);
+  return Linear(b, "down_proj", Activate(b, up, config.activation), inner, config.width,
+                config.feed_forward_bias);
+}
+
 // As ONNX Runtime's operator of experts, whose weights hold gate and value together.
 Value RoutedExperts(Builder& b, const Value& x, const DecoderConfig& config) {
   const Experts& experts = *config.experts;
@@ -68,7 +75,9 @@ Value SharedExpert(Builder& b, const Value& x, const DecoderConfig& config) {
 Value DecoderFeedForward(Builder& b, const Value& x, std::size_t layer,
                          const DecoderConfig& config) {
   const Builder::Scope scope = b.In("mlp");
-  if (!config.layers[layer].experts) return Gated(b, x, config.inner, config);
+  if (!config.layers[layer].experts) {
+    return config.gated ? Gated(b, x, config.inner, config) : Plain(b, x, config.inner, config);
+  }
   if (config.activation != "silu") {
     throw Error("experts are built with silu gates, not with {}", config.activation);
   }

@@ -70,21 +70,28 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(PublishedParameters{"bert-base", 109'482'240, 0},
                       PublishedParameters{"deepseek-v2-lite", 15'706'484'224, 32},
                       PublishedParameters{"deepseek-v3", 671'026'419'200 - 58 * 256, 32},
+                      PublishedParameters{"falcon-40b", 41'303'293'952, 32},
+                      PublishedParameters{"falcon-7b", 6'921'720'704, 32},
                       PublishedParameters{"gemma-2-9b", 9'241'705'984, 128},
                       PublishedParameters{"gemma-2b", 2'506'172'416, 128},
                       PublishedParameters{"gemma-3-1b", 999'885'952, 2 * 128},
                       PublishedParameters{"gpt2", 124'439'808, 0},
                       // Without 64 sinks in each of 36 layers.
                       PublishedParameters{"gpt-oss-120b", 116'829'156'672 - 64 * 36, 32},
+                      PublishedParameters{"gpt-j-6b", 6'050'882'784, 32},
                       PublishedParameters{"llama-3-70b", 70'553'706'496, 64},
                       PublishedParameters{"mistral-7b", 7'241'732'096, 64},
                       PublishedParameters{"mixtral-8x7b", 46'702'792'704, 64},
+                      PublishedParameters{"phi-2", 2'779'683'840, 16},
                       PublishedParameters{"phi-3-mini-4k", 3'821'079'552, 48},
+                      PublishedParameters{"pythia-6.9b", 6'857'302'016, 16},
                       PublishedParameters{"qwen1.5-moe-a2.7b", 14'315'784'192, 64},
                       PublishedParameters{"qwen2.5-0.5b", 494'032'768, 32},
                       PublishedParameters{"qwen2.5-7b", 7'615'616'512, 64},
                       PublishedParameters{"qwen3-30b-a3b", 30'532'122'624, 64},
-                      PublishedParameters{"qwen3-8b", 8'190'735'360, 64}),
+                      PublishedParameters{"qwen3-8b", 8'190'735'360, 64},
+                      PublishedParameters{"stablelm-2-1.6b", 1'644'515'328, 8},
+                      PublishedParameters{"starcoder2-3b", 3'030'371'328, 64}),
     [](const auto& one) {
       std::string name = one.param.name;
       for (char& c : name) {
@@ -111,6 +118,24 @@ TEST(ConfigFile, LlamaMultipliesByHand) {
   const std::int64_t logits = std::int64_t{8192} * 128256;
   EXPECT_EQ(MacsOfOperator(Built(Config("llama-3-70b"), {}, {{"sequence", 128}})),
             80 * (128 * layer + scores) + 128 * logits);
+}
+
+// By hand, 128 tokens: each layer four of 4096^2 and two of 4096 x 16384, and 16 heads of 256 over
+// 128 x 128 scores, twice; then the logits.
+TEST(ConfigFile, GptJMultipliesByHand) {
+  const std::int64_t layer = std::int64_t{4} * 4096 * 4096 + 2 * 4096 * 16384;
+  const std::int64_t scores = std::int64_t{2} * 16 * 128 * 128 * 256;
+  EXPECT_EQ(MacsOfOperator(Built(Config("gpt-j-6b"), {}, {{"sequence", 128}})),
+            28 * (128 * layer + scores) + std::int64_t{128} * 4096 * 50400);
+}
+
+// By hand, a token: each layer queries of 4544 and one key and value of 64, the output, a
+// feed-forward layer of four times the width, and 71 heads of 64 over one key, twice.
+TEST(ConfigFile, FalconSharesOneKeyAndValue) {
+  const std::int64_t width = 4544;
+  const std::int64_t layer = width * (width + 128) + width * width + 8 * width * width;
+  EXPECT_EQ(MacsOfOperator(Built(Config("falcon-7b"), {}, {{"sequence", 1}})),
+            32 * (layer + 2 * 71 * 64) + width * 65024);
 }
 
 // A token of DeepSeek-V2-Lite meets 6 of 64 experts and the two shared ones, in 26 of 27 layers:
@@ -182,6 +207,9 @@ TEST(ConfigFile, BadOnesAreOneLineThatNamesTheKey) {
               HasSubstr("more than 4096 layers"));
   EXPECT_THAT(ConfigError(Changed("hidden_act", "xielu")), HasSubstr("hidden_act"));
   EXPECT_THAT(ConfigError(Changed("torch_dtype", "float8")), HasSubstr("float8"));
+  Json falcon = Config("falcon-7b");
+  falcon["alibi"] = true;
+  EXPECT_THAT(ConfigError(falcon.dump()), HasSubstr("alibi"));
   EXPECT_THAT(ConfigError(Changed("head_dim", 7)), HasSubstr("cannot rotate 7"));
   EXPECT_THAT(ConfigError(Changed("vocab_size", 1), {{"layers", "3"}}),
               HasSubstr("no option 'layers'"));
