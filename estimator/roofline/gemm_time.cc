@@ -58,7 +58,8 @@ UnitConstants Constants(const TimingDevice& d, const GemmProblem& p) {
   // their width, sustain what 16 bits do: with the rate of floats products of integers on an RTX
   // 4090 came out 20 % too slow.
   const bool narrow_floats = p.input_bytes <= 1 && p.energy_width >= p.input_bytes;
-  return {d[narrow_floats ? C::kTensorEfficiency8 : C::kTensorEfficiency], TensorShape(d, p),
+  const double share = d[narrow_floats ? C::kTensorEfficiency8 : C::kTensorEfficiency];
+  return {std::min(1.0, share * p.spare), TensorShape(d, p),
           d[C::kTensorFill], d[C::kTensorDrain], d[C::kTensorOverlap]};
 }
 

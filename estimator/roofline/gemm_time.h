@@ -22,6 +22,7 @@ struct GemmProblem {
   bool tensor = true;   // runs on matrix units, else on vector units
   bool linear = false;  // of weights, whose kernels walk both operands along k (StridedLoads)
   double peak = 0;      // dense, FLOP/s of the whole device, for these types
+  double spare = 1;     // ComputeUnit::spare
   // What is really read, where it is not batch * m * k and batch * n * k elements: the image of an
   // implicit GEMM, weights stored in fewer bits.
   std::optional<double> activation_bytes, weight_bytes;

@@ -41,7 +41,8 @@ struct ComputeUnit {
   double energy_width = 4;  // EnergyWidth of its type
   bool tensor = false;
   // How much faster matrix units multiply what they add up in 16 bits: twice on a GeForce, whose
-  // operands come as fast as on professional boards of the chip.
+  // operands come as fast as on professional boards of the chip, so that its main loops reach a
+  // larger share of the peak.
   double spare = 1;
 
   Pipe pipe() const { return tensor ? Pipe::kTensor : Pipe::kVector; }

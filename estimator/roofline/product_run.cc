@@ -20,7 +20,8 @@ GemmProblem GemmProblemOf(const Part& part, const GemmNest& nest, const ComputeU
                 .output_bytes = unit.bytes,
                 .tensor = unit.tensor,
                 .linear = nest.batch == Count(1) && nest.b_is_weight,
-                .peak = unit.peak};
+                .peak = unit.peak,
+                .spare = unit.spare};
   const double results = p.batch * p.m * p.n;
   p.output_bytes = std::clamp(part.written / results, 1.0, 8.0);
   const double first = p.batch * p.m * p.k * p.input_bytes;
