@@ -39,8 +39,9 @@ class CaseMaker {
     const auto type = FindLatencyType(dtype);
     if (!type) return Skip(fmt::format("unknown dtype '{}'", Printable(dtype, 40)));
     type_ = *type;
+    if (dtype == "tf32") case_.options.math = MathMode::kTf32;
     if (!device_.memory.bandwidth) return Skip("no memory bandwidth is listed");
-    if (!FindRoof(device_, WorkKind::kMatrix, type_).known) {
+    if (!FindRoof(device_, WorkKind::kMatrix, type_, case_.options.math).known) {
       return Skip(fmt::format("no roof for {}", dtype));
     }
     const double latency = row_.Number("latency_us");
@@ -84,8 +85,8 @@ class CaseMaker {
     for (const Kernel& kernel : case_.kernels) {
       case_.bound += runner.Run(kernel).bound.time.value();
       const double flops = 2 * kernel.work.macs().AsDouble();
-      const double peak = FindRoof(device_, WorkKind::kMatrix, type_).reached.value();
-      case_.naive += std::max(flops / peak, kernel.bytes().AsDouble() / rate);
+      const Roof roof = FindRoof(device_, WorkKind::kMatrix, type_, case_.options.math);
+      case_.naive += std::max(flops / roof.reached.value(), kernel.bytes().AsDouble() / rate);
     }
   }
 

@@ -12,6 +12,8 @@ constexpr Protocol kProtocols[] = {
     // cuBLAS, cuDNN called in a loop without synchronizing. Halves are random numbers from 0 to 1,
     // converted to the integers that their bits are held in (code/nvidia/tensor.h, rand): zeros.
     {.source = "deepbench", .back_to_back = true, .zero_halves = true},
+    // torch.mm of two matrices in a loop without synchronizing.
+    {.source = "torch-mm", .back_to_back = true},
     // PyTorch, one call between two events, then a synchronization.
     {.source = "neusight"},
     {.source = "neusight-bmm"},

@@ -14,13 +14,13 @@ struct TypeName {
   DType type;
 };
 constexpr TypeName kTypes[] = {
-    {"fp64", DType::kFloat64},     {"fp32", DType::kFloat32},
-    {"float32", DType::kFloat32},  {"fp16", DType::kFloat16},
-    {"half", DType::kFloat16},     {"float16", DType::kFloat16},
-    {"bf16", DType::kBfloat16},    {"bfloat16", DType::kBfloat16},
-    {"fp8", DType::kFloat8E4M3FN}, {"fp8_block", DType::kFloat8E4M3FN},
-    {"int8", DType::kInt8},        {"fp4", DType::kFloat4E2M1},
-    {"nvfp4", DType::kFloat4E2M1},
+    {"fp64", DType::kFloat64},           {"fp32", DType::kFloat32},
+    {"float32", DType::kFloat32},        {"tf32", DType::kFloat32},
+    {"fp16", DType::kFloat16},           {"half", DType::kFloat16},
+    {"float16", DType::kFloat16},        {"bf16", DType::kBfloat16},
+    {"bfloat16", DType::kBfloat16},      {"fp8", DType::kFloat8E4M3FN},
+    {"fp8_block", DType::kFloat8E4M3FN}, {"int8", DType::kInt8},
+    {"fp4", DType::kFloat4E2M1},         {"nvfp4", DType::kFloat4E2M1},
 };
 
 class CallMaker {

@@ -59,8 +59,8 @@ UnitConstants Constants(const TimingDevice& d, const GemmProblem& p) {
   // 4090 came out 20 % too slow.
   const bool narrow_floats = p.input_bytes <= 1 && p.energy_width >= p.input_bytes;
   const double share = d[narrow_floats ? C::kTensorEfficiency8 : C::kTensorEfficiency];
-  return {std::min(1.0, share * p.spare), TensorShape(d, p),
-          d[C::kTensorFill], d[C::kTensorDrain], d[C::kTensorOverlap]};
+  return {std::min(1.0, share * p.spare), TensorShape(d, p), d[C::kTensorFill], d[C::kTensorDrain],
+          d[C::kTensorOverlap]};
 }
 
 }  // namespace

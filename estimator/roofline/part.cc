@@ -6,12 +6,13 @@ namespace dlcost {
 
 namespace {
 
-double SpareOf(const Device& device) {
-  using N = NumberFormat;
-  const Rate* wide = device.FindRate(UnitKind::kTensor, N::kFp16, N::kFp32);
-  const Rate* narrow = device.FindRate(UnitKind::kTensor, N::kFp16, N::kFp16);
-  if (wide == nullptr || narrow == nullptr) return 1;
-  return std::max(1.0, narrow->peak.value() / wide->peak.value());
+// ComputeUnit::spare. bfloat16, which has no such sums, comes as fast as float16.
+double SpareOf(const Device& device, DType type, const Roof& roof) {
+  const std::optional<NumberFormat> format = FormatOf(type);
+  if (!format || !IsFloat(type) || Bits(type) > 16) return 1;
+  const NumberFormat summed = Bits(type) == 16 ? NumberFormat::kFp16 : *format;
+  const Rate* narrow = device.FindRate(UnitKind::kTensor, summed, NumberFormat::kFp16);
+  return narrow == nullptr ? 1 : std::max(1.0, narrow->peak.value() / roof.peak.value());
 }
 
 std::optional<ComputeUnit> FindUnitFor(const Target& target, WorkKind kind, DType type) {
@@ -21,7 +22,7 @@ std::optional<ComputeUnit> FindUnitFor(const Target& target, WorkKind kind, DTyp
                    .bytes = std::max(Bits(type), 4) / 8.0,
                    .energy_width = EnergyWidth(type),
                    .tensor = roof.unit == UnitKind::kTensor};
-  if (unit.tensor && Bits(type) == 16) unit.spare = SpareOf(target.device);
+  if (unit.tensor) unit.spare = SpareOf(target.device, type, roof);
   return unit;
 }
 
