@@ -52,6 +52,8 @@ DEVICES = {
     "V100": "v100-sxm2-16gb", "V100-SXM2-16GB": "v100-sxm2-16gb", "V100-SXM2-32GB": "v100-sxm2-32gb",
     "A100 PCIe 80GB": "a100-pcie-80gb", "A100 SXM 80GB": "a100-sxm4-80gb", "H100 PCIe 80GB": "h100-pcie",
     "A40 48GB": "a40", "L40S 48GB": "l40s", "RTX A6000 48GB": "rtx-a6000", "RTX 6000 Ada 48GB": "rtx-6000-ada",
+    "3070 8GB": "rtx-3070", "3080 10GB": "rtx-3080-10gb", "3080 Ti 12GB": "rtx-3080-ti", "4070 Ti 12GB": "rtx-4070-ti",
+    "4080 16GB": "rtx-4080", "RTX 4000 Ada 20GB": "rtx-4000-ada", "RTX 5000 Ada 32GB": "rtx-5000-ada",
     "3090 24GB": "rtx-3090", "4090 24GB": "rtx-4090", "H100": "h100-sxm5",
 }  # fmt: skip
 TYPES = {

@@ -33,7 +33,7 @@ DEVICES = {
     "LambdaCloud 1x V100 16GB": "v100-sxm2-16gb", "LambdaCloud V100 16GB": "v100-sxm2-16gb",
     "LambdaCloud 1x GH200 96GB": "gh200-96gb", "V100-SXM2-16GB": "v100-sxm2-16gb", "V100-SXM2-32GB": "v100-sxm2-32gb",
     "V100-SXM3-32GB": "v100-sxm2-32gb", "RTX 3090": "rtx-3090", "K80 (one GK210 of two)": "k80",
-    "P100-SXM2-16GB (DGX-1)": "p100-sxm2",
+    "P100-SXM2-16GB (DGX-1)": "p100-sxm2", "Quadro RTX 8000": "quadro-rtx-8000",
 }  # fmt: skip
 # Batches with the mark of a footnote behind them: "bsz=196" and [1], which says 196 itself (DLPerf,
 # reports/dlperf_benchmark_test_report_v1.md, ResNet-50 in AMP by PaddlePaddle).
