@@ -25,7 +25,7 @@ MISTRAL_7B = (os.path.join(CONFIGS, "mistral-7b.json"),)
 NAMES = {LLAMA_7B: "llama-7b", GPT_J: "gpt-j-6b", MISTRAL_7B: "mistral-7b"}
 # (pattern of the row's model and note, settings of `dlcost network`)
 NETWORKS = (
-    (r"^BERT base;|^BERT Base;|^bert: BERT performance|LanguageModeling/BERT;.*Model=base", ("bert-base",)),
+    (r"^bert-base-uncased;|^BERT base;|^BERT Base;|^bert: BERT performance|LanguageModeling/BERT;.*Model=base", ("bert-base",)),
     (r"^BERT [Ll]arge;|LanguageModeling/BERT;.*Model=large|^LanguageModeling/BERT/triton/large;", ("bert-large",)),
     (r"^LanguageModeling/BERT/triton/dist6l;", ("bert-base", "layers=6")),
     (r"ConvNets/(triton/)?resnet50|/RN50v1.5|^resnet50;", ("resnet50",)),
@@ -35,6 +35,7 @@ NETWORKS = (
     (r"ConvNets/efficientnet;.*Model=efficientnet-b4", ("efficientnet-b4",)),
     (r"ConvNets/efficientnet;.*Model=efficientnet-widese-b0", ("efficientnet-b0", "squeeze=wide")),
     (r"ConvNets/efficientnet;.*Model=efficientnet-widese-b4", ("efficientnet-b4", "squeeze=wide")),
+    (r"^gpt2;$", ("gpt2",)),
     (r"^llama-3-8B;", ("llama3-8b",)),
     (r"^LLaMA 7B;", LLAMA_7B),
     (r"^GPT-J 6B;", GPT_J),
@@ -49,7 +50,7 @@ DEVICES = {
     "A100 (40GB)": "a100-sxm4-40gb", "A100-SXM4-40GB": "a100-sxm4-40gb", "A100-SXM4-80GB": "a100-sxm4-80gb",
     "A100": "a100-sxm4-40gb", "A30": "a30", "A10": "a10", "A40": "a40", "T4": "t4", "L4": "l4", "L40S": "l40s",
     "A100-40GB": "a100-sxm4-40gb", "A100-80GB": "a100-sxm4-80gb", "V100-16GB": "v100-sxm2-16gb",
-    "V100": "v100-sxm2-16gb", "V100-SXM2-16GB": "v100-sxm2-16gb", "V100-SXM2-32GB": "v100-sxm2-32gb",
+    "V100": "v100-sxm2-16gb", "V100-PCIE-16GB": "v100-pcie-16gb", "V100-SXM2-16GB": "v100-sxm2-16gb", "V100-SXM2-32GB": "v100-sxm2-32gb",
     "A100 PCIe 80GB": "a100-pcie-80gb", "A100 SXM 80GB": "a100-sxm4-80gb", "H100 PCIe 80GB": "h100-pcie",
     "A40 48GB": "a40", "L40S 48GB": "l40s", "RTX A6000 48GB": "rtx-a6000", "RTX 6000 Ada 48GB": "rtx-6000-ada",
     "3070 8GB": "rtx-3070", "3080 10GB": "rtx-3080-10gb", "3080 Ti 12GB": "rtx-3080-ti", "4070 Ti 12GB": "rtx-4070-ti",
@@ -154,6 +155,8 @@ def passes(network, row):
         if metric in ("throughput_per_device", "throughput") and row["output_len"]:
             return generated(network, (), row, batch), int(row["batch"]) * int(row["output_len"]) / value
         raise NotJudged("a client's time, or the same run by another metric")
+    if network[0] == "gpt2" and metric == "decode_latency":
+        return [((*network, "phase=decode"), [*batch, "--dim", f"past={row['input_len']}"], 1)], value / 1e3
     if network[0] == "gpt2":
         size = dict(re.findall(r"(\w+)=(\d+)", row["note"]))
         width = int(size["head_num"]) * int(size["size_per_head"])
@@ -203,8 +206,8 @@ def question(row):
             options = ["--precision", "products-fp16"]
         options = [*options, "--attention", "materialized"]  # llama-bench of 2024: -fa 0 unless told otherwise
     told = ["--gpu", device, *options, "--runtime", RUNTIMES[name]]
-    if row["framework"].startswith("Triton"):
-        told += ["--attention", "materialized"]  # containers of 21.10 (its README), which fuse none in a plain ONNX file
+    if row["framework"].startswith("Triton") or (name, row["version"]) == ("ONNX Runtime", "1.4.0"):
+        told += ["--attention", "materialized"]  # containers of 21.10 (its README) fuse none in a plain ONNX file, 1.4 has no kernel for it
     runs = tuple((settings, (*told, *dims), times) for settings, dims, times in runs)
     return Question(NAMES.get(network, " ".join(network)), name, device, dtype, runs, measured)
 

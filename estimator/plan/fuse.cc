@@ -1,6 +1,7 @@
 #include "estimator/plan/fuse.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 #include "estimator/graph/eager_scope.h"
@@ -62,7 +63,7 @@ class Fuser {
     ForEachUnit(values_, attention_, [this](const FusedUnit& unit) { Place(unit); });
     PlaceDequantizations();
     PlaceOthers();
-    if (fuses_.Has(FusionStep::kParallel)) StackProducts();
+    if (fuses_.Has(FusionStep::kParallel) || fuses_.Has(FusionStep::kProjections)) StackProducts();
     return Finish();
   }
 
@@ -176,6 +177,21 @@ class Fuser {
     return false;
   }
 
+  // Scales what a product has summed up by a stored number (BLAS, alpha).
+  bool IsScale(const Growing& growing, const FusedUnit& unit) const {
+    const std::size_t n = unit.last();
+    const std::string& op = values_.node(n).node->op;
+    if (growing.group.kind != KernelKind::kProduct || unit.nodes.size() != 1) return false;
+    if (op != "Mul" && op != "Div") return false;
+    for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
+      const ValueId value = values_.Input(n, i);
+      if (value == kNoValue || !IsStored(value)) continue;
+      const auto& shape = values_.tensor(value).type.shape;
+      if (shape && shape->Elements() == Count(1)) return true;
+    }
+    return false;
+  }
+
   // A transposition that nothing but this elementwise unit reads.
   bool IsView(const Growing& growing, const FusionRule& rule) const {
     if (!fuses_.Has(FusionStep::kViews) || rule.kernel != KernelKind::kMovement ||
@@ -191,7 +207,8 @@ class Fuser {
     if (IsView(growing, rule)) return true;
     if (rule.kernel != KernelKind::kProduct) return fuses_.Has(rule.step);
     if (IsConvolution(growing)) return fuses_.Has(FusionStep::kConvolution);
-    return fuses_.Has(rule.step) || (fuses_.Has(FusionStep::kBias) && IsBias(growing, unit));
+    return fuses_.Has(rule.step) || (fuses_.Has(FusionStep::kBias) && IsBias(growing, unit)) ||
+           (fuses_.Has(FusionStep::kOperands) && IsScale(growing, unit));
   }
 
   // Whether a kernel may compute a chain beside the main one on the way.
@@ -236,7 +253,8 @@ class Fuser {
     for (const std::size_t n : unit.nodes) group_of_[n] = best;
     for (const std::size_t maker : makers) {
       if (maker == best) continue;
-      if (!MergePromotion(maker, best) && !MergePointwise(maker, best)) {
+      if (!MergePromotion(maker, best) && !MergeTransposition(maker, best) &&
+          !MergePointwise(maker, best)) {
         growing_[maker].open = false;
       }
     }
@@ -270,6 +288,34 @@ class Fuser {
         !SamePlace(group.main, growing_[into].group.main)) {
       return false;
     }
+    Merge(from, into);
+    return true;
+  }
+
+  // Exchanges the last two axes and leaves the others where they are.
+  bool TransposesMatrices(std::size_t n) const {
+    const Node& node = *values_.node(n).node;
+    const AttributeValue* perm = node.op == "Transpose" ? node.FindAttribute("perm") : nullptr;
+    const auto* axes = perm == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(perm);
+    if (axes == nullptr || axes->size() < 2) return false;
+    std::vector<std::int64_t> exchanged(axes->size());
+    std::iota(exchanged.begin(), exchanged.end(), 0);
+    std::swap(exchanged.back(), exchanged[exchanged.size() - 2]);
+    return *axes == exchanged;
+  }
+
+  // Libraries multiply by a matrix as it lies or transposed (BLAS, transa and transb).
+  bool MergeTransposition(std::size_t from, std::size_t into) {
+    const Growing& source = growing_[from];
+    const std::size_t n = source.last;
+    if (!fuses_.Has(FusionStep::kOperands) || !source.open || source.group.nodes.size() != 1 ||
+        !TransposesMatrices(n) ||
+        !std::holds_alternative<GemmNest>(values_.node(growing_[into].group.main).cost.nest) ||
+        !SamePlace(n, growing_[into].group.main)) {
+      return false;
+    }
+    const ValueId value = values_.Output(n, 0);
+    if (values_.Escapes(value) || values_.Readers(value).size() != 1) return false;
     Merge(from, into);
     return true;
   }
@@ -391,6 +437,7 @@ class Fuser {
       if (operand != kNoValue) by_operand[operand].push_back(g);
     }
     for (const auto& [operand, groups] : by_operand) {
+      if (!fuses_.Has(FusionStep::kParallel) && groups.size() != kProjections) continue;
       Group& first = growing_[groups.front()].group;
       for (std::size_t i = 1; i < groups.size(); ++i) {
         Growing& other = growing_[groups[i]];
@@ -439,6 +486,7 @@ class Fuser {
     return result;
   }
 
+  static constexpr std::size_t kProjections = 3;  // of one attention: query, key, value
   static constexpr std::size_t kMostMerged = 64;  // keeps merging linear: small into large
 
   const ValueGraph& values_;

@@ -65,6 +65,8 @@ enum class FusionStep {
   kConvolution,  // the same behind a convolution, folded batch normalization included
   kPointwise,    // elementwise chains, and data that they rearrange on the way
   kRows,         // reductions and normalizations with what they read and what follows row by row
+  kOperands,     // an operand that a matrix product transposes, a factor that it scales its sums by
+  kProjections,  // three products of one operand, query, key and value, stacked into one
   kParallel,     // products of one operand with several weights, stacked into one
   kViews,        // transpositions that elementwise kernels alone read, which read them as they lie
 };

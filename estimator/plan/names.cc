@@ -10,8 +10,9 @@ constexpr std::array kForms = {AttentionForm::kFlash, AttentionForm::kFlash1,
                                AttentionForm::kFlash2, AttentionForm::kFlash16,
                                AttentionForm::kMaterialized};
 constexpr std::array kSteps = {
-    FusionStep::kBias, FusionStep::kProduct,  FusionStep::kConvolution, FusionStep::kPointwise,
-    FusionStep::kRows, FusionStep::kParallel, FusionStep::kViews};
+    FusionStep::kBias,        FusionStep::kProduct,  FusionStep::kConvolution,
+    FusionStep::kPointwise,   FusionStep::kRows,     FusionStep::kOperands,
+    FusionStep::kProjections, FusionStep::kParallel, FusionStep::kViews};
 
 template <typename Value, std::size_t kSize>
 std::optional<Value> Named(const std::array<Value, kSize>& values, std::string_view name) {
@@ -51,6 +52,10 @@ std::string_view Name(FusionStep step) {
       return "rows";
     case FusionStep::kViews:
       return "views";
+    case FusionStep::kOperands:
+      return "operands";
+    case FusionStep::kProjections:
+      return "projections";
     case FusionStep::kParallel:
       return "parallel";
   }

@@ -130,7 +130,28 @@ TEST(Runtimes, BertLayerRunsAsTheFileSays) {
               IsSupersetOf({"mat_mul + add", "add", "gelu", "layer_normalization", "softmax"}));
   EXPECT_THAT(layer("pytorch-eager"), Not(Contains(HasSubstr("add + "))));
   EXPECT_THAT(layer("onnxruntime"),
-              IsSupersetOf({"mat_mul + add", "attention", "gelu", "add + layer_normalization"}));
+              IsSupersetOf({"mat_mul x3 + add x3", "attention", "mat_mul + add", "gelu",
+                            "add + layer_normalization"}));
+}
+
+// Scores as cuBLAS multiplies them: keys transposed, sums scaled (FusedMatMul); and query, key and
+// value stacked, but no pair of a gate and what it opens.
+TEST(Runtimes, OnnxRuntimeStacksProjectionsAndHandsTranspositionsToBlas) {
+  const auto labels = [](const std::string& network, const Dims& dims) {
+    ReportOptions options = With("onnxruntime");
+    options.plan.attention = AttentionForm::kMaterialized;
+    const std::string file = BuildNetwork(network, {{"layers", "1"}});
+    InferOptions infer;
+    infer.bindings.dims = dims;
+    return Labels(MakePlan(Infer(ReadModelFromBytes(file, network), infer), options.plan));
+  };
+  const std::vector<std::string> bert = labels("bert-base", {{"sequence", 16}});
+  EXPECT_EQ(std::count(bert.begin(), bert.end(), "mat_mul x3 + add x3"), 1);
+  EXPECT_EQ(std::count(bert.begin(), bert.end(), "transpose + mat_mul + mul"), 1);
+  EXPECT_EQ(std::count(bert.begin(), bert.end(), "transpose"), 4);  // heads, there and back
+  const std::vector<std::string> llama = labels("llama3-8b", {{"sequence", 16}});
+  EXPECT_EQ(std::count(llama.begin(), llama.end(), "mat_mul x3"), 1);
+  EXPECT_EQ(std::count(llama.begin(), llama.end(), "mat_mul x2"), 0);
 }
 
 TEST(Runtimes, FusedAttentionForHalfTypesAlone) {
