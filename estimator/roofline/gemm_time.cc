@@ -146,7 +146,7 @@ Passes RowByRow(const TimingDevice& d, const GemmProblem& p, const TileGrid& gri
   const double across = std::min(tiles_n, places);
   const double down = std::clamp(places / tiles_n, 1.0, tiles_m);
   Passes passes{tiles_m / down, tiles_n / across};
-  if (strided == nullptr) return passes;
+  if (strided == nullptr || strided->columns_drift <= 0) return passes;
   const double steps = p.k / split;
   const double reach = std::min(rows, columns) < kSumsPerThread ? strided->narrow : 1;
   const double rounds = std::pow(tiles_m * tiles_n / places, strided->rounds_power);

@@ -47,10 +47,11 @@ struct StridedLoads {
   // Blocks of one column of tiles share its weights, those of one row its activations, while they
   // walk side by side. They drift apart: half of what is shared is lost after so many steps along
   // k, times the rounds of blocks that a unit has run before to a power; blocks of one row start
-  // together, so that rounds count with a quarter of it.
+  // together, so that rounds count with a quarter of it. 0: they stay together.
   double columns_drift = 0, rows_drift = 0, rounds_power = 1;
   double narrow = 1;  // steps of blocks with an extent below 64, over those of others
-  // Rows of so many elements pass at twice the rate: short ones lie close together.
+  // Rows of so many elements pass at twice the rate, shorter ones faster yet, none faster than
+  // other loads: short ones lie close together.
   double short_rows = 0;
 };
 

@@ -85,6 +85,7 @@ SMALL_CONFIG = {
     "shared_expert_intermediate_size": 24, "kv_lora_rank": 16, "q_lora_rank": 24,
     "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 8,
     "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "max_position_embeddings": 64,
+    "rotary_dim": 4, "partial_rotary_factor": 0.5,
     "d_model": 32, "d_ff": 64, "d_kv": 8, "num_heads": 4, "num_layers": 2, "num_decoder_layers": 3,
 }
 CONFIGS = pathlib.Path(__file__).parent.parent / "networks" / "configs"
@@ -99,8 +100,9 @@ def small_configs(work):
         for key, value in SMALL_CONFIG.items():
             if config.get(key) is not None:
                 config[key] = value
-        if config.get("num_key_value_heads"):
-            config["num_key_value_heads"] = min(config["num_key_value_heads"], 2)
+        for key in ("num_key_value_heads", "num_kv_heads"):
+            if config.get(key):
+                config[key] = min(config[key], 2)
         for key in ("torch_dtype", "quantization_config"):
             config.pop(key, None)
         small = folder / path.name
