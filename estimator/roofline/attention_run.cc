@@ -94,11 +94,12 @@ void ExplainAttention(const Target& target, const AttentionProblem& p, const Att
                         : "scores and values, two products");
   terms.TimeIfAny("launch", time.launch);
   terms.TimeIfAny(p.backward ? "kernels beside it" : "kernel before it", t.prepare_seconds);
+  const double stream_seconds = std::max(t.units_seconds, t.cache_seconds);
   TermWriter side =
-      terms.Norm("together", Overlap(t.overlap, t.units_seconds, t.memory_seconds, t.cache_seconds),
-                 t.overlap);
-  side.Time("all waves", t.units_seconds);
-  TermWriter facts = side.Below();
+      terms.Norm("together", Overlap(t.overlap, stream_seconds, t.memory_seconds), t.overlap);
+  TermWriter stream = decode ? side.Longest("units and cache", stream_seconds) : side;
+  stream.Time("all waves", t.units_seconds);
+  TermWriter facts = stream.Below();
   facts.Fact("blocks", t.blocks, "",
              decode ? fmt::format("{}, keys in {:.0f} parts",
                                   p.shared ? "one per key-value head, its queries together"
@@ -111,9 +112,9 @@ void ExplainAttention(const Target& target, const AttentionProblem& p, const Att
     facts.Fact("share of peak", t.most, "",
                fmt::format("at most, in kernels of --attention {}", Name(p.form)));
   }
+  stream.TimeIfAny("cache", t.cache_seconds);
   side.Time("device memory", t.memory_seconds);
   side.Below().Fact("bytes", t.memory_bytes, "B");
-  side.TimeIfAny("cache", t.cache_seconds);
   terms.TimeIfAny("adding up parts of the keys", t.split_seconds);
   terms.TimeIfAny("further traffic", extra_seconds, "masks and other operands");
 }
