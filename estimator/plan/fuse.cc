@@ -1,10 +1,10 @@
 #include "estimator/plan/fuse.h"
 
 #include <algorithm>
-#include <numeric>
 #include <unordered_map>
 
 #include "estimator/graph/eager_scope.h"
+#include "estimator/plan/blas.h"
 #include "estimator/plan/units.h"
 
 namespace dlcost {
@@ -155,41 +155,15 @@ class Fuser {
     return std::holds_alternative<ConvNest>(values_.node(growing.group.main).cost.nest);
   }
 
-  // Stored, or the copy of what is stored in the type that products run in.
-  bool IsStored(ValueId value) const {
-    if (values_.IsConstant(value)) return true;
-    const auto maker = values_.Producer(value);
-    return maker != ValueGraph::kNoNode &&
-           values_.node(static_cast<std::size_t>(maker)).node->phase == Phase::kCast;
-  }
-
-  // Adds a stored vector as long as the product's rows to what nothing has joined yet.
+  // The first to join a product, which adds a stored vector to it.
   bool IsBias(const Growing& growing, const FusedUnit& unit) const {
-    const std::size_t n = unit.last();
-    if (growing.group.nodes.size() != 1 || values_.node(n).node->op != "Add") return false;
-    for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
-      const ValueId value = values_.Input(n, i);
-      if (value == kNoValue || !IsStored(value)) continue;
-      const auto& shape = values_.tensor(value).type.shape;
-      if (shape && shape->rank() > 0 && shape->Elements() == Count(shape->dims().back()))
-        return true;
-    }
-    return false;
+    return growing.group.nodes.size() == 1 && AddsStoredVector(values_, unit.last());
   }
 
-  // Scales what a product has summed up by a stored number (BLAS, alpha).
+  // Scales what a product has summed up, before anything else joins it.
   bool IsScale(const Growing& growing, const FusedUnit& unit) const {
-    const std::size_t n = unit.last();
-    const std::string& op = values_.node(n).node->op;
-    if (growing.group.kind != KernelKind::kProduct || unit.nodes.size() != 1) return false;
-    if (op != "Mul" && op != "Div") return false;
-    for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
-      const ValueId value = values_.Input(n, i);
-      if (value == kNoValue || !IsStored(value)) continue;
-      const auto& shape = values_.tensor(value).type.shape;
-      if (shape && shape->Elements() == Count(1)) return true;
-    }
-    return false;
+    return growing.last == growing.group.main && unit.nodes.size() == 1 &&
+           ScalesByStoredNumber(values_, unit.main);
   }
 
   // A transposition that nothing but this elementwise unit reads.
@@ -292,29 +266,17 @@ class Fuser {
     return true;
   }
 
-  // Exchanges the last two axes and leaves the others where they are.
-  bool TransposesMatrices(std::size_t n) const {
-    const Node& node = *values_.node(n).node;
-    const AttributeValue* perm = node.op == "Transpose" ? node.FindAttribute("perm") : nullptr;
-    const auto* axes = perm == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(perm);
-    if (axes == nullptr || axes->size() < 2) return false;
-    std::vector<std::int64_t> exchanged(axes->size());
-    std::iota(exchanged.begin(), exchanged.end(), 0);
-    std::swap(exchanged.back(), exchanged[exchanged.size() - 2]);
-    return *axes == exchanged;
-  }
-
-  // Libraries multiply by a matrix as it lies or transposed (BLAS, transa and transb).
+  // A product reads its operand as it lies, and none else does.
   bool MergeTransposition(std::size_t from, std::size_t into) {
     const Growing& source = growing_[from];
-    const std::size_t n = source.last;
+    const std::size_t product = growing_[into].group.main;
     if (!fuses_.Has(FusionStep::kOperands) || !source.open || source.group.nodes.size() != 1 ||
-        !TransposesMatrices(n) ||
-        !std::holds_alternative<GemmNest>(values_.node(growing_[into].group.main).cost.nest) ||
-        !SamePlace(n, growing_[into].group.main)) {
+        !TransposesMatrices(values_, source.last) ||
+        !std::holds_alternative<GemmNest>(values_.node(product).cost.nest) ||
+        !SamePlace(source.last, product)) {
       return false;
     }
-    const ValueId value = values_.Output(n, 0);
+    const ValueId value = values_.Output(source.last, 0);
     if (values_.Escapes(value) || values_.Readers(value).size() != 1) return false;
     Merge(from, into);
     return true;

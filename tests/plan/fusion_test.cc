@@ -239,6 +239,46 @@ TEST(Fusion, TranspositionsAreViewsOfElementwiseKernels) {
   EXPECT_EQ(model.nodes[plan.kernels[0].main].node->op, "Mul");
 }
 
+// x times k with its axes in another order.
+SmallModel Scores(const std::vector<std::int64_t>& axes) {
+  SmallModel small;
+  small.Input("x", {4, 4, 4}).Input("k", {4, 4, 4}).Weight("two", {1});
+  SetInts(small.AddNode("Transpose", {"k"}, {"t"}), "perm", axes);
+  small.Node("MatMul", {"x", "t"}, {"p"});
+  return small;
+}
+
+std::vector<std::string> LabelsOfBlas(SmallModel& small, FusionStep more) {
+  PlanOptions options{.fusion = Fusion::kDefault, .fuses = {}};
+  options.fuses.Add(FusionStep::kOperands);
+  options.fuses.Add(more);
+  return Labels(MakePlan(small.Output("y").Infer(), options));
+}
+
+// BLAS multiplies by op(B) and scales by alpha: a product takes the transposition that it alone
+// reads and a stored factor, but no number over a sum, ...
+TEST(Fusion, ProductsTakeTranspositionsAndFactors) {
+  const auto labels = [](const std::string& op, const std::vector<std::string>& operands) {
+    SmallModel small = Scores({0, 2, 1});
+    return LabelsOfBlas(small.Node(op, operands, {"y"}), FusionStep::kOperands);
+  };
+  EXPECT_THAT(labels("Mul", {"two", "p"}), ElementsAre("transpose + mat_mul + mul"));
+  EXPECT_THAT(labels("Div", {"p", "two"}), ElementsAre("transpose + mat_mul + div"));
+  EXPECT_THAT(labels("Div", {"two", "p"}), ElementsAre("transpose + mat_mul", "div"));
+}
+
+// ... no other order of axes and no factor behind a bias.
+TEST(Fusion, ProductsTakeNothingElse) {
+  SmallModel turned = Scores({1, 0, 2});
+  EXPECT_THAT(LabelsOfBlas(turned.Node("Mul", {"p", "two"}, {"y"}), FusionStep::kOperands),
+              ElementsAre("transpose", "mat_mul + mul"));
+  SmallModel biased;
+  biased.Input("x", {4, 4}).Weight("w", {4, 4}).Weight("b", {4}).Weight("two", {1});
+  biased.Node("MatMul", {"x", "w"}, {"p"}).Node("Add", {"p", "b"}, {"q"});
+  EXPECT_THAT(LabelsOfBlas(biased.Node("Mul", {"q", "two"}, {"y"}), FusionStep::kBias),
+              ElementsAre("mat_mul + add", "mul"));
+}
+
 TEST(Fusion, MobileNetActivations) {
   const Plan plan = PlanWith(Export("mobilenet_v3_dynamo"), Fusion::kDefault);
   for (const std::string& label : Labels(plan)) {
