@@ -25,7 +25,8 @@ MISTRAL_7B = (os.path.join(CONFIGS, "mistral-7b.json"),)
 NAMES = {LLAMA_7B: "llama-7b", GPT_J: "gpt-j-6b", MISTRAL_7B: "mistral-7b"}
 # (pattern of the row's model and note, settings of `dlcost network`)
 NETWORKS = (
-    (r"^bert-base-uncased;|^BERT base;|^BERT Base;|^bert: BERT performance|LanguageModeling/BERT;.*Model=base", ("bert-base",)),
+    (r"^bert-base-uncased;|^BERT [Bb]ase;", ("bert-base",)),
+    (r"^bert: BERT performance|LanguageModeling/BERT;.*Model=base", ("bert-base",)),
     (r"^BERT [Ll]arge;|LanguageModeling/BERT;.*Model=large|^LanguageModeling/BERT/triton/large;", ("bert-large",)),
     (r"^LanguageModeling/BERT/triton/dist6l;", ("bert-base", "layers=6")),
     (r"ConvNets/(triton/)?resnet50|/RN50v1.5|^resnet50;", ("resnet50",)),
@@ -50,16 +51,18 @@ DEVICES = {
     "A100 (40GB)": "a100-sxm4-40gb", "A100-SXM4-40GB": "a100-sxm4-40gb", "A100-SXM4-80GB": "a100-sxm4-80gb",
     "A100": "a100-sxm4-40gb", "A30": "a30", "A10": "a10", "A40": "a40", "T4": "t4", "L4": "l4", "L40S": "l40s",
     "A100-40GB": "a100-sxm4-40gb", "A100-80GB": "a100-sxm4-80gb", "V100-16GB": "v100-sxm2-16gb",
-    "V100": "v100-sxm2-16gb", "V100-PCIE-16GB": "v100-pcie-16gb", "V100-SXM2-16GB": "v100-sxm2-16gb", "V100-SXM2-32GB": "v100-sxm2-32gb",
-    "A100 PCIe 80GB": "a100-pcie-80gb", "A100 SXM 80GB": "a100-sxm4-80gb", "H100 PCIe 80GB": "h100-pcie",
+    "V100": "v100-sxm2-16gb", "V100-SXM2-16GB": "v100-sxm2-16gb", "V100-SXM2-32GB": "v100-sxm2-32gb",
+    "V100-PCIE-16GB": "v100-pcie-16gb", "A100 PCIe 80GB": "a100-pcie-80gb", "A100 SXM 80GB": "a100-sxm4-80gb",
+    "H100 PCIe 80GB": "h100-pcie",
     "A40 48GB": "a40", "L40S 48GB": "l40s", "RTX A6000 48GB": "rtx-a6000", "RTX 6000 Ada 48GB": "rtx-6000-ada",
     "3070 8GB": "rtx-3070", "3080 10GB": "rtx-3080-10gb", "3080 Ti 12GB": "rtx-3080-ti", "4070 Ti 12GB": "rtx-4070-ti",
     "4080 16GB": "rtx-4080", "RTX 4000 Ada 20GB": "rtx-4000-ada", "RTX 5000 Ada 32GB": "rtx-5000-ada",
     "3090 24GB": "rtx-3090", "4090 24GB": "rtx-4090", "H100": "h100-sxm5",
 }  # fmt: skip
+# fp8 is TensorRT-LLM's, as Model Optimizer quantizes, with a cache in fp8.
 TYPES = {
     "fp32": ["--math", "default"], "tf32": ["--math", "tf32"], "fp16": ["--dtype", "f16"], "F16": ["--dtype", "f16"],
-    "amp_fp16": ["--dtype", "f16"], "int8": ["--dtype", "int8"], "fp8": ["--dtype", "f8e4m3fn"],
+    "amp_fp16": ["--dtype", "f16"], "int8": ["--dtype", "int8"], "fp8": ["--precision", "w8a8-fp8"],
 }  # fmt: skip
 # The row's framework as --runtime.
 RUNTIMES = {
@@ -123,8 +126,6 @@ def of_type(row, name):
         options = ["--precision", "amp-fp16"]
         if re.search("resne[tx]", row["model"].lower()):  # Classification/ConvNets/configs.yml: memory_format nhwc
             options += ["--layout", "kernels"]
-    if row["precision"] == "fp8":  # TensorRT-LLM's, as Model Optimizer quantizes, with a cache in fp8
-        options = ["--precision", "w8a8-fp8"]
     return row["precision"].removeprefix("amp_").replace("F16", "fp16"), options
 
 
@@ -207,7 +208,8 @@ def question(row):
         options = [*options, "--attention", "materialized"]  # llama-bench of 2024: -fa 0 unless told otherwise
     told = ["--gpu", device, *options, "--runtime", RUNTIMES[name]]
     if row["framework"].startswith("Triton") or (name, row["version"]) == ("ONNX Runtime", "1.4.0"):
-        told += ["--attention", "materialized"]  # containers of 21.10 (its README) fuse none in a plain ONNX file, 1.4 has no kernel for it
+        # Containers of 21.10 (its README) fuse none in a plain ONNX file; version 1.4 has no kernel for it.
+        told += ["--attention", "materialized"]
     runs = tuple((settings, (*told, *dims), times) for settings, dims, times in runs)
     return Question(NAMES.get(network, " ".join(network)), name, device, dtype, runs, measured)
 

@@ -82,10 +82,10 @@ class CaseMaker {
   void Bounds() {
     const Runner runner(&device_, case_.options);
     const double rate = device_.memory.bandwidth->value();
+    const Roof roof = FindRoof(device_, WorkKind::kMatrix, type_, case_.options.math);
     for (const Kernel& kernel : case_.kernels) {
       case_.bound += runner.Run(kernel).bound.time.value();
       const double flops = 2 * kernel.work.macs().AsDouble();
-      const Roof roof = FindRoof(device_, WorkKind::kMatrix, type_, case_.options.math);
       case_.naive += std::max(flops / roof.reached.value(), kernel.bytes().AsDouble() / rate);
     }
   }

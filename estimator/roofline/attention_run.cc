@@ -94,10 +94,9 @@ void ExplainAttention(const Target& target, const AttentionProblem& p, const Att
                         : "scores and values, two products");
   terms.TimeIfAny("launch", time.launch);
   terms.TimeIfAny(p.backward ? "kernels beside it" : "kernel before it", t.prepare_seconds);
-  const double stream_seconds = std::max(t.units_seconds, t.cache_seconds);
   TermWriter side =
-      terms.Norm("together", Overlap(t.overlap, stream_seconds, t.memory_seconds), t.overlap);
-  TermWriter stream = decode ? side.Longest("units and cache", stream_seconds) : side;
+      terms.Norm("together", Overlap(t.overlap, t.stream_seconds(), t.memory_seconds), t.overlap);
+  TermWriter stream = decode ? side.Longest("units and cache", t.stream_seconds()) : side;
   stream.Time("all waves", t.units_seconds);
   TermWriter facts = stream.Below();
   facts.Fact("blocks", t.blocks, "",

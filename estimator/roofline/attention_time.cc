@@ -266,10 +266,8 @@ AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
   t.launch_seconds = d[C::kLaunchAttention];
   if (p.parts > 1) t.split_seconds = d[C::kTileSplit];
   // A decode kernel only streams: as a product on matrix units it loads ahead of its arithmetic.
-  // What units take and what the cache delivers limit one stream.
   t.overlap = d[C::kTensorOverlap];
-  t.seconds = t.split_seconds +
-              Overlap(t.overlap, std::max(t.units_seconds, t.cache_seconds), t.memory_seconds);
+  t.seconds = Overlap(t.overlap, t.stream_seconds(), t.memory_seconds) + t.split_seconds;
   return t;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "estimator/plan/kernel.h"
 #include "estimator/roofline/timing_device.h"
 
@@ -45,6 +47,9 @@ struct AttentionTime {
   double prepare_seconds = 0;
   double launch_seconds = 0;
   double seconds = 0;
+
+  // What units take and what the cache delivers limit one stream (decode).
+  double stream_seconds() const { return std::max(units_seconds, cache_seconds); }
 };
 
 AttentionTime TimeOfAttention(const TimingDevice& device, const AttentionProblem& problem,

@@ -29,6 +29,7 @@ void SetHeads(const ConfigReader& config, DecoderConfig& decoder);
 void SetPartialRotation(const ConfigReader& config, const std::string& key, double otherwise,
                         DecoderConfig& decoder);
 
+inline constexpr auto kEveryLayer = [](std::size_t) { return true; };
 // Windows of the layers that `layer_types` names, or else of those that `has_window` says.
 void SetWindows(const ConfigReader& config, DecoderConfig& decoder,
                 const std::function<bool(std::size_t)>& has_window);

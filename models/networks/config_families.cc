@@ -9,8 +9,6 @@
 namespace dlcost::networks {
 namespace {
 
-constexpr auto kEveryLayer = [](std::size_t) { return true; };
-
 DescribedNetwork Llama(const ConfigReader& config) {
   DecoderConfig decoder = DecoderOf(config);
   SetHeads(config, decoder);

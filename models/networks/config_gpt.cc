@@ -113,7 +113,7 @@ DescribedNetwork Starcoder2(const ConfigReader& config) {
   decoder.activation = ActivationOf(config, "gelu_pytorch_tanh");
   decoder.tied = config.Flag("tie_word_embeddings", true);
   SetBiases(decoder, config.Flag("use_bias", true));
-  SetWindows(config, decoder, [](std::size_t) { return true; });
+  SetWindows(config, decoder, kEveryLayer);
   return decoder;
 }
 
