@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "estimator/roofline/attention_time.h"
 #include "estimator/roofline/conv_time.h"
 #include "estimator/roofline/elementwise_time.h"
@@ -108,6 +111,20 @@ TEST(AttentionTime, DecodeReadsTheCacheOnceWhenQueriesShareIt) {
   p.key_value_heads = 32;
   p.shared = false;
   EXPECT_GT(TimeOfAttention(d, p, {}).seconds, 3 * shared.seconds);
+}
+
+// Each block of one query head reads its keys and values through the L2. What blocks take and what
+// it delivers is one stream, beside device memory.
+TEST(AttentionTime, DecodeTakesTheLongerOfUnitsAndCache) {
+  const TimingDevice d = UncachedDevice();
+  for (const double heads : {8.0, 32.0, 256.0}) {
+    const AttentionTime t = TimeOfAttention(d, Decode(64, 8192, heads, 8), {});
+    const double together = std::pow(std::max(t.units_seconds, t.cache_seconds), t.overlap) +
+                            std::pow(t.memory_seconds, t.overlap);
+    EXPECT_NEAR(std::pow(t.seconds - t.launch_seconds, t.overlap) / together, 1, 1e-9) << heads;
+    const double through = 64 * heads * (2.0 * 8192 * 128 * 2 + 2 * 128 * 2);
+    EXPECT_NEAR(t.cache_seconds, through / CacheRate(d), 1e-9 * t.cache_seconds);
+  }
 }
 
 TEST(AttentionTime, DecodeSplitsTheKeysWhileUnitsAreIdle) {
