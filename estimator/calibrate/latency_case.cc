@@ -62,6 +62,7 @@ class CaseMaker {
     if (!calls) return std::nullopt;
     case_.kernels = std::move(calls->kernels);
     case_.type = std::move(calls->type);
+    case_.options.attention = calls->attention;
     if (calls->quantizes) case_.extra_launch += protocol_.quantize_calls;
     if (calls->weights > Bytes(0)) {
       const double copies = device_.WarmCapacity().AsDouble() / calls->weights.AsDouble();

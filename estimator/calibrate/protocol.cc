@@ -14,6 +14,8 @@ constexpr Protocol kProtocols[] = {
     {.source = "deepbench", .back_to_back = true, .zero_halves = true},
     // torch.mm of two matrices in a loop without synchronizing.
     {.source = "torch-mm", .back_to_back = true},
+    // FlashAttention's and Triton's benchmarks: one call after the other, or the device's own time.
+    {.source = "attention-loop", .back_to_back = true},
     // PyTorch, one call between two events, then a synchronization.
     {.source = "neusight"},
     {.source = "neusight-bmm"},

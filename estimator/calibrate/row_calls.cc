@@ -66,7 +66,9 @@ class CallMaker {
 
   // The call of `graph`, after those that the case has already.
   void Call(RowGraph graph) {
-    for (Kernel& kernel : std::move(graph).Plan()) calls_.kernels.push_back(std::move(kernel));
+    for (Kernel& kernel : std::move(graph).Plan(calls_.attention)) {
+      calls_.kernels.push_back(std::move(kernel));
+    }
   }
 
   // 16-bit activations to 8 bits: one pass finds the largest value, one converts.
@@ -116,6 +118,19 @@ class CallMaker {
     if (kv_heads == Count(0) || Size("heads") % kv_heads != Count(0)) {
       return Unknown("heads are no multiple of kv_heads");
     }
+    const std::string form = Optional("form"), direction = Optional("direction");
+    if (!form.empty()) {
+      const auto known = ParseAttentionForm(form);
+      if (!known) return Unknown(fmt::format("unknown form '{}'", Printable(form, 40)));
+      calls_.attention = *known;
+    }
+    const bool masked = Size("q_len") > Count(1);
+    if (direction == "backward" && phase == "encoder") {
+      return AttentionBackward(masked && Optional("causal") == "1");
+    }
+    if (!direction.empty() && direction != "forward") {
+      return Unknown(fmt::format("unknown direction '{}'", Printable(direction, 40)));
+    }
     DType cache = type_;
     if (const auto given = FindLatencyType(Optional("kv_dtype"))) cache = *given;
     RowGraph graph;
@@ -129,10 +144,28 @@ class CallMaker {
       inputs.insert(inputs.end(),
                     {kNoTensor, graph.Input(cache, empty), graph.Input(cache, empty)});
     }
-    const bool causal = prompt && Size("q_len") > Count(1) && Optional("causal") != "0";
+    const bool causal = masked && (prompt ? Optional("causal") != "0" : Optional("causal") == "1");
     graph.Add("Attention", inputs, {{"is_causal", std::int64_t{causal}}});
     Call(std::move(graph));
     calls_.type = phase.empty() ? "encoder" : phase;
+    return true;
+  }
+
+  // From the gradient of the result to those of queries, keys and values.
+  bool AttentionBackward(bool causal) {
+    RowGraph graph;
+    const std::vector<Count> queries = Sizes({"batch", "heads", "q_len", "head_dim"});
+    const std::vector<Count> keys = Sizes({"batch", "kv_heads", "kv_len", "head_dim"});
+    const std::vector<TensorId> inputs = {
+        graph.Input(type_, queries),
+        graph.Input(type_, queries),
+        graph.Input(type_, keys),
+        graph.Input(type_, keys),
+        graph.Input(type_, queries),
+        graph.Input(DType::kFloat32, Sizes({"batch", "heads", "q_len"}))};
+    graph.AddTraining("FusedAttentionGrad", inputs, {{"causal", std::int64_t{causal}}}, 3);
+    Call(std::move(graph));
+    calls_.type = "backward";
     return true;
   }
 

@@ -16,6 +16,7 @@ struct RowCalls {
   std::string type;             // LatencyCase::type
   Bytes weights;                // of a matrix product
   bool quantizes = false;       // its activations are quantized before it
+  AttentionForm attention = AttentionForm::kFlash;
 };
 
 // Nothing, and why in `skipped`, for what the table does not tell. Throws Error for a malformed

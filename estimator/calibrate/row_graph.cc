@@ -64,16 +64,32 @@ TensorId RowGraph::AddContrib(const std::string& op, std::vector<TensorId> input
   return wanted;
 }
 
-std::vector<Kernel> RowGraph::Plan() && {
+void RowGraph::AddTraining(const std::string& op, std::vector<TensorId> inputs,
+                           std::vector<Attribute> attributes, std::size_t outputs) {
+  Add(op, std::move(inputs), std::move(attributes));
+  std::vector<TensorId> all = model_.graph.nodes.back().outputs;
+  while (all.size() < outputs) all.push_back(AddTensor(Role::kActivation));
+  Node& node = model_.graph.nodes.back();
+  node.domain = "dlcost.training";
+  node.opset = 1;
+  node.outputs = std::move(all);
+}
+
+std::vector<Kernel> RowGraph::Plan(AttentionForm attention) && {
   Graph& graph = model_.graph;
-  graph.outputs = {graph.nodes.back().outputs.back()};
-  graph.tensors[static_cast<std::size_t>(graph.outputs.front())].role = Role::kOutput;
+  for (const TensorId output : graph.nodes.back().outputs) {
+    if (output == kNoTensor) continue;
+    graph.outputs.push_back(output);
+    graph.tensors[static_cast<std::size_t>(output)].role = Role::kOutput;
+  }
   model_.path = graph.nodes.front().op;
-  model_.opset = {{"", kOpset}, {"com.microsoft", 1}};
+  model_.opset = {{"", kOpset}, {"com.microsoft", 1}, {"dlcost.training", 1}};
   std::vector<Kernel> kernels;
-  ForEachKernel(Infer(std::move(model_), {}), {.fusion = Fusion::kDefault}, [&](Kernel kernel) {
-    if (kernel.repeat > Count(0)) kernels.push_back(std::move(kernel));
-  });
+  ForEachKernel(Infer(std::move(model_), {}),
+                {.fusion = Fusion::kDefault, .attention_by_default = attention},
+                [&](Kernel kernel) {
+                  if (kernel.repeat > Count(0)) kernels.push_back(std::move(kernel));
+                });
   return kernels;
 }
 

@@ -22,9 +22,12 @@ class RowGraph {
   // A node of com.microsoft, of whose outputs only that at `output` is wanted.
   TensorId AddContrib(const std::string& op, std::vector<TensorId> inputs,
                       std::vector<Attribute> attributes, std::size_t output);
+  // A node of dlcost.training whose `outputs` are all the model's.
+  void AddTraining(const std::string& op, std::vector<TensorId> inputs,
+                   std::vector<Attribute> attributes, std::size_t outputs);
 
   // The kernels that run, in order. Throws Error where the operator cannot take its inputs.
-  std::vector<Kernel> Plan() &&;
+  std::vector<Kernel> Plan(AttentionForm attention) &&;
 
  private:
   TensorId AddTensor(Role role);

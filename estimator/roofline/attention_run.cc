@@ -35,6 +35,7 @@ AttentionProblem AttentionProblemOf(const Part& part, const AttentionNest& whole
                      .query_bytes = unit.bytes,
                      .key_value_bytes = unit.bytes,
                      .peak = unit.peak,
+                     .tensor = unit.tensor,
                      .form = form};
   // Keys and values that are stored in fewer bits than they are multiplied in.
   const double queries = p.batch * p.heads * p.query_length * nest.qk_dim.AsDouble();
@@ -71,6 +72,7 @@ AttentionProblem As(AttentionProblem p, const Execution& execution) {
 Execution ChooseFused(const Target& target, const Part& part, const AttentionNest& nest,
                       const ComputeUnit& unit, const AttentionProblem* p) {
   AttentionOptions options{.pipe = unit.pipe(), .type = part.type};
+  if (p != nullptr) options.kernels = &KernelsOf(*target.timing, *p);
   if (p != nullptr && p->phase == AttentionPhase::kDecode) {
     options.pack = PacksHeads(*target.timing, *p);
   }

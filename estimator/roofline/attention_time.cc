@@ -34,8 +34,13 @@ constexpr double kBackwardWork = 2.5, kBackwardRate = 0.9;
 // Shares of the peak that FlashAttention reached as it came out, there and back: the middle of the
 // 30 to 50 and 25 to 35 % of an A100 that its successor's paper gives (arXiv 2307.08691, section
 // 1). Triton's kernels of early 2023 printed 84 to 122 and 49 to 81 TFLOP/s of 312, causal
-// (triton-lang/triton, pull 1917). FlashAttention-2 came to 73 and 63 % there.
-constexpr double kFirstForward = 0.4, kFirstBackward = 0.3, kSecondOnAmpere = 0.68;
+// (triton-lang/triton, pull 1917).
+constexpr double kFirstForward = 0.4, kFirstBackward = 0.3;
+// Share of their rate at which matrix units that were cut are kept busy. FlashAttention-2 prints
+// 173 TFLOP/s of an RTX 4090, which does 181 at the highest clock that it was seen at
+// (ROCm/flash-attention, issue 27); cuDNN's and FlashAttention-3's kernels 129 and 126 of an H20's
+// 148, with a twelfth of the last wave idle (Dao-AILab/flash-attention, issue 1310).
+constexpr double kCutRate = 0.97;
 // The kernel before prefill is laid out by the heads of queries: it takes more than their bytes ask
 // for, and less for keys and values on the side (measured rows of A100 and H100).
 constexpr double kPrepareQueries = 1.4, kPrepareKeys = 0.4;
@@ -75,31 +80,53 @@ double BesideSeconds(const TimingDevice& d, const Conditions& conditions, double
                   (1 - miss) / (CacheRate(d) * d[C::kMemorySustained]));
 }
 
+bool Early(const AttentionProblem& p) {
+  return p.form == AttentionForm::kFlash1 || p.form == AttentionForm::kFlash2;
+}
+
 double Efficiency(const TimingDevice& d, const AttentionProblem& p) {
-  double efficiency =
-      p.query_bytes <= 1 ? d.library->attention.efficiency_8bit : d[C::kAttentionEfficiency];
-  if (p.phase == AttentionPhase::kPrefill) efficiency *= d.library->attention.paged;
+  const AttentionConstants& kernel = KernelsOf(d, p);
+  const double own = kernel.efficiency > 0 ? kernel.efficiency : d[C::kAttentionEfficiency];
+  double efficiency = p.query_bytes <= 1 ? kernel.efficiency_8bit : own;
+  if (p.phase == AttentionPhase::kPrefill) efficiency *= kernel.paged;
   if (p.phase == AttentionPhase::kPrefill && p.key_value_bytes <= 1 && p.query_bytes > 1) {
-    efficiency *= d.library->attention.beside_8bit;
+    efficiency *= kernel.beside_8bit;
   }
-  if (p.query_bytes <= 1 && p.head_size > kWideHead) efficiency *= d.library->attention.wide_8bit;
+  if (p.head_size > kWideHead) efficiency *= p.query_bytes <= 1 ? kernel.wide_8bit : kernel.wide;
   return efficiency;
 }
 
-// The share of the peak that kernels of an earlier generation do not pass; 1: these are the newest.
+// The share of the peak that kernels of an earlier generation do not pass: their instructions are
+// those of one warp. 1: these are the newest.
 double MostOf(const TimingDevice& d, const AttentionProblem& p) {
-  const double second = d[C::kAttentionFlash2];
-  if (p.form == AttentionForm::kFlash2) return second;
-  if (p.form != AttentionForm::kFlash1) return 1;
-  return (p.backward ? kFirstBackward : kFirstForward) * std::min(1.0, second / kSecondOnAmpere);
+  if (!Early(p)) return 1;
+  const double first = p.backward ? kFirstBackward : kFirstForward;
+  return d[C::kAttentionFlash2] * (p.form == AttentionForm::kFlash1 ? first : 1);
+}
+
+// Clocks of one unit for a score, whose products take `products` at the board's peak.
+double ScoreClocks(const TimingDevice& d, const AttentionProblem& p, double products) {
+  const AttentionConstants& kernel = KernelsOf(d, p);
+  const double cut = p.tensor ? d[C::kTensorCut] : 1;
+  const double instructions = Early(p) ? d[C::kAttentionFlash2] : 1;
+  const double whole = products * cut / instructions;
+  // The way back has five products for two, each as fast as kBackwardRate says.
+  const double clocks =
+      Overlap(kernel.score_overlap, whole / Efficiency(d, p), kernel.score_clocks) *
+      (p.backward ? kBackwardWork / kBackwardRate : 1);
+  const double work = p.backward ? kBackwardWork : 1;
+  // A chip that is sold with less of its matrix units does the rest beside them.
+  const double beside = cut < 1 ? work * products / instructions / kCutRate : 0;
+  return std::max({clocks, beside, work * products / MostOf(d, p)});
 }
 
 // The head size that the kernel computes: those for paged caches are written for powers of two.
 double KernelHead(const TimingDevice& d, const AttentionProblem& p) {
+  const AttentionConstants& kernel = KernelsOf(d, p);
   const double head = p.phase == AttentionPhase::kPrefill
                           ? PaddedHead(p)
-                          : RoundUp(p.head_size, d.library->attention.head_granule);
-  return p.query_bytes <= 1 ? std::max<double>(head, d.library->attention.least_head_8bit) : head;
+                          : RoundUp(p.head_size, kernel.head_granule);
+  return p.query_bytes <= 1 ? std::max<double>(head, kernel.least_head_8bit) : head;
 }
 
 // Energy of a FLOP on vector units in fp32, over one on matrix units.
@@ -119,7 +146,7 @@ double BlocksSeconds(double waves, double average, double longest, double overhe
 // One block holds a tile of queries of one head and walks along the keys.
 AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   AttentionTime t;
-  const AttentionConstants& kernel = d.library->attention;
+  const AttentionConstants& kernel = KernelsOf(d, p);
   // Warps of prefill whose queries lie beyond the last one compute nothing, but in some 8-bit
   // kernels; other kernels compute their whole tile (rows of H100 and L40S).
   const bool whole =
@@ -132,13 +159,8 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   const double queries = p.batch * p.heads * p.query_length;
   const double flops_per_clock = p.peak / d.units / d.clock;
   const double head = KernelHead(d, p);
-  // The way back has five products for two, each as fast as kBackwardRate says.
-  const double products = 4 * head * (p.backward ? kBackwardWork : 1) / flops_per_clock;
-  const double slower = p.backward ? kBackwardWork / kBackwardRate : 1;
+  const double score_clocks = ScoreClocks(d, p, 4 * head / flops_per_clock);
   t.most = MostOf(d, p);
-  const double score_clocks =
-      std::max(slower * (4 * head / (flops_per_clock * efficiency) + kernel.score_clocks),
-               products / t.most);
   // The keys of a tile reach over the windows of its first and its last query.
   const double reach =
       p.window > 0 ? std::min(p.key_length, p.window + tile + kKeyTile) : p.key_length;
@@ -188,8 +210,7 @@ AttentionTime PrefillTime(const TimingDevice& d, const AttentionProblem& p,
     t.launch_seconds += 2 * d[C::kLaunchGraph];
   }
   StreamMemory(d, conditions, t.memory_bytes + t.prepare_bytes, &t);
-  t.launch_seconds +=
-      d[C::kLaunchAttention] + d.library->attention.side_launches * d[C::kLaunchGraph];
+  t.launch_seconds += d[C::kLaunchAttention] + KernelsOf(d, p).side_launches * d[C::kLaunchGraph];
   t.overlap = d[C::kKernelOverlap];
   t.seconds = t.prepare_seconds + Overlap(t.overlap, t.units_seconds, t.memory_seconds);
   return t;
@@ -272,6 +293,10 @@ AttentionTime DecodeTime(const TimingDevice& d, const AttentionProblem& p,
 }
 
 }  // namespace
+
+const AttentionConstants& KernelsOf(const TimingDevice& d, const AttentionProblem& p) {
+  return Early(p) && p.phase != AttentionPhase::kDecode ? kFlashAttention2 : d.library->attention;
+}
 
 bool PacksHeads(const TimingDevice& d, const AttentionProblem& p) {
   if (p.key_value_bytes <= 1) return true;

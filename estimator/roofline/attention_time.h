@@ -25,6 +25,7 @@ struct AttentionProblem {
   double query_bytes = 2;                      // of one element of Q as the products read it
   double key_value_bytes = 2;                  // of one element of the cache
   double peak = 0;                             // dense matrix rate for the query type, FLOP/s
+  bool tensor = true;                          // of matrix units
   AttentionForm form = AttentionForm::kFlash;  // whose kernels
   // How it runs, as the candidate says.
   double tile = 128;    // queries of one block's tile; in decode 1
@@ -51,6 +52,9 @@ struct AttentionTime {
   // What units take and what the cache delivers limit one stream (decode).
   double stream_seconds() const { return std::max(units_seconds, cache_seconds); }
 };
+
+// Whose kernels the queries of `problem` run in.
+const AttentionConstants& KernelsOf(const TimingDevice& device, const AttentionProblem& problem);
 
 AttentionTime TimeOfAttention(const TimingDevice& device, const AttentionProblem& problem,
                               const Conditions& conditions);

@@ -40,6 +40,7 @@ enum class Constant {
   kTensorEfficiency8,
   kTensorFill,
   kTensorDrain,
+  kTensorCut,
   kTensorOverlap,
   kKernelOverlap,
   kAttentionEfficiency,

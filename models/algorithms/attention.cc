@@ -126,7 +126,7 @@ std::string_view Name(SequencePhase phase) {
 
 Execution FlashAttention(const AttentionNest& nest, const AttentionOptions& options,
                          const Library& library) {
-  const AttentionConstants& constants = library.attention;
+  const AttentionConstants& constants = options.kernels ? *options.kernels : library.attention;
   const Count sharing = std::max(Count(1), nest.q_heads / std::max(Count(1), nest.kv_heads));
   // Packing makes rows of heads, which then all see the same keys: no mask within the tile.
   // Heads wider than flash kernels hold are latent ones, whose kernels (FlashMLA) pack all heads.

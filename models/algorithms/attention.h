@@ -13,6 +13,7 @@ struct AttentionOptions {
   Count split_kv = 1;  // thread blocks that share the keys of one block of queries
   bool pack = true;    // heads that share keys and values into one tile, where they fit
   TileShape tile;      // of the products of the materialized form
+  const AttentionConstants* kernels = nullptr;  // whose fused kernel; nullptr: the library's
 };
 
 // softmax(Q K^T) V in one kernel: scores live in registers, tile by tile, with a running maximum.

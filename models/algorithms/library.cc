@@ -230,6 +230,21 @@ constexpr AttentionConstants kHopperAttention = {.rows = 128,
                                                  .block_overhead_8bit = 0.5398e-6,
                                                  .fill = 29,
                                                  .fill_8bit = 35.06};
+// cuDNN's, TensorRT-LLM's and FlashAttention-4's kernels on Blackwell for data centers: a block
+// does its products and its exponentials in different warps, one beside the other. Published times
+// of an FA4 at 1,755 MHz (B200) and 1,957 MHz (GB300) and of cuDNN 9 (Dao-AILab/flash-attention,
+// pull 2605) come to 0.087 clocks for a score on a B200 and 0.06 on a GB300, 0.026 and a sixteenth
+// or a thirty-second for the exponential; here at the clocks that these boards are rated for.
+constexpr AttentionConstants BlackwellAttention(double score_clocks) {
+  AttentionConstants constants = kHopperAttention;
+  constants.side_launches = 0;
+  constants.efficiency = 0.95;
+  constants.score_clocks = score_clocks;
+  constants.score_overlap = 3;
+  constants.row_clocks = 0.5;
+  constants.fill = 60;
+  return constants;
+}
 // TensorRT-LLM on Ada (its measured rows): 8-bit queries run in kernels for heads of 128, heads
 // of 256 at a third of their rate, and its kernel for shared 8-bit caches does not split keys. Over
 // contiguous keys a block takes 128 queries and a unit to itself: with 400 positions times step
@@ -257,6 +272,34 @@ constexpr AttentionConstants kAdaAttention = {.rows = 64,
 // all 10 with 0.5 to 1.7 million multiply-adds took as long as one block that walks all of k (up to
 // 27 us where parts take 5), one of the next 39, from 2.4 to 64 million.
 constexpr int kAdaLeastSplit = 1 << 21;
+
+constexpr Library kHopper = {.id = "hopper",
+                             .covers = "cuDNN 9 and cuBLAS 12 on Hopper",
+                             .gemm_vector = kAmpereGemm,
+                             .gemm_tensor = kHopperTensor,
+                             .conv_vector = kAmpereConv,
+                             .conv_tensor = kHopperTensor,
+                             .gemm_scale = kScale,
+                             .gemm_accumulate = kAccumulate,
+                             .conv_epilogue = {.mul = 1},
+                             .tensor_conv_nhwc = true,
+                             .conv_halves_nhwc = true,
+                             .matrix_vector = kMatrixVector,
+                             .winograd = kCudnnWinograd,
+                             .fft = kAmpereFft,
+                             .attention = kHopperAttention,
+                             .shared_loads = 4,
+                             .tensor_flops_per_instruction = 0};
+
+// Products, convolutions and all else as on a Hopper.
+constexpr Library Successor(std::string_view id, std::string_view covers,
+                            const AttentionConstants& attention) {
+  Library library = kHopper;
+  library.id = id;
+  library.covers = covers;
+  library.attention = attention;
+  return library;
+}
 
 constexpr Library kLibraries[] = {
     {.id = "gp100",
@@ -391,23 +434,11 @@ constexpr Library kLibraries[] = {
      .fft = kAmpereFft,
      .attention = kAdaAttention,
      .tensor_flops_per_instruction = 2048},
-    {.id = "hopper",
-     .covers = "cuDNN 9 and cuBLAS 12 on Hopper and Blackwell",
-     .gemm_vector = kAmpereGemm,
-     .gemm_tensor = kHopperTensor,
-     .conv_vector = kAmpereConv,
-     .conv_tensor = kHopperTensor,
-     .gemm_scale = kScale,
-     .gemm_accumulate = kAccumulate,
-     .conv_epilogue = {.mul = 1},
-     .tensor_conv_nhwc = true,
-     .conv_halves_nhwc = true,
-     .matrix_vector = kMatrixVector,
-     .winograd = kCudnnWinograd,
-     .fft = kAmpereFft,
-     .attention = kHopperAttention,
-     .shared_loads = 4,
-     .tensor_flops_per_instruction = 0},
+    kHopper,
+    Successor("blackwell", "cuDNN 9 and cuBLAS 12 on Blackwell for data centers",
+              BlackwellAttention(0.092)),
+    Successor("blackwell-ultra", "cuDNN 9 and cuBLAS 12 on Blackwell Ultra",
+              BlackwellAttention(0.062)),
     {.id = "cpu",
      .covers = "oneDNN and MLAS on x86 and Arm processors",
      .gemm_vector = kCpuGemm,
@@ -472,13 +503,26 @@ struct Coverage {
   std::string_view architecture;
   std::string_view library;
 };
-// By the beginning of the architecture's name with its compute capability: "Blackwell (RTX) 12.0"
-// is Blackwell.
+// By the beginning of the architecture's name with its compute capability, the first that fits:
+// "Blackwell 10.0" is Blackwell, "Blackwell (RTX) 12.0" is not.
 constexpr Coverage kCoverage[] = {
-    {"Kepler", "pascal"},  {"Maxwell", "pascal"},   {"Pascal 6.0", "gp100"}, {"Pascal", "pascal"},
-    {"Volta", "volta"},    {"Turing", "turing"},    {"Ampere", "ampere"},    {"Ada", "ada"},
-    {"Hopper", "hopper"},  {"Blackwell", "hopper"}, {"CDNA 2", "generic"},   {"CDNA 3", "generic"},
-    {"CDNA 4", "generic"}, {"CDNA", "gfx908"},
+    {"Kepler", "pascal"},
+    {"Maxwell", "pascal"},
+    {"Pascal 6.0", "gp100"},
+    {"Pascal", "pascal"},
+    {"Volta", "volta"},
+    {"Turing", "turing"},
+    {"Ampere", "ampere"},
+    {"Ada", "ada"},
+    {"Hopper", "hopper"},
+    // Matrix instructions of one warp, as on Ada.
+    {"Blackwell (RTX)", "ada"},
+    {"Blackwell Ultra", "blackwell-ultra"},
+    {"Blackwell", "blackwell"},
+    {"CDNA 2", "generic"},
+    {"CDNA 3", "generic"},
+    {"CDNA 4", "generic"},
+    {"CDNA", "gfx908"},
 };
 
 const Library& Find(std::string_view id) {
@@ -489,6 +533,18 @@ const Library& Find(std::string_view id) {
 }
 
 }  // namespace
+
+// Of two head sizes on an A100 (its paper: 73 % of the peak at most; 210 and 182 TFLOP/s in
+// Dao-AILab/flash-attention, issue 307, whose board only an A100 fits) and an H100 (370 and 312,
+// arXiv 2407.08608 and Dao-AILab/flash-attention, pull 2688).
+const AttentionConstants kFlashAttention2 = {.rows = 128,
+                                             .columns = 64,
+                                             .decode_rows = 16,
+                                             .most_shared = 32,
+                                             .score_clocks = 0.07,
+                                             .efficiency = 0.87,
+                                             .wide = 0.7,
+                                             .paged = 1};
 
 const Library& LibraryFor(std::string_view architecture) {
   for (const Coverage& coverage : kCoverage) {

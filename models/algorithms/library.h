@@ -107,8 +107,13 @@ struct AttentionConstants {
   double resident = 2;    // blocks of queries that a unit takes side by side, heads up to 192
   // Over contiguous keys: query positions of a block that has a unit alone. 0: as above.
   int contiguous_rows = 0;
-  // Clocks of one unit per score for scaling, exponential and sum, not hidden by the products.
+  // Clocks of one unit per score for scaling, exponential and sum, and how they go with those of
+  // the products: p of (products^p + scores^p)^(1/p), where 1 adds them.
   double score_clocks = 0.09;
+  double score_overlap = 1;
+  // Share of the matrix-unit peak in the products, 0: the device's constant says it; and of that
+  // with heads beyond 192.
+  double efficiency = 0, wide = 1;
   bool splits_8bit = true;  // blocks that share an 8-bit cache also split its keys
   // What fits to measured rows of the generation, or of all, found of its kernels.
   double efficiency_8bit = 0.44;         // share of the matrix-unit peak, 8-bit queries
@@ -119,6 +124,9 @@ struct AttentionConstants {
   // latter in a block that serves one query head.
   double fill = 33, fill_8bit = 32;
 };
+
+// FlashAttention-2 and its copies in frameworks, whatever the library.
+extern const AttentionConstants kFlashAttention2;
 
 struct Library {
   std::string_view id;      // "pascal"

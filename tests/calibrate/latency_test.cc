@@ -173,6 +173,41 @@ TEST(LatencyCase, TheWarmBoundSubtractsTheCache) {
   EXPECT_DOUBLE_EQ(c->bound, (3.0 * 16777216 * 4 - 40 * 1048576) / 2039e9);
 }
 
+// Eight heads of 64 for 256 queries and keys: two products there, five back; a form says whose
+// kernels.
+TEST(LatencyCase, AttentionGoesBothWaysInKernelsThatTheRowNames) {
+  std::string why;
+  const auto at = [&](const char* direction, const char* form, const char* causal) {
+    return MakeCase(LatencyKind::kAttention,
+                    Row({{"dtype", "fp16"},
+                         {"phase", "encoder"},
+                         {"causal", causal},
+                         {"batch", "2"},
+                         {"q_len", "256"},
+                         {"kv_len", "256"},
+                         {"heads", "8"},
+                         {"kv_heads", "8"},
+                         {"head_dim", "64"},
+                         {"direction", direction},
+                         {"form", form},
+                         {"latency_us", "100"}}),
+                    A100(), &why);
+  };
+  const auto there = at("forward", "flash-2", "0"), back = at("backward", "flash-2", "1");
+  ASSERT_TRUE(there && back) << why;
+  const std::int64_t product = 2LL * 8 * 256 * 256 * 64;
+  EXPECT_EQ(there->kernels.back().work.macs(), Macs(Count(2 * product)));
+  EXPECT_EQ(back->kernels.back().work.macs(), Macs(Count(5 * product)));
+  const auto* nest = std::get_if<AttentionNest>(&back->kernels.back().nest);
+  ASSERT_NE(nest, nullptr);
+  EXPECT_TRUE(nest->causal && nest->backward);
+  EXPECT_EQ(there->options.attention, AttentionForm::kFlash2);
+  EXPECT_FALSE(at("forward", "fast", "0"));
+  EXPECT_THAT(why, HasSubstr("unknown form 'fast'"));
+  EXPECT_FALSE(at("sideways", "", "0"));
+  EXPECT_THAT(why, HasSubstr("unknown direction 'sideways'"));
+}
+
 TEST(LatencyCase, WhatItCannotCostItSkipsAndSaysWhy) {
   std::string why;
   EXPECT_FALSE(MakeCase(
@@ -188,7 +223,7 @@ TEST(LatencyCase, WhatItCannotCostItSkipsAndSaysWhy) {
 // Rates that others published (docs/timing.md): a bound that a board beats is none.
 TEST(PublishedProducts, NoneBeatsItsBound) {
   const DeviceDatabase database({DLCOST_SOURCE_DIR "/hw_specs"});
-  for (const char* name : {"matrix_products.csv", "squares.csv"}) {
+  for (const char* name : {"matrix_products.csv", "squares.csv", "attention.csv"}) {
     const LatencyTable table =
         ReadLatencyTable(std::string(DLCOST_SOURCE_DIR "/bench/published/") + name);
     ASSERT_FALSE(table.rows.empty());
