@@ -193,7 +193,9 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
   const double arithmetic = 2 * rows * used * depth / (p.peak / d.units * t.efficiency);
   const double fill =
       s.c.fill > 0 ? (rows + columns) * depth * p.input_bytes / (s.c.fill * d.clock) : 0;
-  const double overhead = d[Constant::kTileOverhead] + (p.tensor ? d.library->tile_start : 0);
+  const Library& library = *d.library;
+  const double start = library.tile_start + (p.input_bytes < 1 ? library.tile_start_4bit : 0);
+  const double overhead = d[Constant::kTileOverhead] + (p.tensor ? start : 0);
   const double part_bytes = split > 1 ? 4 : p.output_bytes;
   const double drain_rate = s.c.drain * d.clock;
   const double compute = AlmostLonger(arithmetic, fill) / t.busy;

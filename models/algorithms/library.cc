@@ -298,6 +298,7 @@ constexpr Library Successor(std::string_view id, std::string_view covers,
   library.id = id;
   library.covers = covers;
   library.attention = attention;
+  library.tile_start_4bit = 2e-6;
   return library;
 }
 

@@ -188,6 +188,8 @@ struct Library {
   // Seconds that a tile of a product on matrix units takes beyond Constant::kTileOverhead: its
   // first steps wait for memory, and no other tile of its unit computes meanwhile.
   double tile_start = 0;
+  // And one of 4-bit operands, whose scales it loads beside them.
+  double tile_start_4bit = 0;
   LongSums long_sums;  // of kernels for weights on matrix units
   // Blocks of products on matrix units that ask for an operand together, so that it crosses the
   // last-level cache once: the two units of a cluster, times thread block clusters.

@@ -122,6 +122,22 @@ TEST(GemmTime, BlocksOfAClusterShareAnOperand) {
   EXPECT_NEAR(GemmWithTile(d, p, {}, {128, 256}, 1).cache_bytes, alone * 256 / 384, 1);
 }
 
+// 1000 x 1000 in tiles of 128 x 128 are one wave of 100 units: 2 us once.
+TEST(GemmTime, TilesOfFourBitsLoadTheirScalesFirst) {
+  TimingDevice hopper = PlainDevice(), blackwell = PlainDevice();
+  hopper.library = &LibraryFor("Hopper 9.0");
+  blackwell.library = &LibraryFor("Blackwell 10.0");
+  GemmProblem p = Square(1000, 1000, 1024);
+  const auto later = [&] {
+    return GemmWithTile(blackwell, p, {}, {128, 128}, 1).units_seconds -
+           GemmWithTile(hopper, p, {}, {128, 128}, 1).units_seconds;
+  };
+  p.input_bytes = 1;
+  EXPECT_NEAR(later(), 0, 1e-12);
+  p.input_bytes = 0.5;
+  EXPECT_NEAR(later(), 2e-6, 1e-12);
+}
+
 TEST(GemmTime, LongSumsOfWeightsRunInKernelsOfSmallProducts) {
   TimingDevice d = PlainDevice();
   Library library = LibraryFor("generic");
