@@ -45,7 +45,8 @@ struct PartTime {
   // Where a framework calls it, the host's: what this kind of call takes beyond another's, and what
   // it takes altogether where the library is asked for a kernel.
   double setup = 0, asked = 0;
-  double calls = 1;  // of the framework, one after the other
+  double calls = 1;   // of the framework, one after the other
+  double before = 0;  // share of a call that passes before its kernel starts
   double seconds = 0;
   double range = 0;             // logarithm of the width of the range
   std::vector<TimeTerm> terms;  // where asked for: below a term of their own

@@ -100,6 +100,7 @@ void AddTo(PartTime& sum, const PartTime& part) {
   sum.setup = std::max(sum.setup, part.setup);
   sum.asked = std::max(sum.asked, part.asked);
   sum.calls = std::max(sum.calls, part.calls);
+  sum.before = std::max(sum.before, part.before);
   sum.seconds += part.seconds;
   sum.range = std::max(sum.range, part.range);
 }
@@ -287,8 +288,10 @@ class KernelRunner {
       const TimingDevice& d = *target_.timing;
       expected.host = d[Constant::kLaunchHost];
       if (IsBatched(kernel_.nest)) expected.host += kBatchedCall * d[Constant::kLaunchProduct];
-      expected.prepared = PreparationOf(sum) * times;
-      expected.calls = d[Constant::kLaunchCall] * sum.calls * times;
+      const bool compiled = target_.options.selection == Selection::kBuild;
+      const double before = compiled ? 0 : sum.before * d[Constant::kLaunchCall];
+      expected.prepared = (PreparationOf(sum) + before) * times;
+      expected.calls = (d[Constant::kLaunchCall] * sum.calls - before) * times;
       sum.launch +=
           (expected.host + expected.prepared + std::max(expected.calls - expected.device, 0.0)) /
           times;

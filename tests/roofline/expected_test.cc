@@ -137,6 +137,21 @@ TEST_F(ExpectedTest, CallsOfSomeKindsAreSetUpLonger) {
             0);
 }
 
+// A softmax's call prepares 0.6 of a call, and a quarter of the call itself is over before its
+// kernel runs beside the rest; a compiled one is called like any other.
+TEST_F(ExpectedTest, PartOfACallAlongRowsPassesBeforeItsKernel) {
+  const double call = timing_[Constant::kLaunchCall];
+  Kernel kernel = Gemm(64, 64, 64);
+  kernel.nest = ReduceNest{};
+  kernel.work.Add(OpClass::kExp, DType::kFloat32, 64 * 64);
+  const auto framework = Run(kernel, {.launch = Launch::kEager, .selection = Selection::kFirst});
+  EXPECT_NEAR(framework->prepared, (0.6 + 0.25) * call, 1e-12);
+  EXPECT_NEAR(framework->calls, 0.75 * call, 1e-12);
+  const auto compiled = Run(kernel, {.launch = Launch::kEager, .selection = Selection::kBuild});
+  EXPECT_EQ(compiled->prepared, 0);
+  EXPECT_EQ(compiled->calls, call);
+}
+
 TEST_F(ExpectedTest, ExtraOperandsAndNarrowWeightsChangeTheTraffic) {
   Kernel kernel = Gemm(16, 16384, 16384);
   const double plain = Run(kernel)->time.expected;
