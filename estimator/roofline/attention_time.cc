@@ -164,7 +164,7 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   // The keys of a tile reach over the windows of its first and its last query.
   const double reach =
       p.window > 0 ? std::min(p.key_length, p.window + tile + kKeyTile) : p.key_length;
-  const double keys = RoundUp(reach, kKeyTile);
+  const double keys = RoundUp(reach, alone && p.head_size <= kNarrowHead ? 2 * kKeyTile : kKeyTile);
   // Under a causal mask a block stops at its diagonal: half the keys on average, and one tile.
   // A window's tile reaches over the queries beside it on both sides.
   const double average_keys = p.window > 0 ? std::min(keys, p.visible + tile)
@@ -177,7 +177,9 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   const double rows = resident * tile;
   const bool narrow =
       p.phase != AttentionPhase::kPrefill && p.head_size <= kNarrowHead && p.key_length <= kFewKeys;
-  const double overhead = d[C::kAttentionBlockOverhead] * (narrow ? kernel.narrow_overhead : 1);
+  const bool narrow_8bit = p.query_bytes <= 1 && p.head_size <= kNarrowHead;
+  const double overhead = d[C::kAttentionBlockOverhead] * (narrow ? kernel.narrow_overhead : 1) +
+                          (narrow_8bit ? kernel.narrow_start_8bit : 0);
   const double average = rows * average_keys * score_clocks / d.clock;
   const double longest = rows * keys * score_clocks / d.clock;
   t.block_seconds = average + overhead;

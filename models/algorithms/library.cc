@@ -249,13 +249,16 @@ constexpr AttentionConstants BlackwellAttention(double score_clocks) {
 // of 256 at a third of their rate, and its kernel for shared 8-bit caches does not split keys. Over
 // contiguous keys a block takes 128 queries and a unit to itself: with 400 positions times step
 // where 4 blocks for each head, and not 7 half ones, begin another wave (40 heads 29 us, 56 heads
-// 30, 80 heads 43 to 45, 112 heads 62), and 13 to 64 positions take three quarters of what 128 do.
+// 30, 80 heads 43 to 45, 112 heads 62), and 13 to 64 positions take three quarters of what 128 do;
+// with heads of 64 it takes 128 keys at a time. With 8-bit queries and heads of 64 a block starts 6
+// us later.
 constexpr AttentionConstants kAdaAttention = {.rows = 64,
                                               .columns = 64,
                                               .decode_rows = 16,
                                               .most_shared = 32,
                                               .least_head_8bit = 128,
                                               .wide_8bit = 0.28,
+                                              .narrow_start_8bit = 6e-6,
                                               .whole_tiles_8bit = true,
                                               .resident = 2,
                                               .contiguous_rows = 128,

@@ -96,6 +96,7 @@ struct AttentionConstants {
   // with heads beyond 192, over that up to 192.
   int least_head_8bit = 16;
   double wide_8bit = 1;
+  double narrow_start_8bit = 0;  // seconds that a block takes more with heads up to 64
   // Rate of prefill with 16-bit queries where the cache has 8 bits, over that where it has 16.
   double beside_8bit = 1;
   bool whole_tiles_8bit = false;  // 8-bit queries: rows beyond the last query are computed as well

@@ -70,9 +70,10 @@ TEST(AttentionForms, PassNoShareOfThePeakThatPapersState) {
 }
 
 double Milliseconds(const char* device, AttentionForm form, int batch, int heads, int length,
-                    int width) {
+                    int width, int keys = 0) {
   const Device board = DeviceOf(device);
   AttentionNest nest = Nest(batch, heads, length, width, false);
+  if (keys > 0) nest.kv_len = keys;
   nest.backward = false;
   Kernel kernel = Backward(nest);
   const Count elements = nest.batch * nest.q_heads * nest.q_len * nest.qk_dim;
@@ -100,6 +101,18 @@ TEST(AttentionForms, ProductsAndExponentialsRunBesideEachOtherOnBlackwell) {
   const double ultra = Milliseconds("gb300", AttentionForm::kFlash, 2, 32, 16384, 64);
   EXPECT_GT(narrow / ultra, 1.4);
   EXPECT_LT(narrow / ultra, 1.7);
+}
+
+// TensorRT-LLM's kernel for an L40S takes the keys of heads of 64 in tiles of 128, others in 64:
+// 130 and 250 keys take as long in the one, and not in the other.
+TEST(AttentionForms, NarrowHeadsTakeTheirKeysInLargerTilesOnAda) {
+  const auto ratio = [](int width) {
+    const int heads = 64 * 1024 / width;
+    return Milliseconds("l40s", AttentionForm::kFlash, 8, heads, 4096, width, 250) /
+           Milliseconds("l40s", AttentionForm::kFlash, 8, heads, 4096, width, 130);
+  };
+  EXPECT_LT(ratio(64), 1.02);
+  EXPECT_GT(ratio(128), 1.06);
 }
 
 // 64 scores per row and column, 8 + 8 numbers: five products are executed whether the scores count
