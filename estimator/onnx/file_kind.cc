@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "estimator/core/error.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t kHead = 4096;
 constexpr std::size_t kTail = 65536;
+constexpr std::size_t kLongestConfiguration = 1 << 20;  // the published ones have a few thousand
 
 constexpr std::string_view kFromTorch =
     "load it in Python and export it with torch.onnx.export(model, inputs, \"model.onnx\")";
@@ -118,8 +120,19 @@ bool IsGraphDef(std::string_view head) {
   return name < 0x80 && op < head.size() && head[op] == '\x12';
 }
 
+// A whole one with a model_type is read as a network elsewhere.
+std::string ConfigurationHint(std::string_view bytes) {
+  if (!nlohmann::json::accept(bytes)) {
+    return Is("the configuration of a transformers model, but no whole JSON",
+              "it may be cut; download or write it again");
+  }
+  return Is("the configuration of a transformers model without a model_type",
+            "add it, or export the model: optimum-cli export onnx --model FOLDER OUTPUT");
+}
+
 // The first character that is no white space starts the text.
-std::string TextHint(std::string_view head) {
+std::string TextHint(std::string_view bytes) {
+  const std::string_view head = bytes.substr(0, kHead);
   const std::size_t start = head.find_first_not_of("\xef\xbb\xbf \t\r\n");
   if (start == std::string_view::npos) return "";
   const std::string_view text = head.substr(start);
@@ -150,9 +163,9 @@ std::string TextHint(std::string_view head) {
               "give the model that it is of; diff, check, html and plot read reports");
   }
   if (begins("{") || begins("[")) {
-    return Contains(text, "\"model_type\"") || Contains(text, "\"architectures\"")
-               ? Is("the configuration of a transformers model",
-                    "optimum-cli export onnx --model FOLDER OUTPUT")
+    const bool names_one = Contains(text, "\"model_type\"") || Contains(text, "\"architectures\"");
+    return names_one && bytes.size() <= kLongestConfiguration
+               ? ConfigurationHint(bytes)
                : Is("JSON, not a model", "give an ONNX file");
   }
   return "";
@@ -183,7 +196,7 @@ std::string FileKindHint(std::string_view bytes) {
   if (head.starts_with("\x08\x01\x12") && Contains(head, "serve")) {
     return Is("a TensorFlow SavedModel's graph", kFromTensorFlow);
   }
-  return TextHint(head);
+  return TextHint(bytes);
 }
 
 std::string FolderKindHint(const std::string& path) {

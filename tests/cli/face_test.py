@@ -586,6 +586,7 @@ class Files(unittest.TestCase):
             ("m.pb", b"\x0a\x14\x0a\x05input\x12\x0bPlaceholder", "GraphDef", "tf2onnx"),
             ("report.json", run(ALEXNET, "--format", "json").stdout, "what dlcost wrote", "give the model that it is of"),
             ("config.json", b'{"architectures": ["Odd"]}', "transformers", "optimum-cli"),
+            ("config.json", b'{"architectures": ["Odd"], "model_type": "od', "no whole JSON", "it may be cut"),
             ("config.json", b'{"model_type": "bert"}', "config.json: no num_hidden_layers"),
             ("config.json", b'{"model_type": "berd"}', "no network is built", "did you mean 'bert'?"),
         ):
