@@ -68,8 +68,9 @@ class Caster {
     std::set<TensorId> own;
     for (const Node& node : w_.graph().nodes) {
       if (IsKnown(node)) {
+        // Of an input it reads the shape alone.
         for (const TensorId id : node.inputs) {
-          if (!IsTrained(id)) own.insert(id);
+          if (id != kNoTensor && At(id).is_initializer && !IsTrained(id)) own.insert(id);
         }
       }
       if (AutocastRuleOf(node.domain, node.op) != CastRule::kOwn) continue;

@@ -117,7 +117,7 @@ double ScoreClocks(const TimingDevice& d, const AttentionProblem& p, double prod
   const double work = p.backward ? kBackwardWork : 1;
   // A chip that is sold with less of its matrix units does the rest beside them.
   const double beside = cut < 1 ? work * products / instructions / kCutRate : 0;
-  return std::max({clocks, beside, work * products / MostOf(d, p)});
+  return std::max({clocks, beside, work * products * cut / MostOf(d, p)});
 }
 
 // The head size that the kernel computes: those for paged caches are written for powers of two.

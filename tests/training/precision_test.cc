@@ -195,6 +195,23 @@ TEST(Precision, ProductsWithWeightsIn8Bits) {
   EXPECT_EQ(step.step->saved_bytes, Bytes(2 * 16 * 32 + 2 * 2 * 16 * 64));
 }
 
+// Inputs are halves too, also where the graph asks for their shape, as it does of Stable
+// Diffusion's latent image and text.
+TEST(Precision, AnInputWhoseShapeIsReadIsHalf) {
+  const InferredModel model = InPrecision(SmallModel()
+                                              .Input("x", {4, 8})
+                                              .Weight("a", {8, 16})
+                                              .Node("Shape", {"x"}, {"s"})
+                                              .Node("MatMul", {"x", "a"}, {"p"})
+                                              .Output("s")
+                                              .Output("p")
+                                              .Infer(),
+                                          FindPrecision("fp16"), {});
+  EXPECT_EQ(Find(model, "Cast"), nullptr);
+  EXPECT_EQ(TypeOf(*Find(model, "Shape"), 0), DType::kFloat16);
+  EXPECT_EQ(TypeOf(*Find(model, "MatMul"), 0), DType::kFloat16);
+}
+
 // Operands of one operator have one type wherever its specification says so.
 TEST(Precision, TypesFitInWholeNetworks) {
   const std::set<std::string> same = {"Add",    "Sub",  "Mul",          "Div",
