@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Expected times of a denoising step of Stable Diffusion 1.5 against those that diffusers publishes.
 
-Each row of published/diffusion.csv becomes the command line that a user of its run would write: a U-Net in fp16, channels
-last, in PyTorch's eager mode or compiled (mode reduce-overhead: a graph), with scaled_dot_product_attention of PyTorch
-2.0. A step runs the network on two latent images of 64x64 for each that is made, with the text and without. The scheduler
-between the steps and the compilation of attention are not asked. No constant of dlcost was fitted to these rows.
+Each row of published/diffusion.csv becomes the command line that a user of its run would write: a U-Net in fp16,
+channels last, in PyTorch's eager mode or compiled (mode reduce-overhead: a graph), with PyTorch 2.0's
+scaled_dot_product_attention. A step runs the network on two latent images of 64x64 for each that is made, with the text
+and without. What the scheduler does between steps is not asked. No constant of dlcost was fitted to these rows.
 
 usage: diffusion.py DLCOST diffusion.csv FOLDER_OF_UNET [--rows]
        diffusion.py --export FOLDER    write unet.onnx, of weights its shapes alone (diffusers 0.17, PyTorch 1.13)
@@ -84,7 +84,8 @@ def main():
         if arguments.rows:
             print(f"{row['device']} {row['torch']} {how} {row['images']}: {seconds * 1e3:.1f} ms, expected"
                   f" {time * 1e3:.1f} ms ({100 * error:+.0f}%)")  # fmt: skip
-        for part in ((0, f"{row['device']} {how}"), (1, f"{how}, {row['images']} images"), (2, f"all {how}"), (3, "all")):
+        parts = [(0, f"{row['device']} {how}"), (1, f"{how}, {row['images']} images"), (2, f"all {how}"), (3, "all")]
+        for part in parts:
             groups[part].append(error)
     print(published_runs.head("device, mode"))
     for (_, name), errors in sorted(groups.items()):
