@@ -67,12 +67,10 @@ TensorId RowGraph::AddContrib(const std::string& op, std::vector<TensorId> input
 void RowGraph::AddTraining(const std::string& op, std::vector<TensorId> inputs,
                            std::vector<Attribute> attributes, std::size_t outputs) {
   Add(op, std::move(inputs), std::move(attributes));
-  std::vector<TensorId> all = model_.graph.nodes.back().outputs;
-  while (all.size() < outputs) all.push_back(AddTensor(Role::kActivation));
   Node& node = model_.graph.nodes.back();
   node.domain = "dlcost.training";
   node.opset = 1;
-  node.outputs = std::move(all);
+  while (node.outputs.size() < outputs) node.outputs.push_back(AddTensor(Role::kActivation));
 }
 
 std::vector<Kernel> RowGraph::Plan(AttentionForm attention) && {

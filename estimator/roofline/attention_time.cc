@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/algorithms/library_attention.h"
+
 namespace dlcost {
 namespace {
 
@@ -164,7 +166,8 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   // The keys of a tile reach over the windows of its first and its last query.
   const double reach =
       p.window > 0 ? std::min(p.key_length, p.window + tile + kKeyTile) : p.key_length;
-  const double keys = RoundUp(reach, alone && p.head_size <= kNarrowHead ? 2 * kKeyTile : kKeyTile);
+  const bool narrow_head = p.head_size <= kNarrowHead;
+  const double keys = RoundUp(reach, alone && narrow_head ? kernel.narrow_keys : kKeyTile);
   // Under a causal mask a block stops at its diagonal: half the keys on average, and one tile.
   // A window's tile reaches over the queries beside it on both sides.
   const double average_keys = p.window > 0 ? std::min(keys, p.visible + tile)
@@ -176,10 +179,9 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   t.waves = t.blocks / (d.units * resident);
   const double rows = resident * tile;
   const bool narrow =
-      p.phase != AttentionPhase::kPrefill && p.head_size <= kNarrowHead && p.key_length <= kFewKeys;
-  const bool narrow_8bit = p.query_bytes <= 1 && p.head_size <= kNarrowHead;
+      narrow_head && p.phase != AttentionPhase::kPrefill && p.key_length <= kFewKeys;
   const double overhead = d[C::kAttentionBlockOverhead] * (narrow ? kernel.narrow_overhead : 1) +
-                          (narrow_8bit ? kernel.narrow_start_8bit : 0);
+                          (narrow_head && p.query_bytes <= 1 ? kernel.narrow_start_8bit : 0);
   const double average = rows * average_keys * score_clocks / d.clock;
   const double longest = rows * keys * score_clocks / d.clock;
   t.block_seconds = average + overhead;

@@ -48,35 +48,29 @@ void AddTaps(const Target& target, const Part& part, double tap, StreamProblem& 
   p.arithmetic = 2 * tap * part.work.Of(OpClass::kMac).AsDouble();
 }
 
-// What a call prepares beyond that of an elementwise function, as a share of launch.call, the
-// layer's own call (kLayerCall) included: on A100, V100, T4 and P4 a softmax takes 7 to 8.5 us
-// longer than an addition, a normalization, which also keeps mean and deviation of its rows, 21 to
-// 27 (fit rows of the smallest sizes).
-double PreparationOf(StreamKind kind, bool activation) {
-  switch (kind) {
-    case StreamKind::kSoftmax:
-      return 0.6;
-    case StreamKind::kNormalization:
-      return 1.7;
-    case StreamKind::kElementwise:
-      break;
-  }
-  return activation ? kLayerCall : 0;
-}
+// Of a call along rows, as shares of launch.call.
+struct RowsCall {
+  // What it prepares beyond that of an elementwise function, the layer's own call (kLayerCall)
+  // included: on A100, V100, T4 and P4 a softmax takes 7 to 8.5 us longer than an addition, a
+  // normalization, which also keeps mean and deviation of its rows, 21 to 27 (fit rows of the
+  // smallest sizes).
+  double prepares = 0;
+  // How much of the call itself is over when the kernel starts: results and what is kept of rows
+  // are allocated first. Kernels of normalizations on A100, T4 and P4 that take as long as a call
+  // come on top of it, those on V100 run beside it, those of a softmax in between (fit rows).
+  double before = 0;
+};
 
-// And how much of the call itself is over when the kernel starts: results and what is kept of rows
-// are allocated first. Kernels of normalizations on A100, T4 and P4 that take as long as a call
-// come on top of it, those on V100 run beside it, those of a softmax in between (fit rows).
-double BeforeKernel(StreamKind kind) {
+RowsCall CallOf(StreamKind kind) {
   switch (kind) {
     case StreamKind::kSoftmax:
-      return 0.25;
+      return {.prepares = 0.6, .before = 0.25};
     case StreamKind::kNormalization:
-      return 0.5;
+      return {.prepares = 1.7, .before = 0.5};
     case StreamKind::kElementwise:
       break;
   }
-  return 0;
+  return {};
 }
 
 // A copy in another type is two of a framework's operators: one makes the tensor, one fills it
@@ -138,8 +132,11 @@ PartRun RunStream(const Target& target, const Part& part) {
   time.seconds = t.seconds;
   time.range = (*target.timing)[Constant::kRangeElementwise];
   const bool activation = elements != nullptr && elements->activation;
-  time.setup = PreparationOf(p.kind, activation) * (*target.timing)[Constant::kLaunchCall];
-  time.before = BeforeKernel(p.kind);
+  const RowsCall call = CallOf(p.kind);
+  const double prepares =
+      activation && p.kind == StreamKind::kElementwise ? kLayerCall : call.prepares;
+  time.setup = prepares * (*target.timing)[Constant::kLaunchCall];
+  time.before = call.before;
   if (elements != nullptr && elements->normalizes) time.setup = SetupOfLayer(*target.timing);
   if (IsTypeCopy(part.work)) time.calls = kCallsOfCopy;
   if (target.options.explain) ExplainStream(p, t, tap, time);

@@ -324,18 +324,6 @@ const Library& Find(std::string_view id) {
 
 }  // namespace
 
-// Of two head sizes on an A100 (its paper: 73 % of the peak at most; 210 and 182 TFLOP/s in
-// Dao-AILab/flash-attention, issue 307, whose board only an A100 fits) and an H100 (370 and 312,
-// arXiv 2407.08608 and Dao-AILab/flash-attention, pull 2688).
-const AttentionConstants kFlashAttention2 = {.rows = 128,
-                                             .columns = 64,
-                                             .decode_rows = 16,
-                                             .most_shared = 32,
-                                             .score_clocks = 0.07,
-                                             .efficiency = 0.87,
-                                             .wide = 0.7,
-                                             .paged = 1};
-
 const Library& LibraryFor(std::string_view architecture) {
   for (const Coverage& coverage : kCoverage) {
     if (architecture.starts_with(coverage.architecture)) return Find(coverage.library);

@@ -108,6 +108,7 @@ struct AttentionConstants {
   double resident = 2;    // blocks of queries that a unit takes side by side, heads up to 192
   // Over contiguous keys: query positions of a block that has a unit alone. 0: as above.
   int contiguous_rows = 0;
+  int narrow_keys = 64;  // and key positions that it takes at a time with heads up to 64
   // Clocks of one unit per score for scaling, exponential and sum, and how they go with those of
   // the products: p of (products^p + scores^p)^(1/p), where 1 adds them.
   double score_clocks = 0.09;
@@ -125,9 +126,6 @@ struct AttentionConstants {
   // latter in a block that serves one query head.
   double fill = 33, fill_8bit = 32;
 };
-
-// FlashAttention-2 and its copies in frameworks, whatever the library.
-extern const AttentionConstants kFlashAttention2;
 
 struct Library {
   std::string_view id;      // "pascal"

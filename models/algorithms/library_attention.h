@@ -4,7 +4,8 @@
 
 namespace dlcost {
 
-// How the attention kernels of the libraries in library.cc work, by generation.
+// How attention kernels work, by generation: those of the libraries in library.cc, and
+// FlashAttention-2.
 
 // FlashAttention-2's block sizes for a head of 128; least rows of a matrix instruction (m16n8k16).
 inline constexpr AttentionConstants kAttention = {
@@ -65,6 +66,7 @@ inline constexpr AttentionConstants kAdaAttention = {.rows = 64,
                                                      .whole_tiles_8bit = true,
                                                      .resident = 2,
                                                      .contiguous_rows = 128,
+                                                     .narrow_keys = 128,
                                                      .score_clocks = 0.13,
                                                      .splits_8bit = false,
                                                      .efficiency_8bit = 0.72,
@@ -73,5 +75,18 @@ inline constexpr AttentionConstants kAdaAttention = {.rows = 64,
                                                      .block_overhead_8bit = 3.2e-6,
                                                      .fill = 18.5,
                                                      .fill_8bit = 6.439};
+
+// FlashAttention-2 and its copies in frameworks, whatever the library. Of two head sizes on an A100
+// (its paper: 73 % of the peak at most; 210 and 182 TFLOP/s in Dao-AILab/flash-attention, issue
+// 307, whose board only an A100 fits) and an H100 (370 and 312, arXiv 2407.08608 and
+// Dao-AILab/flash-attention, pull 2688).
+inline constexpr AttentionConstants kFlashAttention2 = {.rows = 128,
+                                                        .columns = 64,
+                                                        .decode_rows = 16,
+                                                        .most_shared = 32,
+                                                        .score_clocks = 0.07,
+                                                        .efficiency = 0.87,
+                                                        .wide = 0.7,
+                                                        .paged = 1};
 
 }  // namespace dlcost

@@ -92,6 +92,28 @@ TEST(AttentionTime, ACausalMaskHalvesLongPrompts) {
   EXPECT_NEAR(TimeOfAttention(d, p, {}).seconds / full, 0.5, 0.02);
 }
 
+// On Ada, with 8-bit queries: heads of 64 run in the kernel for heads of 128, and start later.
+TEST(AttentionTime, BlocksOfNarrowHeadsStartLaterIn8Bits) {
+  const auto later = [](double bytes, double head) {
+    TimingDevice d = UncachedDevice();
+    const AttentionProblem p{.query_length = 128,
+                             .key_length = 1024,
+                             .heads = 8,
+                             .key_value_heads = 8,
+                             .head_size = head,
+                             .query_bytes = bytes,
+                             .peak = 100e12};
+    Library library = *d.library;
+    d.library = &library;
+    const double before = TimeOfAttention(d, p, {}).block_seconds;
+    library.attention.narrow_start_8bit = LibraryFor("Ada").attention.narrow_start_8bit;
+    return TimeOfAttention(d, p, {}).block_seconds - before;
+  };
+  EXPECT_NEAR(later(1, 64), 6e-6, 1e-12);
+  EXPECT_EQ(later(1, 128), 0);
+  EXPECT_EQ(later(2, 64), 0);
+}
+
 AttentionProblem Decode(double batch, double key_length, double heads, double key_value_heads) {
   return {.phase = AttentionPhase::kDecode,
           .batch = batch,
