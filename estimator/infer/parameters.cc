@@ -75,8 +75,12 @@ void StoreGenerated(Graph& graph) {
   const bool stores = std::any_of(graph.tensors.begin(), graph.tensors.end(), [](const Tensor& t) {
     return t.is_initializer && IsTrainable(t);
   });
+  if (!stores) StoreConstants(graph);
+}
+
+void StoreConstants(Graph& graph) {
   std::erase_if(graph.nodes, [&](const Node& node) {
-    if (stores || !IsGenerator(graph, node)) return false;
+    if (!IsGenerator(graph, node)) return false;
     Tensor& tensor = At(graph, node.outputs[0]);
     tensor.is_initializer = tensor.foldable = true;
     tensor.role = Role::kWeight;

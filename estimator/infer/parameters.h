@@ -10,6 +10,8 @@ namespace dlcost {
 // In a file that has no weights as initializers, those that Constant and ConstantOfShape nodes make
 // become stored tensors, and the nodes go.
 void StoreGenerated(Graph& graph);
+// The same in any file.
+void StoreConstants(Graph& graph);
 
 // The stored floating-point numbers of a graph that training may change: weights with at least one
 // axis, those that nodes make too. Single numbers that arithmetic reads are constants, running

@@ -5,14 +5,11 @@
 #include <set>
 
 #include "estimator/infer/edit.h"
-#include "estimator/infer/parameters.h"
 #include "estimator/precision/autocast_rules.h"
 #include "models/operators/registry.h"
 
 namespace dlcost {
 namespace {
-
-constexpr int kLeastOpset = 13;  // what casts are written in
 
 // Types between which autocast moves: it leaves double precision and integers alone.
 bool IsCastable(DType type) {
@@ -63,8 +60,8 @@ class Caster {
   Tensor& At(TensorId id) { return w_.graph().tensors[static_cast<std::size_t>(id)]; }
   bool IsTrained(TensorId id) const { return trained_.count(id) != 0; }
 
-  // Everything but what operators read in their own types, and what is computed before the run.
-  void StoreInHalf() {
+  // What operators read in types of their own, and what is computed with before the run.
+  std::set<TensorId> KeptTypes() {
     std::set<TensorId> own;
     for (const Node& node : w_.graph().nodes) {
       if (IsKnown(node)) {
@@ -76,6 +73,12 @@ class Caster {
       if (AutocastRuleOf(node.domain, node.op) != CastRule::kOwn) continue;
       own.insert(node.inputs.begin() + (node.inputs.empty() ? 0 : 1), node.inputs.end());
     }
+    return own;
+  }
+
+  // Everything but those.
+  void StoreInHalf() {
+    const std::set<TensorId> own = KeptTypes();
     const std::vector<TensorId>& inputs = w_.graph().inputs;
     for (std::size_t t = 0; t < w_.graph().tensors.size(); ++t) {
       const auto id = static_cast<TensorId>(t);
@@ -83,15 +86,15 @@ class Caster {
       const bool stored =
           tensor.is_initializer || std::find(inputs.begin(), inputs.end(), id) != inputs.end();
       if (!stored || own.count(id) != 0 || captured_.count(id) != 0) continue;
-      if (tensor.type.dtype == DType::kFloat32) SetType(id, precision_.half);
+      if (IsCastable(tensor.type.dtype)) SetType(id, precision_.half);
     }
-    // What the file makes float32 of something else is meant to be the type of the model.
+    // What the file makes one of these types of something else is meant to be that of the model.
     for (Node& node : w_.graph().nodes) {
       if (node.op != "Cast" || !node.domain.empty() || IsKnown(node)) continue;
       for (Attribute& attribute : node.attributes) {
         if (attribute.name != "to") continue;
         auto* to = std::get_if<std::int64_t>(&attribute.value);
-        if (to != nullptr && *to == static_cast<std::int64_t>(DType::kFloat32)) {
+        if (to != nullptr && IsCastable(static_cast<DType>(*to))) {
           *to = static_cast<std::int64_t>(precision_.half);
         }
       }
@@ -99,11 +102,14 @@ class Caster {
   }
 
   void StoreMatricesInHalf() {
+    const std::set<TensorId> own = KeptTypes();
     for (std::size_t t = 0; t < w_.graph().tensors.size(); ++t) {
       const auto id = static_cast<TensorId>(t);
       const Tensor& tensor = At(id);
       const bool matrix = tensor.type.shape && tensor.type.shape->rank() > 1;
-      if (!tensor.is_initializer || !matrix || captured_.count(id) != 0) continue;
+      if (!tensor.is_initializer || !matrix || own.count(id) != 0 || captured_.count(id) != 0) {
+        continue;
+      }
       if (tensor.type.dtype == DType::kFloat32) SetType(id, precision_.half);
     }
   }
@@ -181,7 +187,8 @@ class Caster {
       const DType type = At(id).type.dtype;
       widest = widest == DType::kUndefined || widest == type ? type : DType::kFloat32;
     }
-    return widest;
+    // Of constants alone it makes what the model computes with: rows of a table.
+    return precision_.whole && widest == DType::kUndefined ? precision_.half : widest;
   }
 
   void CastOperands(Node& node) {
@@ -325,26 +332,6 @@ class Caster {
 void ApplyPrecision(NodeWriter& writer, const Precision& precision,
                     const std::vector<TensorId>& parameters) {
   if (precision.half != DType::kUndefined) Caster(writer, precision, parameters).Run();
-}
-
-InferredModel InPrecision(const InferredModel& model, const Precision& precision,
-                          const InferOptions& options) {
-  Model edited = EditableCopy(model);
-  const auto opset = edited.opset.find("");
-  NodeWriter writer(
-      edited.graph,
-      std::max(kLeastOpset, opset == edited.opset.end() ? kLeastOpset : opset->second));
-  // Autocast copies weights anew in each pass: its cache ends with the region that it is for
-  // (PyTorch, torch/amp/autocast_mode.py, __exit__).
-  std::vector<TensorId> copied;
-  const bool serves = precision.ForServing();
-  if (serves) StoreGenerated(edited.graph);
-  if (!precision.whole && !precision.products && precision.half != DType::kUndefined) {
-    copied = TakeParameters(edited.graph, {});
-  }
-  ApplyPrecision(writer, precision, copied);
-  if (serves) Quantize(writer, precision.quantization, TakeParameters(edited.graph, {}));
-  return InferEdited(std::move(edited), model, options);
 }
 
 TensorId InFloat32(NodeWriter& writer, TensorId x) {

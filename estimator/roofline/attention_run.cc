@@ -33,6 +33,7 @@ AttentionProblem AttentionProblemOf(const Part& part, const AttentionNest& whole
                      .key_value_heads = std::max(nest.kv_heads, Count(1)).AsDouble(),
                      .head_size = (nest.qk_dim + nest.v_dim).AsDouble() / 2,
                      .query_bytes = unit.bytes,
+                     .energy_width = unit.energy_width,
                      .key_value_bytes = unit.bytes,
                      .peak = unit.peak,
                      .tensor = unit.tensor,

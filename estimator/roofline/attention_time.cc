@@ -167,6 +167,7 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   const double reach =
       p.window > 0 ? std::min(p.key_length, p.window + tile + kKeyTile) : p.key_length;
   const bool narrow_head = p.head_size <= kNarrowHead;
+  const bool narrow_floats = p.query_bytes <= 1 && p.energy_width >= p.query_bytes;
   const double keys = RoundUp(reach, alone && narrow_head ? kernel.narrow_keys : kKeyTile);
   // Under a causal mask a block stops at its diagonal: half the keys on average, and one tile.
   // A window's tile reaches over the queries beside it on both sides.
@@ -181,16 +182,16 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   const bool narrow =
       narrow_head && p.phase != AttentionPhase::kPrefill && p.key_length <= kFewKeys;
   const double overhead = d[C::kAttentionBlockOverhead] * (narrow ? kernel.narrow_overhead : 1) +
-                          (narrow_head && p.query_bytes <= 1 ? kernel.narrow_start_8bit : 0);
+                          (narrow_head && narrow_floats ? kernel.narrow_start_8bit : 0);
   const double average = rows * average_keys * score_clocks / d.clock;
   const double longest = rows * keys * score_clocks / d.clock;
   t.block_seconds = average + overhead;
   const double cool = BlocksSeconds(t.waves, average, longest, overhead);
   t.units_seconds =
       UnderPower(d, {.tensor = true,
-                     .energy_width = p.query_bytes,
+                     .energy_width = p.energy_width,
                      .flops = (p.backward ? kBackwardWork : 1) * queries * p.visible *
-                              (4 * head + kScoreFlops * VectorEnergy(d, p.query_bytes)),
+                              (4 * head + kScoreFlops * VectorEnergy(d, p.energy_width)),
                      .rate = p.peak * efficiency,
                      .seconds = cool});
   t.hot_seconds = t.units_seconds - cool;

@@ -23,6 +23,7 @@ struct AttentionProblem {
   double window = 0;   // and at most, where a window cuts them; 0: none does
   double heads = 1, key_value_heads = 1, head_size = 64;
   double query_bytes = 2;                      // of one element of Q as the products read it
+  double energy_width = 2;                     // EnergyWidth of that element
   double key_value_bytes = 2;                  // of one element of the cache
   double peak = 0;                             // dense matrix rate for the query type, FLOP/s
   bool tensor = true;                          // of matrix units

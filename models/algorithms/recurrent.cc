@@ -23,8 +23,8 @@ Stage Repeated(const GemmNest& nest, Count launches, bool accumulate,
   GemmOptions gemm = ToGemm(options, accumulate);
   gemm.tile = options.step_tile.value_or(options.tile);
   gemm.split_k = options.step_split;
-  // One sample leaves nothing to tile: every step is a matrix-vector product.
-  const bool vector = nest.m == Count(1) && options.pipe == Pipe::kVector;
+  // One sample leaves nothing to tile: every step is a matrix-vector product, in halves too.
+  const bool vector = nest.m == Count(1);
   Stage stage = vector ? MatrixVector(all, options.type, library).stages[0]
                        : TiledGemm(all, gemm, library).stages[0];
   stage.name = "step";

@@ -284,6 +284,19 @@ TEST(Recurrent, ThreeWaysOneAmountOfProducts) {
   EXPECT_EQ(persistent.ExtraRead(), gates);
 }
 
+// One sample: a step is a matrix-vector product in every type, with no tile to pad to.
+TEST(Recurrent, OneSampleHasNoTiles) {
+  const RecurrentNest nest{
+      .steps = 32, .batch = 1, .input = 1024, .hidden = 1000, .gates = 4, .cell = "LSTM"};
+  for (const Pipe pipe : {Pipe::kVector, Pipe::kTensor}) {
+    const RecurrentOptions options{
+        .pipe = pipe, .type = DType::kFloat16, .tile = {.m = 128, .n = 128, .k = 32}};
+    const Stage step = RecurrentInputGemm(nest, options, kAmpere).stages[1];
+    EXPECT_FALSE(step.grid);
+    EXPECT_EQ(step.terms[0].instructions.fma, Count(32LL * 4 * 1000 * 1000));
+  }
+}
+
 TEST(Names, RoundTrip) {
   for (int i = 0; i <= static_cast<int>(Algorithm::kReduction); ++i) {
     const auto algorithm = static_cast<Algorithm>(i);

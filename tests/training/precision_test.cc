@@ -212,16 +212,77 @@ TEST(Precision, AnInputWhoseShapeIsReadIsHalf) {
   EXPECT_EQ(TypeOf(*Find(model, "MatMul"), 0), DType::kFloat16);
 }
 
-// Operands of one operator have one type wherever its specification says so.
+// A table that nodes hold and that is transposed before the run, as exporters write tied weights.
+SmallModel TiedTable() {
+  SmallModel model;
+  model.Ints("shape", {32, 8});
+  model.Input("ids", {4}, onnx::TensorProto::INT64);
+  model.Node("ConstantOfShape", {"shape"}, {"table"});
+  model.Node("Transpose", {"table"}, {"columns"});
+  model.Node("Gather", {"table", "ids"}, {"x"});
+  model.Node("MatMul", {"x", "columns"}, {"y"});
+  return model.Output("y");
+}
+
+TEST(Precision, WeightsThatNodesHoldAreHalvesToo) {
+  const InferredModel half = InPrecision(TiedTable().Infer(), FindPrecision("fp16"), {});
+  EXPECT_EQ(TypeOf(*Find(half, "MatMul"), 0), DType::kFloat16);
+  EXPECT_EQ(TypeOf(*Find(half, "MatMul"), 1), DType::kFloat16);
+  EXPECT_THAT(half.notes, testing::IsEmpty());
+  const InferredModel products =
+      InPrecision(TiedTable().Infer(), FindPrecision("products-fp16"), {});
+  EXPECT_EQ(TypeOf(*Find(products, "MatMul"), 0), DType::kFloat16);
+  EXPECT_EQ(TypeOf(*Find(products, "MatMul"), 1), DType::kFloat16);
+}
+
+// A file in bfloat16 is one in float16 then; servers quantize it in the type that it has.
+TEST(Precision, OneHalfTypeTakesThePlaceOfTheOther) {
+  const auto file = [] {
+    return SmallModel(21)
+        .Input("x", {4, 128}, onnx::TensorProto::BFLOAT16)
+        .Weight("a", {128, 16}, onnx::TensorProto::BFLOAT16)
+        .Node("MatMul", {"x", "a"}, {"y"})
+        .Output("y")
+        .Infer();
+  };
+  EXPECT_EQ(TypeOf(*Find(InPrecision(file(), FindPrecision("fp16"), {}), "MatMul"), 0),
+            DType::kFloat16);
+  EXPECT_EQ(TypeOf(*Find(InPrecision(file(), FindPrecision("w4a16-int4"), {}), "MatMul"), 0),
+            DType::kBfloat16);
+}
+
+// What stays wide is told: bodies of control flow keep their types.
+TEST(Precision, SaysWhichProductsStayInFloat32) {
+  SmallModel model;
+  model.Input("x", {4, 8}).Input("flag", {}, onnx::TensorProto::BOOL).Weight("a", {8, 8});
+  onnx::NodeProto& branch = model.AddNode("If", {"flag"}, {"y"});
+  for (const char* name : {"then_branch", "else_branch"}) {
+    auto* attribute = branch.add_attribute();
+    attribute->set_name(name);
+    attribute->set_type(onnx::AttributeProto::GRAPH);
+    auto* node = attribute->mutable_g()->add_node();
+    node->set_op_type("MatMul");
+    for (const char* input : {"x", "a"}) node->add_input(input);
+    node->add_output(std::string(name) + "_y");
+    attribute->mutable_g()->set_name(name);
+    attribute->mutable_g()->add_output()->set_name(std::string(name) + "_y");
+  }
+  model.Node("MatMul", {"y", "a"}, {"z"}).Output("z");
+  const InferredModel half = InPrecision(model.Infer(), FindPrecision("amp-fp16"), {});
+  EXPECT_THAT(half.notes, testing::Contains(testing::HasSubstr(
+                              "50 % of the multiply-accumulates stay in float32 under --precision "
+                              "amp-fp16: n_y/then")));
+}
+
+// Operands of one operator have one type wherever its specification says so, and no product is left
+// in float32 where none is to be.
 TEST(Precision, TypesFitInWholeNetworks) {
   const std::set<std::string> same = {"Add",    "Sub",  "Mul",          "Div",
                                       "MatMul", "Gemm", "FusedMatMul",  "Concat",
                                       "Sum",    "Conv", "ConvTranspose"};
-  const std::map<std::string, NetworkOptions> kNetworks = {{"resnet50", {{"norm", "kept"}}},
-                                                           {"mobilenet-v2", {}},
-                                                           {"bert-base", {}},
-                                                           {"gpt2", {}},
-                                                           {"lstm", {}}};
+  const std::map<std::string, NetworkOptions> kNetworks = {
+      {"resnet50", {{"norm", "kept"}}}, {"mobilenet-v2", {}}, {"bert-base", {}}, {"gpt2", {}},
+      {"llama3-8b", {{"layers", "2"}}}, {"lstm", {}}};
   for (const auto& [name, settings] : kNetworks) {
     Model model = ReadModelFromBytes(BuildNetwork(name, settings), name);
     InferOptions options;
@@ -230,6 +291,13 @@ TEST(Precision, TypesFitInWholeNetworks) {
     const InferredModel forward = Infer(std::move(model), options);
     for (const std::string& precision : PrecisionNames()) {
       const Precision& types = FindPrecision(precision);
+      if (types.half != DType::kUndefined) {
+        Count wide;
+        for (const CountedNode& counted : InPrecision(forward, types, options).nodes) {
+          wide += counted.cost.work.Of(OpClass::kMac, DType::kFloat32);
+        }
+        EXPECT_EQ(wide, Count(0)) << name << ", " << precision;
+      }
       const InferredModel made =
           types.products || types.ForServing()
               ? InPrecision(forward, types, options)
