@@ -108,10 +108,7 @@ void ExplainConvolution(const Target& target, const Execution& execution, const 
   terms.TimeIfAny("adding up parts of k", t.split_seconds);
 }
 
-}  // namespace
-
-PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& asked) {
-  if (MacsOf(asked) == Count(0) || asked.axes.empty()) return {};
+PartRun RunInMath(const Target& target, const Part& part, const ConvNest& asked) {
   const ConvNest nest = PackGroups(target, asked, part.type);
   const ConvChooser chooser(target, nest, part.type);
   // A stencil per channel is no matrix product: it streams its input.
@@ -166,6 +163,23 @@ PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& a
   used.tensor = run.execution.On(Pipe::kTensor).fma > Count(0);
   ApplySustainedPower(target, used, 2 * t.batch * t.m * t.n * t.k, time);
   return run;
+}
+
+}  // namespace
+
+PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& asked) {
+  if (MacsOf(asked) == Count(0) || asked.axes.empty()) return {};
+  PartRun run = RunInMath(target, part, asked);
+  const bool may_round = part.type == DType::kFloat32 && target.options.math != MathMode::kDefault;
+  if (!may_round || !run.time || run.forced) return run;
+  // What may be rounded need not be: libraries keep kernels of both kinds.
+  RunOptions options = target.options;
+  options.math = MathMode::kDefault;
+  PartRun exact =
+      RunInMath({target.device, target.timing, target.library, options}, part, asked);
+  if (!exact.time || exact.time->seconds >= run.time->seconds) return run;
+  exact.runner_up = run.execution.name;
+  return exact;
 }
 
 }  // namespace dlcost

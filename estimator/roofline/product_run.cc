@@ -32,6 +32,14 @@ GemmProblem GemmProblemOf(const Part& part, const GemmNest& nest, const ComputeU
   return p;
 }
 
+// What may round to TF32 need not: one row is a matrix-vector product of floats.
+std::optional<ComputeUnit> UnitOf(const Target& target, DType type, const GemmNest& nest) {
+  const bool one = nest.m <= Count(1) || nest.n <= Count(1);
+  const std::optional<ComputeUnit> unit = FindUnit(target, type);
+  return one && unit && unit->tensor && type == DType::kFloat32 ? FindVectorUnit(target, type)
+                                                                : unit;
+}
+
 // What the library chooses a tile for: Library::tuned_batch.
 Count ChosenBatch(const Library& library, const GemmNest& nest, const ComputeUnit& unit) {
   const bool tuned = unit.tensor && library.tuned_batch > 0 && nest.batch > Count(1);
@@ -118,7 +126,7 @@ GemmOptions ChooseProduct(const Target& target, DType type, const GemmNest& nest
 PartRun RunProduct(const Target& target, const Part& part, const GemmNest& nest) {
   PartRun run;
   if (MacsOf(nest) == Count(0)) return run;
-  const std::optional<ComputeUnit> unit = FindUnit(target, part.type);
+  const std::optional<ComputeUnit> unit = UnitOf(target, part.type, nest);
   if (!unit || target.timing == nullptr) {
     run.execution = Choose(target, part, nest, unit.value_or(ComputeUnit()), nullptr);
     return run;
