@@ -25,6 +25,7 @@ constexpr NamedPattern kPatterns[] = {
      kNorm, "Keras"},
     {"layer_norm", "Div(d:Sub(x,ReduceMean(x)),Sqrt(Add(ReduceMean(Pow(d,#)),#)))", kNorm,
      "PyTorch, without scale and shift"},
+    {"group_norm", "Add(Mul(InstanceNormalization(x,#,#),#),#)", kNorm, "PyTorch, views around it"},
     {"rms_norm", "Mul(Mul(x,Div(#,Sqrt(Add(ReduceMean(Pow(x,#)),#)))),#)", kNorm,
      "Llama, T5 (TorchScript)"},
     {"rms_norm", "Mul(Mul(x,Reciprocal(Sqrt(Add(ReduceMean(Pow(x,#)),#)))),#)", kNorm,

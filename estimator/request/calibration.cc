@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "estimator/calibrate/latency_table.h"
 #include "estimator/core/error.h"
@@ -64,9 +65,7 @@ class Calibrator {
   }
 
   DeviceCalibration Run() {
-    if (fit_rows_.empty()) {
-      throw Error("no row of the tables is of {}", fmt::join(names_, ", "));
-    }
+    if (fit_rows_.empty()) ThrowNoRows();
     if (options_.sample > 0) fit_rows_ = Sample(fit_rows_, options_.sample);
     return {.devices = names_,
             .files = files_,
@@ -84,12 +83,20 @@ class Calibrator {
 
   bool Add(LatencyKind kind, const LatencyRow& row) {
     const auto known = known_.find(row.Text("device"));
-    if (known == known_.end()) return false;
+    if (known == known_.end()) {
+      others_.insert(row.Text("device"));
+      return false;
+    }
     std::string why;
     std::optional<LatencyCase> c = MakeCase(kind, row, known->second.device, &why);
-    if (!c) return false;
-    if (!options_.sources.empty() && std::find(options_.sources.begin(), options_.sources.end(),
-                                               c->source) == options_.sources.end()) {
+    if (c && !options_.sources.empty() &&
+        std::find(options_.sources.begin(), options_.sources.end(), c->source) ==
+            options_.sources.end()) {
+      why = fmt::format("source '{}' was not asked for", Printable(c->source));
+      c.reset();
+    }
+    if (!c) {
+      left_out_.insert(std::move(why));
       return false;
     }
     auto& rows = IsFitRow(row, options_.fit_share) ? fit_rows_ : held_out_;
@@ -97,8 +104,24 @@ class Calibrator {
     return true;
   }
 
+  [[noreturn]] void ThrowNoRows() const {
+    const std::string names = fmt::format("{}", fmt::join(names_, ", "));
+    if (!held_out_.empty()) throw Error("too few rows of {} to fit any", names);
+    if (!left_out_.empty()) {
+      throw Error("no row of {} can be fitted: {}", names, fmt::join(left_out_, "; "));
+    }
+    if (others_.empty()) throw Error("the tables have no rows");
+    std::string others;
+    for (const std::string& other : others_) {
+      others += (others.empty() ? "" : ", ") + Printable(other);
+    }
+    throw Error("no row of the tables is of {}; they are of {}", names, others);
+  }
+
   const CalibrationRequest& options_;
   std::map<std::string, Known> known_;
+  // Devices of rows that were not asked for; why rows of those that were were left out.
+  std::set<std::string> others_, left_out_;
   std::vector<std::string> names_, files_;
   TimingConstants start_;
   std::vector<Constant> fixed_;

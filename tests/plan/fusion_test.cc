@@ -288,6 +288,27 @@ TEST(Fusion, MobileNetActivations) {
   }
 }
 
+// As PyTorch exports it before opset 18: groups as channels of a view, then scale and shift of the
+// channels that there are. One function of a framework, which reads and writes its data once.
+TEST(Fusion, GroupNormalizationLooksThroughItsViews) {
+  SmallModel model;
+  model.Input("x", {2, 64, 8, 8}).Ints("groups", {0, 32, -1}).Ints("whole", {2, 64, 8, 8});
+  model.Weight("s", {32}).Weight("b", {32}).Weight("scale", {64, 1, 1}).Weight("shift", {64, 1, 1});
+  model.Node("Reshape", {"x", "groups"}, {"g"});
+  model.Node("InstanceNormalization", {"g", "s", "b"}, {"n"});
+  model.Node("Reshape", {"n", "whole"}, {"c"});
+  model.Node("Mul", {"c", "scale"}, {"m"});
+  model.Node("Add", {"m", "shift"}, {"y"});
+  const InferredModel inferred = model.Output("y").Infer();
+  for (const FusionSet fuses : {FusionSet(), FusionSet::Compilers()}) {
+    const Plan plan = MakePlan(inferred, {.fusion = Fusion::kDefault, .fuses = fuses});
+    EXPECT_THAT(Labels(plan), ElementsAre("group_norm"));
+    const Kernel& kernel = KernelOf(plan, "group_norm");
+    EXPECT_EQ(kernel.bytes_read, Bytes(4 * (2 * 64 * 64 + 2 * 32 + 2 * 64)));
+    EXPECT_EQ(kernel.bytes_written, Bytes(4 * 2 * 64 * 64));
+  }
+}
+
 TEST(Patterns, AllParse) {
   for (const NamedPattern& named : NamedPatterns()) EXPECT_NO_THROW(Pattern{named.text});
   EXPECT_THROW(Pattern("Mul(x"), Error);
