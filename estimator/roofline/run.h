@@ -57,6 +57,9 @@ struct RunOptions {
   // A convolution's own bias is added by a kernel of its own, as where nothing is fused with it
   // (PyTorch, aten/src/ATen/native/Convolution.cpp: output.add_ of the reshaped bias).
   bool bias_apart = false;
+  // Normalizations over whole channels read channels first: where data lie channels last
+  // (`converts` is false), they are copied before, and what comes out before the next kernel.
+  bool planes_first = false;
   // A board pauses before each kernel, as where a stopwatch waits for it: it starts at full clock
   // and comes down within burst.time. Else it has been at work for long, at the clock that its
   // power sustains.

@@ -87,6 +87,29 @@ bool IsTypeCopy(const Work& work) {
   return work.Of(OpClass::kConvert) > Count(0);
 }
 
+// Channels last to channels first before the kernel, and back before the next: each reads and
+// writes all of the data.
+constexpr double kCopiesOfPlanes = 2;
+
+void AddCopiesOfPlanes(const Target& target, const Part& part, PartRun& run) {
+  const auto* rows = std::get_if<ReduceNest>(&part.nest);
+  const RunOptions& options = target.options;
+  if (rows == nullptr || !rows->planes || !options.planes_first || options.converts) return;
+  const Bytes bytes = SizeOf(part.type, rows->outer * rows->reduce);
+  const StreamTime copy = ExpectedStream(
+      *target.timing,
+      {.bytes = 2 * bytes.AsDouble(), .element_bytes = std::max(Bits(part.type), 4) / 8.0},
+      ConditionsOf(target, part, 0));
+  run.execution.name = "channels first, and back";
+  run.execution.stages.push_back({.name = "normalization"});
+  run.execution.stages.push_back(
+      {.name = "copies", .launches = 2, .extra_read = bytes * 2, .extra_written = bytes * 2});
+  const double seconds = kCopiesOfPlanes * copy.seconds;
+  run.time->apart += seconds;
+  run.time->seconds += seconds;
+  if (options.explain) TermWriter(run.time->terms).Time("channels first, and back", seconds);
+}
+
 void ExplainStream(const StreamProblem& p, const StreamTime& t, double tap, PartTime& time) {
   TermWriter terms(time.terms);
   terms.Fact("traffic", p.bytes, "B", "read and written");
@@ -140,6 +163,7 @@ PartRun RunStream(const Target& target, const Part& part) {
   if (elements != nullptr && elements->normalizes) time.setup = SetupOfLayer(*target.timing);
   if (IsTypeCopy(part.work)) time.calls = kCallsOfCopy;
   if (target.options.explain) ExplainStream(p, t, tap, time);
+  AddCopiesOfPlanes(target, part, run);
   return run;
 }
 

@@ -58,6 +58,7 @@ void Assume(const Runtime& runtime, bool given, ReportOptions& options) {
   options.run.selection = runtime.selection;
   options.run.converts = runtime.converts;
   options.run.bias_apart = AddsBiasApart(runtime.fuses);
+  options.run.planes_first = runtime.planes_first;
   options.run.update = runtime.update;
 }
 

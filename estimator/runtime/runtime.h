@@ -29,7 +29,8 @@ struct Runtime {
   MathMode math = MathMode::kDefault;
   Launch launch = Launch::kGraph;
   Selection selection = Selection::kCall;
-  bool converts = true;  // RunOptions::converts
+  bool converts = true;       // RunOptions::converts
+  bool planes_first = false;  // RunOptions::planes_first
   UpdateForm update = UpdateForm::kFused;
 
   std::vector<RuntimePart> parts;  // in the file's order

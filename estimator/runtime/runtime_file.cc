@@ -52,6 +52,7 @@ class RuntimeReader {
         {"launch", [this](const Entry& e) { Launch(e); }},
         {"selection", [this](const Entry& e) { Selects(e); }},
         {"layout", [this](const Entry& e) { Layout(e); }},
+        {"planes", [this](const Entry& e) { Planes(e); }},
         {"update", [this](const Entry& e) { Updates(e); }},
         {"sources", [](const Entry&) {}},
     };
@@ -144,6 +145,11 @@ class RuntimeReader {
   void Layout(const Entry& entry) {
     runtime_.converts = OneOf<bool>(entry, {{"file", true}, {"kernels", false}});
     AddPart("layout", entry.value, entry.note, entry);
+  }
+
+  void Planes(const Entry& entry) {
+    runtime_.planes_first = OneOf<bool>(entry, {{"first", true}, {"any", false}});
+    AddPart("planes", entry.value, entry.note, entry);
   }
 
   void Updates(const Entry& entry) {

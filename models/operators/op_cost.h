@@ -94,6 +94,7 @@ struct RecurrentNest {
 // pooling).
 struct ReduceNest {
   Count outer, reduce;
+  bool planes = false;  // a row is whole channels of images
 };
 
 // One of the operations over all tensors that an update consists of where no kernel does it whole.

@@ -93,10 +93,11 @@ TEST(EarlierRelease, ADifferenceSaysWhatItDidNotTell) {
   const ReportDiff diff = DiffReports(then, now);
   EXPECT_TRUE(diff.changes.empty());
   EXPECT_EQ(diff.same, 19);
-  EXPECT_THAT(RenderDiffText(diff, {}),
-              HasSubstr("note      before was written by an earlier dlcost, which did not tell "
-                        "fuses, layout, runtime, runtime_given, selection, update_form yet; "
-                        "taken as by default"));
+  EXPECT_THAT(
+      RenderDiffText(diff, {}),
+      HasSubstr("note      before was written by an earlier dlcost, which did not tell "
+                "fuses, layout, planes, runtime, runtime_given, selection, update_form yet; "
+                "taken as by default"));
   EXPECT_THAT(RenderDiffText(DiffReports(now, now), {}), Not(HasSubstr("earlier dlcost")));
 }
 
@@ -113,7 +114,7 @@ TEST(EarlierRelease, IsABaseline) {
   EXPECT_THAT(run.notes,
               Contains(HasSubstr("the baseline was written by an earlier dlcost, which did not "
                                  "tell clips, fuses, layout, master_bytes, micro_batches, "
-                                 "precision, recompute, runtime, runtime_given, selection, "
+                                 "planes, precision, recompute, runtime, runtime_given, selection, "
                                  "update_form yet")));
 }
 

@@ -210,6 +210,30 @@ TEST(HalfConvolution, BiasIsAPassOfItsOwn) {
   EXPECT_EQ(stages(true)[1].extra_written, SizeOf(DType::kFloat16, outputs));
 }
 
+// PyTorch's group normalization reads channels first: two copies stand beside it where data lie
+// channels last, and none beside rows of a layer normalization.
+TEST(Normalization, CopiesWhatLiesChannelsLast) {
+  const Device device = DeviceOf("a100-sxm4-80gb");
+  const Count outer = 64, reduce = 40960;
+  for (const bool planes : {false, true}) {
+    Kernel kernel = Alone(ReduceNest{.outer = outer, .reduce = reduce, .planes = planes});
+    kernel.bytes_read = kernel.bytes_written = SizeOf(kernel.math, outer * reduce);
+    const auto run = [&](bool converts, bool first) {
+      const Runner runner(&device, {.converts = converts, .planes_first = first});
+      return runner.Run(kernel);
+    };
+    const auto extra = [](const KernelRun& of) {
+      return of.execution ? of.execution->ExtraRead() + of.execution->ExtraWritten() : Bytes(0);
+    };
+    const KernelRun plain = run(false, false), copied = run(false, true);
+    EXPECT_EQ(extra(plain), Bytes(0));
+    EXPECT_EQ(extra(run(true, true)), Bytes(0));
+    EXPECT_EQ(extra(copied), planes ? Bytes(4LL * 4 * 64 * 40960) : Bytes(0));
+    EXPECT_EQ(copied.launches, planes ? Count(3) : Count(1));
+    EXPECT_EQ(copied.expected->time.expected > plain.expected->time.expected, planes);
+  }
+}
+
 TEST(Gemm, TilesAndSplitsOfTheAffineLayersOnA100) {
   const Device a100 = DeviceOf("a100-sxm4-80gb");
   const Runner runner(&a100, {});
