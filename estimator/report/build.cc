@@ -344,6 +344,11 @@ class Builder {
     if (report_.totals.expected && facts.basis != TimingBasis::kMeasured) {
       AddNote(NoteOf(facts.basis, *device_));
     }
+    if (!device_->units) {
+      AddNote(
+          "the device's file gives no number of units, as in 'units: {count: 108}': bounds "
+          "alone, no expected times");
+    }
     if (WeightsStay(*device_, runs_.options().ForBound())) {
       AddNote(fmt::format(
           "the {} of weights stay on the chip from run to run, which holds {}: --cache cold starts "

@@ -32,8 +32,9 @@ class Explainer {
     const KernelRun run = runner_.Run(kernel);
     if (!run.expected) {
       throw Error("{}: there is no expected time: {}", Printable(NameOf(kernel)),
-                  kernel.repeat == Count(0) ? "nothing is launched"
-                                            : "its type has no rate on this device");
+                  kernel.repeat == Count(0)     ? "nothing is launched"
+                  : runner_.timing() == nullptr ? "the device's file gives no number of units"
+                                                : "its type has no rate on this device");
     }
     return Of(kernel, run);
   }

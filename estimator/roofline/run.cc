@@ -427,8 +427,8 @@ Work ToWork(const Execution& execution) {
 
 Runner::Runner(const Device* device, const RunOptions& options)
     : device_(device), options_(options) {
-  // Without a bandwidth there is nothing to expect; bounds say so themselves.
-  if (device_ != nullptr && device_->memory.bandwidth) {
+  // Without a bandwidth or a number of units there is nothing to expect; bounds say so themselves.
+  if (device_ != nullptr && device_->memory.bandwidth && device_->units) {
     timing_ = std::make_unique<const TimingDevice>(MakeTimingDevice(*device_));
   }
 }

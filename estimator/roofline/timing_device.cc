@@ -35,7 +35,10 @@ TimingDevice MakeTimingDevice(const Device& device) {
   if (!device.memory.bandwidth) {
     throw Error("{}: no memory bandwidth is listed, so there is no expected time", device.id);
   }
-  result.units = device.units.value_or(1);
+  if (!device.units) {
+    throw Error("{}: no number of units is listed, so there is no expected time", device.id);
+  }
+  result.units = *device.units;
   const auto& clock = device.max_clock ? device.max_clock : device.boost_clock;
   result.clock = clock ? clock->value() : 1e9;
   if (device.per_unit.threads) result.threads = *device.per_unit.threads;

@@ -354,7 +354,7 @@ class EarlierReports(unittest.TestCase):
         diff = json.loads(run("diff", then, ALEXNET, "--gpu", "a100", "--format", "json").stdout)
         self.assertEqual(diff["changes"], [])
         self.assertEqual(diff["totals"]["macs"], {"before": 714188480, "after": 714188480})
-        self.assertIn("did not tell fuses, layout, runtime", diff["notes"][-1])
+        self.assertIn("did not tell fuses, layout, planes, runtime", diff["notes"][-1])
         check = json.loads(run("check", ALEXNET, "--gpu", "a100", "--baseline", then, "--format", "json").stdout)
         items = {item["name"]: item for item in check["runs"][0]["items"]}
         self.assertTrue(items["MACs"]["passed"] and items["traffic"]["passed"])
@@ -382,6 +382,18 @@ class Devices(unittest.TestCase):
             listing = subprocess.run([PROGRAM, "gpus", "my_chip", "--format", "json"], capture_output=True, check=True,
                                      env={**os.environ, "DLCOST_HW_PATH": directory})
             self.assertEqual(json.loads(listing.stdout)["memory"]["bandwidth"], 5e12)
+
+    def test_without_a_number_of_units_there_are_bounds_alone(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "peaks.yaml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("name: Peaks\nvendor: Acme\nkind: gpu\narchitecture: One\nyear: 2026\nsources: {d: datasheet}\n"
+                           "rates: {source: d, vector: {fp32: 10 TFLOP/s}}\n"
+                           "memory: {source: d, type: HBM3, size: 80 GiB, bandwidth: 2 TB/s}\n")  # fmt: skip
+            report = json.loads(run(ALEXNET, "--gpu", path, "--format", "json").stdout)
+            self.assertIsNone(report["totals"]["expected_s"])
+            self.assertGreater(report["totals"]["bound_s"], 0)
+            self.assertTrue(any("no number of units" in note for note in report["notes"]), report["notes"])
 
     def test_side_by_side(self):
         result = json.loads(run(ALEXNET, "--gpu", "a100,p4", "--format", "json").stdout)
