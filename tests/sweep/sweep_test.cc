@@ -126,13 +126,13 @@ TEST(Sweep, BoundsAloneAreThoseOfReports) {
   }
 }
 
-// Nobody published what a B100 does in fp32: its bound leaves the products out and is no time.
+// Nobody published what a Gaudi 2 does in fp32: its bound leaves the products out and is no time.
 TEST(Sweep, WhatHasNoRateHasNoThroughput) {
   const Model model = Network("bert-base", {{"layers", "1"}});
   Sweep sweep{.model = &model,
               .axes = {{.name = "batch", .sizes = {}, .batch = true}},
-              .setups = {{}, {.dtype = "f16"}},
-              .devices = {FindDevice("b100"), FindDevice("a100")}};
+              .setups = {{}, {.dtype = "bf16"}},
+              .devices = {FindDevice("gaudi2"), FindDevice("a100")}};
   sweep.infer.bindings.dims["sequence"] = 64;
   for (std::int64_t size = 1; size <= 250; ++size) sweep.axes[0].sizes.push_back(size);
   for (SweepSetup& setup : sweep.setups) setup.report.plan.fusion = Fusion::kDefault;
