@@ -84,7 +84,12 @@ inline constexpr TileShape kPascalWeights[] = {
     {.m = 128, .n = 128, .k = 4, .resident = 2},
     {.m = 128, .n = 32, .k = 4, .resident = 6},
 };
+// Of 625 recorded implicit products on V100 and T4 59 ran in 128 x 128, 415 in 128 x 64: likewise.
 inline constexpr TileShape kVoltaConv[] = {
+    {.m = 128, .n = 64, .k = 8, .resident = 3},
+    {.m = 128, .n = 32, .k = 8, .resident = 6},
+};
+inline constexpr TileShape kVoltaVectorWeights[] = {
     {.m = 128, .n = 128, .k = 8, .resident = 2},
     {.m = 128, .n = 64, .k = 8, .resident = 3},
     {.m = 128, .n = 32, .k = 8, .resident = 6},
