@@ -176,7 +176,8 @@ class Caster {
     CastRule rule = IsBias(node) ? CastRule::kHalf : AutocastRuleOf(node.domain, node.op);
     if (rule == CastRule::kFloat32) return DType::kFloat32;
     if (rule == CastRule::kOwn) return DType::kUndefined;
-    if (precision_.whole || (precision_.products && rule != CastRule::kHalf)) {
+    // What a body of control flow makes is wide still: a product behind it need not be.
+    if ((precision_.whole || precision_.products) && rule != CastRule::kHalf) {
       rule = CastRule::kWidest;
     }
     if (rule == CastRule::kHalf) return precision_.half;

@@ -268,10 +268,13 @@ TEST(Precision, SaysWhichProductsStayInFloat32) {
     attribute->mutable_g()->add_output()->set_name(std::string(name) + "_y");
   }
   model.Node("MatMul", {"y", "a"}, {"z"}).Output("z");
-  const InferredModel half = InPrecision(model.Infer(), FindPrecision("amp-fp16"), {});
-  EXPECT_THAT(half.notes, testing::Contains(testing::HasSubstr(
-                              "50 % of the multiply-accumulates stay in float32 under --precision "
-                              "amp-fp16: n_y/then")));
+  for (const char* precision : {"amp-fp16", "fp16", "products-fp16"}) {
+    const InferredModel half = InPrecision(model.Infer(), FindPrecision(precision), {});
+    EXPECT_THAT(half.notes, testing::Contains(testing::HasSubstr(
+                                "50 % of the multiply-accumulates stay in float32 under "
+                                "--precision " +
+                                std::string(precision) + ": n_y/then")));
+  }
 }
 
 // Operands of one operator have one type wherever its specification says so, and no product is left
