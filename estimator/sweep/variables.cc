@@ -31,6 +31,17 @@ Open TryBind(const Model& model, const Bindings& bindings) {
   }
 }
 
+// What is known with a batch of `size`; nothing where no input of the model has one.
+std::map<std::string, std::int64_t> BoundWithBatch(const Model& model, Bindings bindings,
+                                                   std::int64_t size) {
+  bindings.batch = size;
+  try {
+    return TryBind(model, bindings).bound;
+  } catch (const Error&) {  // of a model that cannot be bound either way, the next attempt tells
+    return {};
+  }
+}
+
 // Names in an expression; itself where it is a plain name.
 std::set<std::string> NamesIn(const std::string& expression) {
   std::set<std::string> names = PartsOf(expression);
@@ -52,14 +63,12 @@ ModelVariables ModelVariables::Of(const Model& model, const InferOptions& option
   }
   // What follows --batch is one variable.
   if (!options.bindings.batch) {
-    Bindings one = options.bindings, two = options.bindings;
-    one.batch = 1;
-    two.batch = 2;
-    const Open with_one = TryBind(model, one), with_two = TryBind(model, two);
+    const auto with_one = BoundWithBatch(model, options.bindings, 1);
+    const auto with_two = BoundWithBatch(model, options.bindings, 2);
     std::vector<std::string> batch;
-    for (const auto& [key, size] : with_one.bound) {
-      const auto other = with_two.bound.find(key);
-      if (tied.count(key) == 0 && PartsOf(key).empty() && other != with_two.bound.end() &&
+    for (const auto& [key, size] : with_one) {
+      const auto other = with_two.find(key);
+      if (tied.count(key) == 0 && PartsOf(key).empty() && other != with_two.end() &&
           other->second != size) {
         batch.push_back(key);
       }

@@ -74,6 +74,17 @@ TensorId SumOfAll(NodeWriter& writer, TensorId x) {
   return writer.Node1("ReduceSum", {InFloat32(writer, x)}, {IntAttribute("keepdims", 0)});
 }
 
+// The sum of two losses: of a float32 and a float64 one in float64, as frameworks promote.
+TensorId Together(NodeWriter& writer, TensorId total, TensorId one) {
+  const auto wide = [&](TensorId id) {
+    if (writer.TypeOf(total) == writer.TypeOf(one)) return id;
+    return writer.Node1("Cast", {id},
+                        {IntAttribute("to", static_cast<std::int64_t>(DType::kFloat64))});
+  };
+  const TensorId left = wide(total), right = wide(one);
+  return writer.Add(left, right);
+}
+
 TensorId MeanSquare(NodeWriter& writer, TensorId output) {
   const std::string name = TensorAt(writer, output).name;
   output = InFloat32(writer, output);
@@ -120,7 +131,7 @@ Seeds WriteLoss(NodeWriter& writer, const std::string& loss, const std::vector<T
                              ? CrossEntropy(writer, output, apart)
                          : seeds.loss == "mse" ? MeanSquare(writer, output)
                                                : SumOfAll(writer, output);
-    total = total == kNoTensor ? one : writer.Add(total, one);
+    total = total == kNoTensor ? one : Together(writer, total, one);
   }
   if (total != kNoTensor) {
     const TensorId reported = total;

@@ -11,6 +11,7 @@
 #include "estimator/onnx/reader.h"
 #include "estimator/report/report.h"
 #include "models/networks/networks.h"
+#include "tests/infer/small_model.h"
 
 namespace dlcost {
 namespace {
@@ -228,6 +229,12 @@ TEST(Formula, ExportedNetworksAtRandomSizes) {
     EXPECT_GT(CompareFormulaWithReports(made, kTries), kTries * 5) << path;
   }
   EXPECT_GT(open, 40 / kEvery);
+}
+
+// A vector has no batch: there is nothing to vary.
+TEST(Formula, OfAModelWithoutABatchIsConstant) {
+  const Model model = SmallModel().Input("x", {25}).Node("Relu", {"x"}, {"y"}).Output("y").Read();
+  EXPECT_TRUE(ModelVariables::Of(model, {}, {}).names().empty());
 }
 
 }  // namespace

@@ -19,6 +19,19 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
+// A model may hand out numbers of both widths; their losses add up in the wider.
+TEST(Step, LossesOfTwoTypesAddUpInTheWider) {
+  SmallModel model;
+  model.Input("x", {4, 8}).Weight("w", {8, 8}).Weight("v", {8, 8}, onnx::TensorProto::DOUBLE);
+  model.Input("z", {4, 8}, onnx::TensorProto::DOUBLE);
+  model.Node("MatMul", {"x", "w"}, {"y"}).Node("MatMul", {"z", "v"}, {"t"});
+  model.Output("y").Output("t");
+  const InferredModel step = StepOf(model.Infer(), {.optimizer = "sgd", .loss = "mse"});
+  // One product there and one for the weights' gradient, in each type.
+  EXPECT_EQ(MacsOf(step, Phase::kForward), Macs(2 * 4 * 8 * 8));
+  EXPECT_EQ(MacsOf(step, Phase::kBackwardWeights), Macs(2 * 4 * 8 * 8));
+}
+
 // PyTorch 2.1, torch.utils.flop_counter, at batch 2: forward 8,178,368,512, with backward
 // 24,299,077,632. The difference to three times forward is the first convolution's data gradient:
 // 2 * 64 * 112 * 112 * 3 * 49.
