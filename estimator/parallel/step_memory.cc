@@ -35,13 +35,18 @@ RunningBytes BesideLasting(const InferredModel& step, const KernelOfNode& kernel
       if (before != behind.end()) lasts_always(before->second);
     }
   }
-  // Numbers of the kernels without gaps, as moments are counted.
-  std::vector<std::size_t> order = kernel_of;
+  // Moments are those of the kernels of the main graph. What runs inside control flow runs while
+  // the node does that holds it, whose kernel comes before.
+  std::vector<std::size_t> order;
+  for (std::size_t n = 0; n < step.nodes.size(); ++n) {
+    if (step.nodes[n].graph == &step.model->graph) order.push_back(kernel_of[n]);
+  }
   std::sort(order.begin(), order.end());
   order.erase(std::unique(order.begin(), order.end()), order.end());
-  for (std::size_t& k : kernel_of) {
-    k = static_cast<std::size_t>(std::lower_bound(order.begin(), order.end(), k) - order.begin());
-  }
+  const auto moment_of = [&](std::size_t kernel) {
+    const auto after = std::upper_bound(order.begin(), order.end(), kernel) - order.begin();
+    return static_cast<std::size_t>(std::max<std::ptrdiff_t>(after, 1));
+  };
   const LiveBuffers memory = LiveAndBuffers(step, kernel_of);
   const std::vector<Bytes>& live = memory.live;
   std::vector<Bytes> begins(live.size() + 1), ends(live.size() + 1);  // of what lasts, by moment
@@ -52,16 +57,19 @@ RunningBytes BesideLasting(const InferredModel& step, const KernelOfNode& kernel
   }
   std::vector<bool> updates(live.size(), false);
   for (std::size_t n = 0; n < step.nodes.size(); ++n) {
-    if (step.nodes[n].node->phase == Phase::kOptimizer) updates[kernel_of[n] + 1] = true;
+    if (step.nodes[n].node->phase == Phase::kOptimizer) updates[moment_of(kernel_of[n])] = true;
   }
-  RunningBytes running{.of = std::vector<Bytes>(workspaces.size())};
+  std::vector<Bytes> beside(live.size());
   Bytes lasts;
   // What is there at the start is there while the first kernel runs.
   for (std::size_t moment = 1; moment < live.size(); ++moment) {
     lasts = lasts + begins[moment] - ends[moment];
-    const std::size_t kernel = order[moment - 1];
-    const Bytes beside = live[moment] > lasts ? live[moment] - lasts : Bytes();
-    running.of[kernel] = beside + workspaces[kernel];
+    if (live[moment] > lasts) beside[moment] = live[moment] - lasts;
+  }
+  RunningBytes running{.of = std::vector<Bytes>(workspaces.size())};
+  for (std::size_t kernel = 0; kernel < workspaces.size(); ++kernel) {
+    const std::size_t moment = moment_of(kernel);
+    running.of[kernel] = beside[moment] + workspaces[kernel];
     Bytes& most = updates[moment] ? running.update : running.passes;
     most = std::max(most, running.of[kernel]);
   }
