@@ -28,29 +28,13 @@ bool IsGenerator(const Graph& graph, const Node& node) {
 }
 
 // Where operators read what no gradient is taken of: the running mean and variance of
-// normalizations, and what stored numbers were quantized with.
+// normalizations, what stored numbers were quantized with, region and scales of a resizing.
 constexpr struct {
   std::string_view op;
   std::size_t first, last;  // inputs
-} kMeasured[] = {{"BatchNormalization", 3, 4},
-                 {"QuantizeLinear", 1, 2},
-                 {"DequantizeLinear", 1, 2},
-                 {"MatMulNBits", 2, 3},
-                 {"MatMulBnb4", 2, 2}};
-
-std::vector<TensorId> Measured(const Graph& graph) {
-  std::vector<TensorId> ids;
-  for (const Node& node : graph.nodes) {
-    for (const auto& [op, first, last] : kMeasured) {
-      if (node.op != op) continue;
-      for (std::size_t i = first; i <= last && i < node.inputs.size(); ++i) {
-        ids.push_back(node.inputs[i]);
-      }
-    }
-  }
-  std::sort(ids.begin(), ids.end());
-  return ids;
-}
+} kUntrained[] = {{"BatchNormalization", 3, 4}, {"Resize", 1, 2},           {"Upsample", 1, 1},
+                  {"QuantizeLinear", 1, 2},     {"DequantizeLinear", 1, 2}, {"MatMulNBits", 2, 3},
+                  {"MatMulBnb4", 2, 2}};
 
 // Single numbers that arithmetic alone reads: factors and offsets of a formula.
 std::vector<bool> FactorsOf(const Graph& graph) {
@@ -89,9 +73,24 @@ void StoreConstants(Graph& graph) {
   });
 }
 
+std::vector<TensorId> Untrained(const Graph& graph) {
+  std::vector<TensorId> ids;
+  for (const Node& node : graph.nodes) {
+    for (const auto& [op, first, last] : kUntrained) {
+      if (node.op != op) continue;
+      for (std::size_t i = first; i <= last && i < node.inputs.size(); ++i) {
+        ids.push_back(node.inputs[i]);
+      }
+    }
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
 std::vector<TensorId> TakeParameters(Graph& graph, const std::vector<std::string>& frozen) {
   StoreGenerated(graph);
-  const std::vector<TensorId> measured = Measured(graph);
+  const std::vector<TensorId> untrained = Untrained(graph);
   const std::vector<bool> factors = FactorsOf(graph);
   std::vector<bool> used(frozen.size(), false);
   std::vector<TensorId> parameters;
@@ -100,7 +99,7 @@ std::vector<TensorId> TakeParameters(Graph& graph, const std::vector<std::string
     const Tensor& tensor = graph.tensors[t];
     const auto id = static_cast<TensorId>(t);
     if (!tensor.is_initializer || !IsTrainable(tensor) || factors[t] ||
-        std::binary_search(measured.begin(), measured.end(), id)) {
+        std::binary_search(untrained.begin(), untrained.end(), id)) {
       continue;
     }
     names.push_back(tensor.name);

@@ -13,6 +13,10 @@ void StoreGenerated(Graph& graph);
 // The same in any file.
 void StoreConstants(Graph& graph);
 
+// What operators read that no gradient is taken of: running statistics, scales of quantized numbers
+// and of resizings. In order, none twice.
+std::vector<TensorId> Untrained(const Graph& graph);
+
 // The stored floating-point numbers of a graph that training may change: weights with at least one
 // axis, those that nodes make too. Single numbers that arithmetic reads are constants, running
 // statistics are not trained. Without those that match a pattern of

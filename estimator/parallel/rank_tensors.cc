@@ -1,6 +1,9 @@
 #include "estimator/parallel/rank_tensors.h"
 
+#include <algorithm>
+
 #include "estimator/infer/edit.h"
+#include "estimator/infer/parameters.h"
 
 namespace dlcost {
 namespace {
@@ -16,7 +19,8 @@ RankTensors::RankTensors(RankGraph& rank)
       macs_(rank.macs),
       axes_(rank.axes),
       split_(rank.split),
-      sequence_(rank.sequence) {
+      sequence_(rank.sequence),
+      untrained_(Untrained(graph_)) {
   layout_.assign(graph_.tensors.size(), Layout::kWhole);
   for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
     if (Splits(axes_.tensors[t], split_)) layout_[t] = Layout::kSplit;
@@ -49,7 +53,8 @@ std::int64_t RankTensors::AxisOf(TensorId id, Layout layout) const {
 
 bool RankTensors::Differentiates(TensorId id) const {
   const auto t = static_cast<std::size_t>(id);
-  return plan_.trains && !axes_.free[t] && IsFloat(graph_.tensors[t].type.dtype);
+  return plan_.trains && !axes_.free[t] && IsFloat(graph_.tensors[t].type.dtype) &&
+         !std::binary_search(untrained_.begin(), untrained_.end(), id);
 }
 
 void RankTensors::MakeLocal(TensorId id) {

@@ -55,6 +55,7 @@ class RankTensors {
   const std::vector<Macs>& macs_;
   GraphAxes& axes_;
   const FactorSet &split_, &sequence_;
+  const std::vector<TensorId> untrained_;          // whatever reads them: settings of operators
   std::vector<Layout> layout_;                     // of tensors of the whole graph
   std::vector<std::optional<Shape>> whole_shape_;  // of those
   NodeWriter* writer_ = nullptr;

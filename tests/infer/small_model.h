@@ -66,6 +66,15 @@ class SmallModel {
     return *this;
   }
 
+  SmallModel& Floats(const std::string& name, std::vector<float> values) {
+    auto* tensor = model_.mutable_graph()->add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(onnx::TensorProto::FLOAT);
+    tensor->add_dims(static_cast<std::int64_t>(values.size()));
+    for (const float value : values) tensor->add_float_data(value);
+    return *this;
+  }
+
   SmallModel& Scalar(const std::string& name, std::int64_t value,
                      int type = onnx::TensorProto::INT64) {
     auto* tensor = model_.mutable_graph()->add_initializer();

@@ -64,6 +64,21 @@ TEST(TensorParallel, LlamaDividesExactly) {
   }
 }
 
+// Two convolutions, the first split by its filters, with a resizing between them whose scales are
+// known on each device.
+TEST(TensorParallel, LeavesTheScalesOfAResizingKnown) {
+  SmallModel model;
+  model.Input("x", {2, 16, 8, 8}).Weight("a", {32, 16, 3, 3}).Weight("b", {16, 32, 3, 3});
+  model.Floats("scales", {1, 1, 2, 2}).Node("Conv", {"x", "a"}, {"c"});
+  model.Node("Resize", {"c", "", "scales"}, {"r"}).Node("Conv", {"r", "b"}, {"y"}).Output("y");
+  const InferredModel whole = model.Infer();
+  const InferredModel rank = InferRank(whole, {.devices = 2, .trains = true}, {});
+  for (const CountedNode& counted : rank.nodes) {
+    EXPECT_NE(counted.status, NodeStatus::kUnknown) << counted.name << ": " << counted.why;
+  }
+  EXPECT_EQ(MacsOf(rank).value() * 2, MacsOf(whole).value());
+}
+
 // Each device has half of each expert's inner numbers; the routes, 256 tokens of 256 numbers to 4
 // experts in each of two layers, are computed by both.
 TEST(TensorParallel, SharesOutEveryExpert) {
