@@ -19,23 +19,18 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
-// What a resizing reads beside its data is no parameter, and stays known: in a file that holds all
-// its numbers in nodes, as Paddle's exporter writes them, too.
+// What a resizing reads beside its data is no parameter, and stays known to what is behind it.
 TEST(Step, ScalesOfAResizingAreNotTrained) {
   SmallModel model;
-  model.Input("x", {1, 4, 8, 8}).Ints("shape", {6, 4, 3, 3});
-  model.Node("ConstantOfShape", {"shape"}, {"w"});
-  auto* floats = model.AddNode("Constant", {}, {"scales"}).add_attribute();
-  floats->set_name("value_floats");
-  floats->set_type(onnx::AttributeProto::FLOATS);
-  for (const float scale : {1, 1, 2, 2}) floats->add_floats(scale);
-  model.Node("Conv", {"x", "w"}, {"c"}).Node("Resize", {"c", "", "scales"}, {"y"}).Output("y");
+  model.Input("x", {1, 4, 8, 8}).Weight("w", {6, 4, 3, 3}).Weight("v", {3, 6, 1, 1});
+  model.Floats("scales", {1, 1, 2, 2}).Node("Conv", {"x", "w"}, {"c"});
+  model.Node("Resize", {"c", "", "scales"}, {"r"}).Node("Conv", {"r", "v"}, {"y"}).Output("y");
   const InferredModel step = StepOf(model.Infer(), {.optimizer = "sgd", .loss = "mse"});
-  EXPECT_EQ(step.step->trained, Count(6 * 4 * 3 * 3));
+  EXPECT_EQ(step.step->trained, Count(6 * 4 * 3 * 3 + 3 * 6));
   for (const CountedNode& counted : step.nodes) {
     EXPECT_NE(counted.status, NodeStatus::kUnknown) << counted.name << ": " << counted.why;
   }
-  EXPECT_EQ(MacsOf(step, Phase::kBackwardWeights), Macs(6 * 4 * 9 * 6 * 6));
+  EXPECT_EQ(MacsOf(step, Phase::kBackwardWeights), Macs(6 * 4 * 9 * 6 * 6 + 3 * 6 * 12 * 12));
 }
 
 // A model may hand out numbers of both widths; their losses add up in the wider.
