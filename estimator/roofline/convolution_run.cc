@@ -175,8 +175,7 @@ PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& a
   // What may be rounded need not be: libraries keep kernels of both kinds.
   RunOptions options = target.options;
   options.math = MathMode::kDefault;
-  PartRun exact =
-      RunInMath({target.device, target.timing, target.library, options}, part, asked);
+  PartRun exact = RunInMath({target.device, target.timing, target.library, options}, part, asked);
   if (!exact.time || exact.time->seconds >= run.time->seconds) return run;
   exact.runner_up = run.execution.name;
   return exact;

@@ -88,9 +88,8 @@ OpCost CostGroups(const OpContext& ctx, Count groups, DType stage_one) {
   cost.work.Add(OpClass::kMul, stage_one, elements);
   cost.work.Add(OpClass::kMul, ctx.InputType(0), elements);
   cost.work.Add(OpClass::kAdd, ctx.InputType(0), elements);
-  cost.nest = ReduceNest{.outer = groups,
-                         .reduce = groups > Count(0) ? elements / groups : Count(0),
-                         .planes = true};
+  cost.nest = ReduceNest{
+      .outer = groups, .reduce = groups > Count(0) ? elements / groups : Count(0), .planes = true};
   return cost;
 }
 
