@@ -29,6 +29,7 @@ def main():
     bench = os.path.join(source, "bench")
     asked = [
         ("accuracy.md", [accuracy, "--held-out", "0.4", *tables]),
+        ("accuracy.md", [accuracy, "--leave-one-out", *tables]),
         ("accuracy.md", [sys.executable, os.path.join(bench, "networks.py"), dlcost, serving]),
         ("accuracy.md", [sys.executable, os.path.join(bench, "servers.py"), dlcost, serving]),
         ("sweeps.md", [sys.executable, os.path.join(bench, "saturation.py"), dlcost, serving]),
