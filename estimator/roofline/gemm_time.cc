@@ -27,6 +27,10 @@ double VectorBusy(double blocks, const TileGrid& grid) {
 // Blocks of one unit that walk the matrices together on matrix units.
 constexpr double kTogether = 4;
 
+bool Widens(const TimingDevice& d, const GemmProblem& p) {
+  return p.narrow_weight > 0 && !d.library->widening.tiles.empty();
+}
+
 // The constants of one kind of unit.
 struct UnitConstants {
   double efficiency, shape, fill, drain, overlap;  // fill: 0 where loads are never the limit
@@ -58,7 +62,9 @@ UnitConstants Constants(const TimingDevice& d, const GemmProblem& p) {
   // their width, sustain what 16 bits do: with the rate of floats products of integers on an RTX
   // 4090 came out 20 % too slow.
   const bool narrow_floats = p.input_bytes <= 1 && p.energy_width >= p.input_bytes;
-  const double share = d[narrow_floats ? C::kTensorEfficiency8 : C::kTensorEfficiency];
+  const double share = Widens(d, p)    ? d.library->widening.rate
+                       : narrow_floats ? d[C::kTensorEfficiency8]
+                                       : d[C::kTensorEfficiency];
   return {std::min(1.0, share * p.spare), TensorShape(d, p), d[C::kTensorFill], d[C::kTensorDrain],
           d[C::kTensorOverlap]};
 }
@@ -74,6 +80,8 @@ struct GemmTimer::Shared {
   double other_bytes;     // the result and other operands, to and from device memory
   double sustained;       // byte/s of device memory
   double cache_rate;      // byte/s
+  double weight_width;    // bytes of one weight as tiles load it
+  double widening;        // seconds of one unit to widen a weight; 0: none widens
   double keep_a, keep_w;  // share of one matrix that the cache cannot keep for a second panel
 };
 
@@ -88,6 +96,8 @@ GemmTimer::GemmTimer(const TimingDevice& d, const GemmProblem& p, const Conditio
   s.miss_w = WeightMissShare(d, conditions, s.a + conditions.weight_copies * s.w + s.out);
   s.first_bytes = s.a * s.miss_a + s.w * s.miss_w;
   s.other_bytes = (s.out + p.extra_bytes) * s.miss_a;
+  s.weight_width = p.narrow_weight > 0 ? p.narrow_weight : p.input_bytes;
+  s.widening = Widens(d, p) ? 1 / (d.library->widening.weights_per_clock * d.clock) : 0;
   s.sustained = d.memory_rate * d[Constant::kMemorySustained];
   s.cache_rate = CacheRate(d);
   const auto too_large = [&](double bytes) {
@@ -176,10 +186,17 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
   const double split = grid.split_k.AsDouble();
   const double depth = grid.padded_k().AsDouble() / split;
   t.tiles = grid.Blocks().AsDouble();
-  t.waves = std::ceil(t.tiles / d.units);
   const double threads = rows * columns * grid.slices.AsDouble();
-  t.busy = p.tensor ? std::min(1.0, t.waves * threads / d[Constant::kTileBusyArea])
-                    : VectorBusy(t.waves, grid);
+  if (s.widening > 0) {
+    // One block a unit, whose warps share k, walks its part of the steps along k of all tiles.
+    const double steps = depth / grid.tile_k.AsDouble();
+    t.waves = std::ceil(t.tiles * steps / d.units) / steps;
+    t.busy = 1;
+  } else {
+    t.waves = std::ceil(t.tiles / d.units);
+    t.busy = p.tensor ? std::min(1.0, t.waves * threads / d[Constant::kTileBusyArea])
+                      : VectorBusy(t.waves, grid);
+  }
   t.padding = grid.PaddingShare();
   // What ragged extents cost was seen on whole products, not on parts of k.
   const double shape = split > 1 && !p.tensor ? std::max(1.0, s.c.shape) : s.c.shape;
@@ -191,14 +208,16 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
   const double used =
       p.tensor || p.batch > 1 ? columns : std::min(columns, RoundUp(p.n, kWarpColumns) / tiles_n);
   const double arithmetic = 2 * rows * used * depth / (p.peak / d.units * t.efficiency);
-  const double fill =
-      s.c.fill > 0 ? (rows + columns) * depth * p.input_bytes / (s.c.fill * d.clock) : 0;
+  const double loads = (rows * p.input_bytes + columns * s.weight_width) * depth;
+  const double fill = s.c.fill > 0 ? loads / (s.c.fill * d.clock) : 0;
   const Library& library = *d.library;
   const double start = library.tile_start + (p.input_bytes < 1 ? library.tile_start_4bit : 0);
   const double overhead = d[Constant::kTileOverhead] + (p.tensor ? start : 0);
   const double part_bytes = split > 1 ? 4 : p.output_bytes;
   const double drain_rate = s.c.drain * d.clock;
-  const double compute = AlmostLonger(arithmetic, fill) / t.busy;
+  const double widening = columns * depth * s.widening;
+  t.widening_seconds = t.waves * widening;
+  const double compute = AlmostLonger(arithmetic + widening, fill) / t.busy;
   if (p.tensor) {
     // One block fills a unit: nothing computes while its results leave. What limits them is the
     // cache that takes them, not the unit, so that padding and idle units cost nothing.
@@ -233,9 +252,9 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
           ? std::max(1.0, d[Constant::kMemorySustained] / StridedRate(*strided, p.k))
           : 1;
   t.memory_seconds = StreamSeconds(d, s.sustained, operands * slower + s.other_bytes);
-  const double shared =
-      p.tensor ? std::max(rows, columns) * (1 - 1.0 / d.library->shared_loads) : 0;
-  t.cache_bytes = t.tiles * (rows + columns - shared) * depth * p.input_bytes;
+  const double longer = depth * (rows > columns ? rows * p.input_bytes : columns * s.weight_width);
+  const double shared = p.tensor ? longer * (1 - 1.0 / d.library->shared_loads) : 0;
+  t.cache_bytes = t.tiles * (loads - shared);
   t.cache_seconds = t.cache_bytes / s.cache_rate;
   if (split > 1) {
     // Every part writes 4-byte sums; a last pass reads them and writes the result. On matrix units
@@ -243,6 +262,7 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
     t.split_seconds = d[p.tensor ? Constant::kLaunchGraph : Constant::kTileSplit] +
                       p.batch * p.m * p.n * 4 * split * 1.5 / s.cache_rate;
   }
+  if (s.widening > 0) t.split_seconds += d[Constant::kTileSplit];  // between neighbours
   t.seconds = std::max({t.units_seconds, t.memory_seconds, t.cache_seconds}) + t.split_seconds;
   if (t.seconds < best) {  // else the norm, which is no less, need not be worked out
     t.seconds =
@@ -269,6 +289,12 @@ GemmTime GemmTimer::Vector() const {
   t.seconds = std::max({t.units_seconds, t.memory_seconds, t.cache_seconds});
   AddLaunch(t);
   return t;
+}
+
+std::span<const TileShape> GemmTimer::Tiles() const {
+  const Library& library = *device_.library;
+  if (Widens(device_, problem_)) return library.widening.tiles;
+  return problem_.tensor ? library.gemm_tensor : library.gemm_vector;
 }
 
 void GemmTimer::AddLaunch(GemmTime& t) const {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "estimator/roofline/timing_device.h"
 #include "models/algorithms/execution.h"
@@ -23,6 +24,8 @@ struct GemmProblem {
   bool linear = false;  // of weights, whose kernels walk both operands along k (StridedLoads)
   double peak = 0;      // dense, FLOP/s of the whole device, for these types
   double spare = 1;     // ComputeUnit::spare
+  // Bytes of one weight that is stored in fewer bits than what it meets; else 0.
+  double narrow_weight = 0;
   // What is really read, where it is not batch * m * k and batch * n * k elements: the image of an
   // implicit GEMM, weights stored in fewer bits.
   std::optional<double> activation_bytes, weight_bytes;
@@ -39,6 +42,7 @@ struct GemmTime {
   double tile_seconds = 0;      // one tile
   double start_seconds = 0;     // before the first of them multiplies, beside the launch
   double units_seconds = 0;     // all waves, with the start
+  double widening_seconds = 0;  // part of it: weights that are stored in fewer bits
   double hot_seconds = 0;       // part of it: what a clock within the board's power adds
   double memory_bytes = 0;      // to and from device memory
   double reread_bytes = 0;      // part of it: panels that the cache could not keep
@@ -61,6 +65,8 @@ class GemmTimer {
   // A product with a vector on vector units is no tiled kernel: every unit streams its share of the
   // matrix and multiplies as it comes.
   GemmTime Vector() const;
+  // The library's for the problem on such units.
+  std::span<const TileShape> Tiles() const;
 
  private:
   struct Shared;

@@ -28,6 +28,7 @@ GemmProblem GemmProblemOf(const Part& part, const GemmNest& nest, const ComputeU
   const double rest = part.read - first;
   const double weights = p.batch * p.n * p.k * p.input_bytes;
   if (rest > 0 && rest < weights) p.weight_bytes = rest;  // stored in fewer bits, or broadcast
+  if (p.weight_bytes && p.linear && p.tensor) p.narrow_weight = rest / (p.n * p.k);
   p.extra_bytes = std::max(0.0, rest - weights);
   return p;
 }
@@ -81,6 +82,7 @@ void ExplainProduct(const Target& target, const GemmProblem& p, const TileGrid* 
     TermWriter side = terms.Norm("together", together,
                                  d[p.tensor ? Constant::kTensorOverlap : Constant::kVectorOverlap]);
     side.Time("all waves", t.units_seconds);
+    if (t.widening_seconds > 0) side.Below().Time("widening weights", t.widening_seconds);
     ExplainTiles(d.units, *grid, {t.waves, t.tile_seconds, t.efficiency, t.busy}, side.Below(),
                  time.advice);
     side.Time("device memory", t.memory_seconds,
@@ -106,8 +108,7 @@ GemmOptions ChooseProduct(const Target& target, DType type, const GemmNest& nest
     GemmNest chosen = nest;
     chosen.batch = ChosenBatch(library, nest, unit);
     const TimedTile best = FastestTile(
-        chosen, unit.tensor ? library.gemm_tensor : library.gemm_vector, unit.bytes,
-        nest.batch == Count(1) && !small,
+        chosen, timer->Tiles(), unit.bytes, nest.batch == Count(1) && !small,
         [&](const TileGrid& grid, double least) { return timer->Tiled(grid, least).seconds; });
     options.tile = best.tile;
     options.split_k = best.split_k;

@@ -127,11 +127,20 @@ struct AttentionConstants {
   double fill = 33, fill_8bit = 32;
 };
 
+// Kernels of products on matrix units whose weights are stored in fewer bits than what they meet:
+// they widen them in registers.
+struct Widening {
+  std::span<const TileShape> tiles = {};  // empty: no such kernels; others take the product
+  double weights_per_clock = 0;           // that one unit widens, for each row of tiles again
+  double rate = 1;                        // of the peak, in the products
+};
+
 struct Library {
   std::string_view id;      // "pascal"
   std::string_view covers;  // "cuDNN 6 to 7, cuBLAS 8 to 10 on Maxwell and Pascal"
   // Matrix products, rows and columns as in the nest (row-major C). Preferred first.
   std::span<const TileShape> gemm_vector, gemm_tensor;
+  Widening widening = {};
   // Which of them runs: weights with rows of activations, and strided-batched products.
   OccupancyRule linear, batched;
   // Products of several rows on matrix units with fewer multiply-adds than this run in one part of

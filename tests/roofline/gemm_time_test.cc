@@ -171,6 +171,34 @@ TEST(GemmTime, AVectorOnVectorUnitsStreamsTheMatrix) {
   EXPECT_NEAR(t.seconds, t.launch_seconds + t.memory_seconds, 1e-12);
 }
 
+TEST(GemmTime, WeightsInFourBitsWidenForEachRowOfTiles) {
+  TimingDevice d = PlainDevice();
+  d.library = &LibraryFor("Ampere");
+  d.constants[Constant::kTileSplit] = 1e-6;
+  // 64 columns of tiles by 8192 / 64 steps along k are 81.92 steps for each of 100 units: 82.
+  GemmProblem p = Square(16, 8192, 8192);
+  p.linear = true;
+  p.weight_bytes = 8192.0 * 8192 / 2;
+  p.narrow_weight = 0.5;
+  const TileGrid grid{.m = 16, .n = 8192, .k = 8192, .tile_m = 16, .tile_n = 128, .tile_k = 64};
+  const GemmTime t = GemmTimer(d, p, {}).Tiled(grid);
+  const double steps = 82;
+  EXPECT_DOUBLE_EQ(t.waves, steps / 128);
+  EXPECT_NEAR(t.widening_seconds, steps * 128 * 64 / 30.7e9, 1e-12);
+  const double arithmetic = steps * 2 * 16 * 128 * 64 / (0.58 * 1e12);
+  const double fill = steps * 64 * (16 * 2 + 128 * 0.5) / 400e9;
+  const double drain = 16.0 * 8192 * 2 / (100 * 400e9);
+  EXPECT_NEAR(t.units_seconds, Overlap(8, arithmetic + t.widening_seconds, fill) + drain, 1e-10);
+  EXPECT_EQ(t.split_seconds, 1e-6);
+  EXPECT_EQ(t.memory_bytes, 16.0 * 8192 * 2 + 8192.0 * 8192 / 2 + 16.0 * 8192 * 2);
+  // 65 rows are two rows of tiles of 64, which both widen every weight.
+  const auto seconds = [&](double rows) {
+    p.m = rows;
+    return GemmTimer(d, p, {}).Tiled(GridOf(p, {64, 256}, 1)).widening_seconds;
+  };
+  EXPECT_NEAR(seconds(65), 2 * seconds(64), 1e-8);
+}
+
 TEST(GemmTime, ABoardWithoutPowerForItsPeakSlowsDown) {
   TimingDevice d = PlainDevice();
   PoweredWork work{
