@@ -19,10 +19,13 @@ import published_runs
 import published_translations
 
 LLAMA_7B = ("llama3-8b", "inner=11008", "kv_heads=32", "vocabulary=32000")
+LLAMA_13B = (
+    "llama3-8b", "layers=40", "width=5120", "heads=40", "inner=13824", "kv_heads=40", "vocabulary=32000",
+)  # fmt: skip
 CONFIGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "networks", "configs")
 GPT_J = (os.path.join(CONFIGS, "gpt-j-6b.json"),)
 MISTRAL_7B = (os.path.join(CONFIGS, "mistral-7b.json"),)
-NAMES = {LLAMA_7B: "llama-7b", GPT_J: "gpt-j-6b", MISTRAL_7B: "mistral-7b"}
+NAMES = {LLAMA_7B: "llama-7b", LLAMA_13B: "llama-13b", GPT_J: "gpt-j-6b", MISTRAL_7B: "mistral-7b"}
 # (pattern of the row's model and note, settings of `dlcost network`)
 NETWORKS = (
     (r"^bert-base-uncased;|^BERT [Bb]ase;", ("bert-base",)),
@@ -38,7 +41,8 @@ NETWORKS = (
     (r"ConvNets/efficientnet;.*Model=efficientnet-widese-b4", ("efficientnet-b4", "squeeze=wide")),
     (r"^gpt2;$", ("gpt2",)),
     (r"^llama-3-8B;", ("llama3-8b",)),
-    (r"^LLaMA 7B;", LLAMA_7B),
+    (r"^LLaMA 7B;|^Llama2-7B;", LLAMA_7B),
+    (r"^Llama2-13B;", LLAMA_13B),
     (r"^GPT-J 6B;", GPT_J),
     (r"^Mistral 7B;", MISTRAL_7B),
     (r"^gpt: Performance of GPT-", ("gpt2",)),
@@ -57,12 +61,15 @@ DEVICES = {
     "A40 48GB": "a40", "L40S 48GB": "l40s", "RTX A6000 48GB": "rtx-a6000", "RTX 6000 Ada 48GB": "rtx-6000-ada",
     "3070 8GB": "rtx-3070", "3080 10GB": "rtx-3080-10gb", "3080 Ti 12GB": "rtx-3080-ti", "4070 Ti 12GB": "rtx-4070-ti",
     "4080 16GB": "rtx-4080", "RTX 4000 Ada 20GB": "rtx-4000-ada", "RTX 5000 Ada 32GB": "rtx-5000-ada",
-    "3090 24GB": "rtx-3090", "4090 24GB": "rtx-4090", "H100": "h100-sxm5",
+    "3090 24GB": "rtx-3090", "4090 24GB": "rtx-4090", "3090 Ti": "rtx-3090-ti", "4090": "rtx-4090",
+    "M1 7-Core GPU 8GB": "m1-7c", "M1 Max 32-Core GPU 64GB": "m1-max-32c", "M2 Ultra 76-Core GPU 192GB": "m2-ultra-76c",
+    "M3 Max 40-Core GPU 64GB": "m3-max-40c", "H100": "h100-sxm5",
 }  # fmt: skip
 # fp8 is TensorRT-LLM's, as Model Optimizer quantizes, with a cache in fp8.
 TYPES = {
     "fp32": ["--math", "default"], "tf32": ["--math", "tf32"], "fp16": ["--dtype", "f16"], "F16": ["--dtype", "f16"],
     "amp_fp16": ["--dtype", "f16"], "int8": ["--dtype", "int8"], "fp8": ["--precision", "w8a8-fp8"],
+    "int4": ["--precision", "w4a16-int4"],
 }  # fmt: skip
 # The row's framework as --runtime.
 RUNTIMES = {
@@ -76,6 +83,8 @@ RUNTIMES = {
     "ONNX Runtime": "onnxruntime",
     "TensorRT-LLM": "trtllm",
     "llama.cpp": "llama.cpp",
+    "MLC LLM": "generic",
+    "ExLlamaV2": "generic",
 }
 # Figures that hold more than the network, told apart. Paddle-TRT's clock runs from one batch to the next, with the
 # loader's iteration between: DeepLearningExamples, PaddlePaddle/Classification/RN50v1.5/inference.py. (TensorFlow's and
@@ -144,8 +153,9 @@ def passes(network, row):
         raise NotJudged("no batch, or no length")
     batch = ["--batch", row["batch"]]
     if network[0] == "llama3-8b" or network in (GPT_J, MISTRAL_7B):
-        if metric == "decode_throughput":  # the mean length while 1024 tokens are generated
-            return [((*network, "phase=decode"), [*batch, "--dim", "past=512"], 1)], 1 / value
+        if metric == "decode_throughput":  # the mean length while so many tokens are generated
+            past = int(row["output_len"]) // 2
+            return [((*network, "phase=decode"), [*batch, "--dim", f"past={past}"], 1)], 1 / value
         if metric == "prefill_throughput":
             # In pieces of 512 tokens (llama-bench: -ub), each of which reads the weights.
             settings = (*network, "phase=prefill", "dtype=f32")

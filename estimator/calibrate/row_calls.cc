@@ -14,13 +14,21 @@ struct TypeName {
   DType type;
 };
 constexpr TypeName kTypes[] = {
-    {"fp64", DType::kFloat64},           {"fp32", DType::kFloat32},
-    {"float32", DType::kFloat32},        {"tf32", DType::kFloat32},
-    {"fp16", DType::kFloat16},           {"half", DType::kFloat16},
-    {"float16", DType::kFloat16},        {"bf16", DType::kBfloat16},
-    {"bfloat16", DType::kBfloat16},      {"fp8", DType::kFloat8E4M3FN},
-    {"fp8_block", DType::kFloat8E4M3FN}, {"int8", DType::kInt8},
-    {"fp4", DType::kFloat4E2M1},         {"nvfp4", DType::kFloat4E2M1},
+    {"fp64", DType::kFloat64},
+    {"fp32", DType::kFloat32},
+    {"float32", DType::kFloat32},
+    {"tf32", DType::kFloat32},
+    {"fp16", DType::kFloat16},
+    {"half", DType::kFloat16},
+    {"float16", DType::kFloat16},
+    {"bf16", DType::kBfloat16},
+    {"bfloat16", DType::kBfloat16},
+    {"fp8", DType::kFloat8E4M3FN},
+    {"fp8_block", DType::kFloat8E4M3FN},
+    {"int8", DType::kInt8},
+    {"int4", DType::kInt4},
+    {"fp4", DType::kFloat4E2M1},
+    {"nvfp4", DType::kFloat4E2M1},
 };
 
 class CallMaker {
@@ -94,7 +102,11 @@ class CallMaker {
     const TensorId a = graph.Input(type_, left);
     // A benchmark of a library has two operands of one kind, a layer has weights.
     const bool plain = batched || protocol_.back_to_back;
-    const TensorId b = plain ? graph.Input(type_, right) : graph.Weight(type_, right);
+    const DType stored = FindLatencyType(Optional("weight_dtype")).value_or(type_);
+    TensorId b = plain ? graph.Input(type_, right) : graph.Weight(stored, right);
+    if (stored != type_) {  // one scale for each column
+      b = graph.Add("DequantizeLinear", {b, graph.Weight(type_, {Size("n")})});
+    }
     const TensorId result = protocol_.bias && !batched
                                 ? graph.Add("Gemm", {a, b, graph.Weight(type_, {Size("n")})})
                                 : graph.Add(IsInteger(type_) ? "MatMulInteger" : "MatMul", {a, b});
@@ -102,7 +114,7 @@ class CallMaker {
       graph.Add("Cast", {result}, {{"to", static_cast<std::int64_t>(DType::kFloat16)}});
     }
     Call(std::move(graph));
-    calls_.weights = SizeOf(type_, batch * Size("n") * Size("k"));
+    calls_.weights = SizeOf(stored, batch * Size("n") * Size("k"));
     calls_.type = batched ? "batched gemm" : "gemm";
     return true;
   }

@@ -223,7 +223,8 @@ TEST(LatencyCase, WhatItCannotCostItSkipsAndSaysWhy) {
 // Rates that others published (docs/timing.md): a bound that a board beats is none.
 TEST(PublishedProducts, NoneBeatsItsBound) {
   const DeviceDatabase database({DLCOST_SOURCE_DIR "/hw_specs"});
-  for (const char* name : {"matrix_products.csv", "squares.csv", "layers.csv", "attention.csv"}) {
+  for (const char* name : {"matrix_products.csv", "squares.csv", "layers.csv", "attention.csv",
+                           "narrow_weights.csv"}) {
     const LatencyTable table =
         ReadLatencyTable(std::string(DLCOST_SOURCE_DIR "/bench/published/") + name);
     ASSERT_FALSE(table.rows.empty());
