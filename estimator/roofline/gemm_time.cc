@@ -27,8 +27,13 @@ double VectorBusy(double blocks, const TileGrid& grid) {
 // Blocks of one unit that walk the matrices together on matrix units.
 constexpr double kTogether = 4;
 
+// Most tokens whose experts run in such kernels: with more, each expert has rows of its own, and
+// grouped kernels take the weights as matrix units do.
+constexpr double kFewTokens = 16;
+
 bool Widens(const TimingDevice& d, const GemmProblem& p) {
-  return p.narrow_weight > 0 && !d.library->widening.tiles.empty();
+  return p.tensor && p.narrow_weight > 0 && !d.library->widening.tiles.empty() &&
+         (p.batch <= 1 || p.m <= kFewTokens);
 }
 
 // The constants of one kind of unit.
@@ -96,7 +101,7 @@ GemmTimer::GemmTimer(const TimingDevice& d, const GemmProblem& p, const Conditio
   s.miss_w = WeightMissShare(d, conditions, s.a + conditions.weight_copies * s.w + s.out);
   s.first_bytes = s.a * s.miss_a + s.w * s.miss_w;
   s.other_bytes = (s.out + p.extra_bytes) * s.miss_a;
-  s.weight_width = p.narrow_weight > 0 ? p.narrow_weight : p.input_bytes;
+  s.weight_width = Widens(d, p) ? p.narrow_weight : p.input_bytes;
   s.widening = Widens(d, p) ? 1 / (d.library->widening.weights_per_clock * d.clock) : 0;
   s.sustained = d.memory_rate * d[Constant::kMemorySustained];
   s.cache_rate = CacheRate(d);
@@ -262,7 +267,8 @@ GemmTime GemmTimer::Tiled(const TileGrid& grid, double best) const {
     t.split_seconds = d[p.tensor ? Constant::kLaunchGraph : Constant::kTileSplit] +
                       p.batch * p.m * p.n * 4 * split * 1.5 / s.cache_rate;
   }
-  if (s.widening > 0) t.split_seconds += d[Constant::kTileSplit];  // between neighbours
+  // Between neighbours. Experts have tiles enough to leave them whole.
+  if (s.widening > 0 && p.batch <= 1) t.split_seconds += d[Constant::kTileSplit];
   t.seconds = std::max({t.units_seconds, t.memory_seconds, t.cache_seconds}) + t.split_seconds;
   if (t.seconds < best) {  // else the norm, which is no less, need not be worked out
     t.seconds =

@@ -18,6 +18,8 @@ struct Part {
   DType type = DType::kUndefined;  // of its multiply-accumulates, else of most operations
   Work work;                       // of one run, products and everything else
   double read = 0, written = 0;    // bytes
+  double stored = 0;               // part of those read, where the part says so: CostPart::stored
+  int stored_bits = 0;             // of one weight there
   // Part of both, from the kernels before and to those after, and the weights that stay from run to
   // run; 0 where caches start cold.
   double passed = 0;

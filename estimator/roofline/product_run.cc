@@ -26,10 +26,16 @@ GemmProblem GemmProblemOf(const Part& part, const GemmNest& nest, const ComputeU
   p.output_bytes = std::clamp(part.written / results, 1.0, 8.0);
   const double first = p.batch * p.m * p.k * p.input_bytes;
   const double rest = part.read - first;
-  const double weights = p.batch * p.n * p.k * p.input_bytes;
-  if (rest > 0 && rest < weights) p.weight_bytes = rest;  // stored in fewer bits, or broadcast
-  if (p.weight_bytes && p.linear && p.tensor) p.narrow_weight = rest / (p.n * p.k);
-  p.extra_bytes = std::max(0.0, rest - weights);
+  if (part.stored > 0) {
+    p.weight_bytes = part.stored;
+    p.extra_bytes = rest - part.stored;
+    p.narrow_weight = part.stored_bits < 8 * p.input_bytes ? part.stored_bits / 8.0 : 0;
+  } else {
+    const double weights = p.batch * p.n * p.k * p.input_bytes;
+    if (rest > 0 && rest < weights) p.weight_bytes = rest;  // stored in fewer bits, or broadcast
+    if (p.weight_bytes && p.linear) p.narrow_weight = rest / (p.n * p.k);
+    p.extra_bytes = std::max(0.0, rest - weights);
+  }
   return p;
 }
 

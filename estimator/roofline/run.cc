@@ -40,16 +40,18 @@ Work PerRun(const Work& work, Count times) {
 }
 
 // Bytes that a part touches at least, when it is a kernel of its own.
-double OperandBytes(const LoopNest& nest, double element) {
-  if (const auto* g = std::get_if<GemmNest>(&nest)) {
-    return element * (g->batch * (g->m * g->k + g->k * g->n + g->m * g->n)).AsDouble();
+double OperandBytes(const CostPart& part, double element) {
+  if (const auto* g = std::get_if<GemmNest>(&part.nest)) {
+    const double weights = element * (g->batch * g->k * g->n).AsDouble();
+    return element * (g->batch * g->m * (g->k + g->n)).AsDouble() +
+           (part.stored > Bytes(0) ? part.stored.AsDouble() : weights);
   }
-  if (const auto* a = std::get_if<AttentionNest>(&nest)) {
+  if (const auto* a = std::get_if<AttentionNest>(&part.nest)) {
     const Count queries = a->q_heads * a->q_len * (a->qk_dim + a->v_dim);
     return element *
            (a->batch * (queries + a->kv_heads * a->kv_len * (a->qk_dim + a->v_dim))).AsDouble();
   }
-  if (const auto* c = std::get_if<ConvNest>(&nest)) {
+  if (const auto* c = std::get_if<ConvNest>(&part.nest)) {
     return element * (InputElements(*c) + OutputElements(*c) + WeightElements(*c)).AsDouble();
   }
   return 0;
@@ -157,7 +159,9 @@ class KernelRunner {
       each.nest = part.nest;
       if (part.type != DType::kUndefined) each.type = part.type;
       const double element = std::max(Bits(each.type), 4) / 8.0;
-      each.read = OperandBytes(part.nest, element);
+      each.stored = part.stored.AsDouble();
+      each.stored_bits = part.stored_bits;
+      each.read = OperandBytes(part, element);
       each.written = 0;
       own += each.read;
       parts.push_back(std::move(each));

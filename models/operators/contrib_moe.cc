@@ -91,13 +91,19 @@ Count ExpertsRead(const Routing& r) {
   return Count(RoundToInteger(experts * (1 - idle)));
 }
 
+// Elements that are read of what all experts have; none of other inputs.
+std::optional<Count> ReadOfExperts(const OpContext& ctx, int input, const Routing& r) {
+  if (input < 2 || !ctx.HasInput(input)) return std::nullopt;
+  const Shape& shape = ctx.InputShape(input);
+  if (shape.rank() == 0 || shape[0] != r.experts || r.experts <= 0) return std::nullopt;
+  return shape.Elements() / Count(r.experts) * ExpertsRead(r);
+}
+
 void AddExpertAccesses(OpCost& cost, const OpContext& ctx, const Routing& r) {
-  const Count read = ExpertsRead(r);
   for (int i = 0; i < ctx.NumInputs(); ++i) {
     if (!ctx.HasInput(i)) continue;
-    const Shape& shape = ctx.InputShape(i);
-    if (i >= 2 && shape.rank() > 0 && shape[0] == r.experts && r.experts > 0) {
-      AddPartialRead(cost, ctx, i, shape.Elements() / Count(r.experts) * read, AccessKind::kGather);
+    if (const auto elements = ReadOfExperts(ctx, i, r)) {
+      AddPartialRead(cost, ctx, i, *elements, AccessKind::kGather);
     } else {
       AddRead(cost, ctx, i);
     }
@@ -139,6 +145,14 @@ OpCost CostExperts(const OpContext& ctx, const ExpertInputs& at) {
                           .b_input = layer.weight,
                           .b_is_weight = true},
                  type);
+    auto& part = cost.parts.back();
+    for (const int input : {layer.weight, layer.bias, layer.scale}) {
+      if (const auto elements = ReadOfExperts(ctx, input, r)) {
+        part.stored += SizeOf(ctx.InputType(input), *elements);
+      }
+    }
+    part.stored_bits = static_cast<int>(Bits(ctx.InputType(layer.weight)) /
+                                        NumbersPerElement(ctx, layer.weight, layer.bits));
     if (ctx.HasInput(layer.bias)) cost.work.Add(OpClass::kAdd, type, r.passes * layer.out);
     if (!ctx.HasInput(layer.scale)) continue;
     const Shape& scale = ctx.InputShape(layer.scale);

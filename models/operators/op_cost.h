@@ -132,6 +132,10 @@ struct CostPart {
   std::string_view name;  // "projection", "attention", "dX": a literal
   LoopNest nest;
   DType type = DType::kUndefined;  // of its multiply-accumulates
+  // What it reads of stored operands, where its nest does not say that: packed, or of more experts
+  // than one token meets. 0: the nest's.
+  Bytes stored{0};
+  int stored_bits = 0;  // of one weight there, its scale left out
 };
 
 struct OpCost {

@@ -48,6 +48,24 @@ TEST(Operators, NestsAddUpToTheMultiplyAccumulates) {
   }
 }
 
+// A layer of experts reads the packed weights and scales of those that tokens take: of 4 x 16 x 8
+// and 4 x 8 x 16 weights in 4 bits all, with a scale of two bytes for each row; of 4 x 16 x 8
+// floats three experts'.
+TEST(Operators, LayersOfExpertsTellWhatTheyRead) {
+  const auto parts = [](std::string_view name, std::size_t which) {
+    const OpDef* def = FindOperator("com.microsoft", name);
+    return RunCase(*def, def->cases[which]).cost.parts;
+  };
+  const std::vector<CostPart> narrow = parts("QMoE", 0), wide = parts("MoE", 1);
+  ASSERT_EQ(narrow.size(), 2u);
+  EXPECT_EQ(narrow[0].stored, Bytes(4 * 16 * 4 + 4 * 16 * 2));
+  EXPECT_EQ(narrow[1].stored, Bytes(4 * 8 * 8 + 4 * 8 * 2));
+  EXPECT_EQ(narrow[0].stored_bits, 4);
+  ASSERT_EQ(wide.size(), 2u);
+  EXPECT_EQ(wide[0].stored, Bytes(3 * 16 * 8 * 4));
+  EXPECT_EQ(wide[0].stored_bits, 32);
+}
+
 // A definition is complete: nothing is zero by default.
 TEST(Operators, DefinitionsAreComplete) {
   for (const std::span<const OpDef> family : OperatorFamilies()) {

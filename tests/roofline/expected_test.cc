@@ -44,6 +44,35 @@ TEST_F(ExpectedTest, StaysAboveTheBoundAndInsideItsRange) {
   }
 }
 
+// One row of halves: in whole tiles of 64 rows, and where weights have 4 bits in those of 8 rows of
+// kernels that load them so.
+TEST_F(ExpectedTest, WeightsInFourBitsAreLoadedInFourBits) {
+  Kernel kernel = Gemm(1, 8192, 8192);
+  std::get<GemmNest>(kernel.nest).b_is_weight = true;
+  const KernelRun wide = Runner(&device_, {}).Run(kernel);
+  kernel.bytes_read = Bytes(8192 * 2 + 8192 * 8192 / 2);
+  const KernelRun narrow = Runner(&device_, {}).Run(kernel);
+  EXPECT_EQ(wide.execution->Grid()->tile_m, Count(64));
+  EXPECT_EQ(narrow.execution->Grid()->tile_m, Count(8));
+  EXPECT_LT(narrow.expected->memory, 0.3 * wide.expected->memory);
+  EXPECT_LT(narrow.expected->time.expected, 0.5 * wide.expected->time.expected);
+}
+
+// Experts in 4 bits: two layers of four, a token through each.
+TEST_F(ExpectedTest, LayersOfExpertsLoadWhatTheyStore) {
+  const auto memory = [&](std::int64_t bits) {
+    Kernel kernel = Gemm(1, 8192, 4096);
+    const Bytes stored(4 * 8192 * 4096 * bits / 8);
+    const GemmNest layer{.batch = 4, .m = 1, .n = 8192, .k = 4096, .b_is_weight = true};
+    kernel.nest = layer;
+    kernel.parts.assign(
+        2, {.name = "fc", .nest = layer, .stored = stored, .stored_bits = static_cast<int>(bits)});
+    kernel.bytes_read = stored * 2 + Bytes(2 * 4096 * 2);
+    return Runner(&device_, {}).Run(kernel).expected->memory;
+  };
+  EXPECT_NEAR(memory(4) / memory(16), 0.25, 0.02);
+}
+
 // 4096^3 in fp16 on an A100: libraries reach 240 to 280 TFLOP/s.
 TEST_F(ExpectedTest, ALargeProductRunsCloseToThePeak) {
   const auto expected = Run(Gemm(4096, 4096, 4096));
