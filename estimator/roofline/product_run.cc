@@ -63,7 +63,8 @@ GemmProblem WithBatch(GemmProblem p, double batch) {
 
 Execution Choose(const Target& target, const Part& part, const GemmNest& nest,
                  const ComputeUnit& unit, const GemmTimer* timer) {
-  if (!unit.tensor && (nest.m <= Count(1) || nest.n <= Count(1))) {
+  const Count vector_rows = target.library.vector_rows;
+  if (!unit.tensor && (nest.m <= vector_rows || nest.n <= Count(1))) {
     return MatrixVector(nest, part.type, target.library);
   }
   return TiledGemm(nest, ChooseProduct(target, part.type, nest, unit, timer), target.library);

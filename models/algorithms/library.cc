@@ -281,10 +281,12 @@ constexpr Library kLibraries[] = {
      .long_sums = {.from = 58e3, .rate = 0.31},
      .tensor_flops_per_instruction = 0},
     {.id = "generic",
-     .covers = "devices without a known library: 128x128 and 64x64 tiles",
+     .covers = "devices without a known library: 128x128, 64x64 and 32x64 tiles",
      .gemm_vector = kGenericGemm,
      .gemm_tensor = kGenericGemm,
      .widening = kMarlin,
+     // From 9 on a product of ggml's on Apple is tiled (ggml-metal-ops.cpp, ne11_mm_min).
+     .vector_rows = 8,
      .conv_vector = kGenericGemm,
      .conv_tensor = kGenericGemm,
      .gemm_scale = {},

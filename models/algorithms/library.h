@@ -152,6 +152,8 @@ struct Library {
   // Of the tiles of vector kernels for weights the fastest one counts, where there is no rule.
   bool linear_by_time = false;
   StridedLoads strided;  // of vector kernels for weights
+  // Products of up to so many rows run on vector units as with a vector: weights pass once.
+  int vector_rows = 1;
   // Products of halves on vector units multiply and add in fp32, whatever faster the device has.
   bool halves_in_float = false;
   // Blocks of vector kernels start one row of tiles after the other; else in an order close to

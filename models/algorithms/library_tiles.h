@@ -170,7 +170,8 @@ inline constexpr TileShape kCpuGemm[] = {{.m = 6, .n = 32, .k = 1}};
 // factors. Squares stand for the shapes there (MacroTile0, MacroTile1; DepthU 16 and more).
 inline constexpr TileShape kGfx908Gemm[] = {
     {.m = 128, .n = 128, .k = 32}, {.m = 64, .n = 64, .k = 32}, {.m = 32, .n = 32, .k = 32}};
-inline constexpr TileShape kGenericGemm[] = {{.m = 128, .n = 128, .k = 8},
-                                             {.m = 64, .n = 64, .k = 8}};
+// ggml's for Apple has 32 rows by 64 columns (ggml-metal.metal, kernel_mul_mm).
+inline constexpr TileShape kGenericGemm[] = {
+    {.m = 128, .n = 128, .k = 8}, {.m = 64, .n = 64, .k = 8}, {.m = 32, .n = 64, .k = 8}};
 
 }  // namespace dlcost

@@ -58,6 +58,17 @@ TEST_F(ExpectedTest, WeightsInFourBitsAreLoadedInFourBits) {
   EXPECT_LT(narrow.expected->time.expected, 0.5 * wide.expected->time.expected);
 }
 
+// ggml's kernels on Apple take up to 8 rows as so many vectors, and more in tiles of 32.
+TEST_F(ExpectedTest, FewRowsAreVectorsOnApple) {
+  const Device apple = DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"}).Find("m2-ultra-76c");
+  const auto run = [&](std::int64_t rows) {
+    return Runner(&apple, {}).Run(Gemm(rows, 8192, 8192));
+  };
+  EXPECT_EQ(run(8).execution->algorithm, Algorithm::kMatrixVector);
+  EXPECT_EQ(run(9).execution->Grid()->tile_m, Count(32));
+  EXPECT_EQ(run(33).execution->Grid()->tile_m, Count(64));
+}
+
 // Experts in 4 bits: two layers of four, a token through each.
 TEST_F(ExpectedTest, LayersOfExpertsLoadWhatTheyStore) {
   const auto memory = [&](std::int64_t bits) {
