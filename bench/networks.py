@@ -69,7 +69,7 @@ DEVICES = {
 TYPES = {
     "fp32": ["--math", "default"], "tf32": ["--math", "tf32"], "fp16": ["--dtype", "f16"], "F16": ["--dtype", "f16"],
     "amp_fp16": ["--dtype", "f16"], "int8": ["--dtype", "int8"], "fp8": ["--precision", "w8a8-fp8"],
-    "int4": ["--precision", "w4a16-int4"],
+    "int4": ["--precision", "w4a16-int4"], "Q4_K_M": ["--precision", "q4_k_m"],
 }  # fmt: skip
 # The row's framework as --runtime.
 RUNTIMES = {
@@ -213,7 +213,7 @@ def question(row):
         runs = [((*settings, "norm=kept"), dims, times) for settings, dims, times in runs]
     if name == "llama.cpp":
         # A prompt's activations are float32 beside its products; a vector's products take them as they are.
-        if "phase=prefill" in runs[0][0]:
+        if "phase=prefill" in runs[0][0] and dtype == "fp16":
             options = ["--precision", "products-fp16"]
         options = [*options, "--attention", "materialized"]  # llama-bench of 2024: -fa 0 unless told otherwise
     told = ["--gpu", device, *options, "--runtime", RUNTIMES[name]]

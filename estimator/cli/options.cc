@@ -99,12 +99,14 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
   const std::size_t types = app.get_options().size();
   app.add_option(
          "--precision", options.precision,
-         fmt::format("types as frameworks mix them: {} (autocast: amp-*; weights, "
-                     "activations and gradients in a half type: fp16, bf16; weights in half, "
-                     "activations cast around products: products-fp16; as servers quantize "
-                     "weights, and the "
-                     "operands of their products: w8a8-fp8, w4a4-nvfp4, w4a16-int4, w4a16-mxfp4)",
-                     fmt::join(PrecisionNames(), ", ")))
+         fmt::format(
+             "types as frameworks mix them: {} (autocast: amp-*; weights, "
+             "activations and gradients in a half type: fp16, bf16; weights in half, "
+             "activations cast around products: products-fp16; as servers quantize "
+             "weights, and the "
+             "operands of their products: w8a8-fp8, w4a4-nvfp4, w4a16-int4, w4a16-mxfp4; as "
+             "in GGUF files: q4_0, q8_0, q4_k_m, q5_k_m, q6_k)",
+             fmt::join(PrecisionNames(), ", ")))
       ->type_name("NAME");
   app.add_option("--ops", options.ops, "a YAML file that defines operators of your own")
       ->type_name("FILE");

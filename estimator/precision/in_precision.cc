@@ -49,7 +49,8 @@ InferredModel InPrecision(const InferredModel& model, const Precision& asked,
   Model edited = EditableCopy(model);
   Precision precision = asked;
   // Servers quantize a model in the type that it comes in.
-  if (precision.ForServing()) precision.half = StoredHalf(edited.graph).value_or(precision.half);
+  if (precision.quantization.weight != DType::kUndefined)
+    precision.half = StoredHalf(edited.graph).value_or(precision.half);
   const auto opset = edited.opset.find("");
   NodeWriter writer(
       edited.graph,
@@ -65,7 +66,11 @@ InferredModel InPrecision(const InferredModel& model, const Precision& asked,
     copied = TakeParameters(edited.graph, {});
   }
   ApplyPrecision(writer, precision, copied);
-  if (serves) Quantize(writer, precision.quantization, TakeParameters(edited.graph, {}));
+  if (precision.blocks != nullptr) {
+    PackInBlocks(writer, *precision.blocks, TakeParameters(edited.graph, {}));
+  } else if (serves) {
+    Quantize(writer, precision.quantization, TakeParameters(edited.graph, {}));
+  }
   InferredModel result = InferEdited(std::move(edited), model, options);
   NoteLeftWide(precision.name, result);
   return result;

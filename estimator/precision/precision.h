@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "estimator/infer/infer.h"
+#include "estimator/precision/block_files.h"
 #include "estimator/precision/quantize.h"
 #include "models/gradients/writer.h"
 
@@ -26,15 +27,16 @@ struct Precision {
   DType gradient = DType::kUndefined;  // of the gradients that go into such products
   bool tf32 = false;                   // products of float32 in tf32
   Quantization quantization;           // of stored weights; for inference
+  const BlockMix* blocks = nullptr;    // stored weights as in a GGUF file; for inference
 
-  bool ForServing() const { return quantization.weight != DType::kUndefined; }
+  bool ForServing() const { return quantization.weight != DType::kUndefined || blocks != nullptr; }
 };
 
 // fp32, tf32, amp-fp16, amp-bf16, fp16, bf16, fp8, products-fp16, w8a8-fp8, w4a4-nvfp4, w4a16-int4,
-// w4a16-mxfp4.
+// w4a16-mxfp4, q4_0, q8_0, q4_k_m, q5_k_m, q6_k.
 const std::vector<Precision>& Precisions();
 std::vector<std::string> PrecisionNames();
-const Precision& FindPrecision(const std::string& name);  // throws Error
+const Precision& FindPrecision(const std::string& name);  // case ignored; throws Error
 
 // Makes the nodes of a graph run in the types of a precision: writes a Cast wherever an operand has
 // another type. Those of `parameters`, which training changes, run in every step, once for all

@@ -1,11 +1,22 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
 #include "estimator/precision/precision.h"
 
 namespace dlcost {
+
+namespace {
+
+Precision InBlocks(std::string_view name) {
+  return {.name = name, .half = DType::kFloat16, .whole = true, .blocks = FindBlockMix(name)};
+}
+
+}  // namespace
 
 const std::vector<Precision>& Precisions() {
   static const std::vector<Precision> kAll = {
@@ -48,6 +59,12 @@ const std::vector<Precision>& Precisions() {
                         .block = 32,
                         .scale = DType::kFloat8E8M0,
                         .experts_only = true}},
+      // Files of llama.cpp, whose caches are in halves.
+      InBlocks("q4_0"),
+      InBlocks("q8_0"),
+      InBlocks("q4_k_m"),
+      InBlocks("q5_k_m"),
+      InBlocks("q6_k"),
   };
   return kAll;
 }
@@ -59,8 +76,11 @@ std::vector<std::string> PrecisionNames() {
 }
 
 const Precision& FindPrecision(const std::string& name) {
+  const auto alike = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
   for (const Precision& precision : Precisions()) {
-    if (precision.name == name) return precision;
+    if (std::equal(name.begin(), name.end(), precision.name.begin(), precision.name.end(), alike)) {
+      return precision;
+    }
   }
   throw Error("--precision '{}' is not one of {}{}", Printable(name),
               fmt::join(PrecisionNames(), ", "), DidYouMean(name, PrecisionNames()));

@@ -5,35 +5,22 @@
 #include <utility>
 
 #include "estimator/infer/edit.h"
+#include "estimator/precision/stored_matrices.h"
 
 namespace dlcost {
 namespace {
-
-bool IsProduct(const Node& node) {
-  return node.domain.empty() && (node.op == "MatMul" || node.op == "Gemm");
-}
 
 bool IsExperts(const Node& node) { return node.domain == "com.microsoft" && node.op == "MoE"; }
 
 // Where a node has stored matrices.
 std::vector<std::size_t> MatrixInputs(const Node& node) {
-  if (IsProduct(node)) return {1};
+  if (IsMatrixProduct(node)) return {1};
   if (IsExperts(node)) return {2, 4, 6};
   return {};
 }
 
-bool Rearranges(const Node& node) {
-  return node.domain.empty() &&
-         (node.op == "Transpose" || node.op == "Identity" || node.op == "Cast") &&
-         node.inputs.size() == 1 && node.outputs.size() == 1;
-}
-
 // Whether k is the last axis of its stored matrices.
-bool TransposesItself(const Node& node) {
-  const AttributeValue* value = node.FindAttribute("transB");
-  const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
-  return IsExperts(node) || (number != nullptr && *number != 0);
-}
+bool TransposesItself(const Node& node) { return IsExperts(node) || TransposesSecond(node); }
 
 // Where it has keys and values of earlier tokens.
 std::vector<std::size_t> CacheInputs(const Node& node) {
@@ -42,31 +29,19 @@ std::vector<std::size_t> CacheInputs(const Node& node) {
   return {};
 }
 
-constexpr int kMostRearranged = 4;  // steps between a stored matrix and its reader
-
 class Quantizer {
  public:
   Quantizer(NodeWriter& writer, const Quantization& quantization,
             const std::vector<TensorId>& stored)
       : w_(writer),
         quantization_(quantization),
-        stored_(w_.graph().tensors.size(), false),
-        leads_(stored_.size(), false),
-        kept_(stored_.size(), false),
-        reads_(stored_.size(), 0) {
-    for (const TensorId id : stored) stored_[static_cast<std::size_t>(id)] = true;
-  }
+        matrices_(w_.graph(), stored, w_.graph().nodes),
+        leads_(w_.graph().tensors.size(), false),
+        kept_(leads_.size(), false) {}
 
   void Run() {
     std::vector<Node> nodes = std::move(w_.graph().nodes);
     w_.graph().nodes.clear();
-    for (const Node& node : nodes) {
-      ForEachRead(node, [&](TensorId id) { ++reads_[static_cast<std::size_t>(id)]; });
-    }
-    for (const Node& node : nodes) {
-      if (Rearranges(node)) rearranged_.emplace(node.outputs[0], node);
-      if (Joins(node)) joined_.emplace(node.outputs[0], node.inputs);
-    }
     std::for_each(nodes.rbegin(), nodes.rend(), [&](const Node& node) { Trace(node); });
     for (const Node& node : nodes) Keep(node);
     for (Node& node : nodes) {
@@ -102,46 +77,19 @@ class Quantizer {
     }
   }
 
-  bool IsStoredMatrix(TensorId id) {
-    const auto n = static_cast<std::size_t>(id);
-    if (id == kNoTensor || n >= stored_.size() || !stored_[n]) return false;
-    const auto& shape = At(id).type.shape;
-    return shape && shape->rank() > 1;
-  }
-
-  // Stored matrices that are one for their readers, and nothing else reads: query, key and value.
-  bool Joins(const Node& node) {
-    return node.domain.empty() && node.op == "Concat" && node.outputs.size() == 1 &&
-           std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId id) {
-             return IsStoredMatrix(id) && reads_[static_cast<std::size_t>(id)] == 1;
-           });
-  }
-
-  // The stored matrix, or the matrices joined, that an input is, maybe rearranged before the
-  // run; kNoTensor: none.
-  TensorId MatrixOf(TensorId id) {
-    for (int steps = 0; id != kNoTensor && steps <= kMostRearranged; ++steps) {
-      if (IsStoredMatrix(id) || (joined_.contains(id) && At(id).type.shape)) return id;
-      const auto made = rearranged_.find(id);
-      if (made == rearranged_.end()) return kNoTensor;
-      id = made->second.inputs[0];
-    }
-    return kNoTensor;
-  }
-
   // Its stored matrices, of parts what they are joined to.
   std::vector<TensorId> StoredOf(const Node& node) {
     std::vector<TensorId> matrices;
     for (const std::size_t i : MatrixInputs(node)) {
       if (i >= node.inputs.size()) continue;
-      if (const TensorId id = MatrixOf(node.inputs[i]); id != kNoTensor) matrices.push_back(id);
+      if (const TensorId id = matrices_.Of(node.inputs[i]); id != kNoTensor) matrices.push_back(id);
     }
     return matrices;
   }
 
   // Matrices that something else reads too stay as they are: embeddings that are logits as well.
   void Keep(const Node& node) {
-    if (Rearranges(node) || Joins(node)) return;
+    if (Rearranges(node) || matrices_.Joins(node)) return;
     const std::vector<TensorId> matrices = StoredOf(node);
     if (!matrices.empty() && (Leads(node) || IsExperts(node))) return;
     for (const TensorId id : matrices) kept_[static_cast<std::size_t>(id)] = true;
@@ -182,17 +130,9 @@ class Quantizer {
   TensorId Widened(const Node& reader, TensorId input, DType type) {
     const auto known = widened_.find(input);
     if (known != widened_.end()) return known->second;
-    const TensorId matrix = MatrixOf(input);
-    const std::size_t rank = At(matrix).type.shape->rank();
-    std::vector<const Node*> path;  // from the product to the matrix
-    for (TensorId at = input; at != matrix; at = path.back()->inputs[0]) {
-      path.push_back(&rearranged_.at(at));
-    }
-    const auto turns = [](const Node* node) { return node->op == "Transpose"; };
-    const bool turned = std::count_if(path.begin(), path.end(), turns) % 2 != 0;
-    // k is the last axis of a matrix that is transposed, by the node or on the way, else the one
-    // before.
-    const std::size_t k = turned != TransposesItself(reader) ? rank - 1 : rank - 2;
+    const TensorId matrix = matrices_.Of(input);
+    const std::vector<const Node*> path = matrices_.Path(input);
+    const std::size_t k = matrices_.SummedAxis(input, TransposesItself(reader));
     TensorId scale = Narrowed(matrix, k, type);
     std::vector<Attribute> attributes;
     if (quantization_.block > 0) {
@@ -203,7 +143,7 @@ class Quantizer {
     if (quantization_.scale != DType::kUndefined) scale = Wide(scale, type);
     TensorId wide = w_.Node1("DequantizeLinear", {matrix, scale}, std::move(attributes));
     for (auto node = path.rbegin(); node != path.rend(); ++node) {
-      if (turns(*node)) wide = w_.Node1((*node)->op, {wide}, (*node)->attributes);
+      if ((*node)->op == "Transpose") wide = w_.Node1((*node)->op, {wide}, (*node)->attributes);
     }
     return widened_[input] = wide;
   }
@@ -219,10 +159,7 @@ class Quantizer {
       dims[k] = CeilDiv(Count(dims[k]), Count(quantization_.block)).value();
     }
     BecomeType(At(matrix), quantization_.weight);
-    const auto joined = joined_.find(matrix);
-    if (joined != joined_.end()) {
-      for (const TensorId part : joined->second) BecomeType(At(part), quantization_.weight);
-    }
+    for (const TensorId part : matrices_.Parts(matrix)) BecomeType(At(part), quantization_.weight);
     const DType scale = quantization_.scale == DType::kUndefined ? type : quantization_.scale;
     return scales_[{matrix, k}] = w_.Stored(At(matrix).name + "/scale", scale, Shape(dims));
   }
@@ -284,10 +221,8 @@ class Quantizer {
 
   NodeWriter& w_;
   const Quantization& quantization_;
-  std::vector<bool> stored_, leads_, kept_;           // per tensor of the file
-  std::vector<std::size_t> reads_;                    // how many nodes read it
-  std::map<TensorId, Node> rearranged_;               // what Transpose makes, and how
-  std::map<TensorId, std::vector<TensorId>> joined_;  // what Concat makes, and of what
+  StoredMatrices matrices_;
+  std::vector<bool> leads_, kept_;  // per tensor of the file
   std::map<TensorId, TensorId> widened_, narrow_, requantized_;
   std::map<std::pair<TensorId, std::size_t>, TensorId> scales_;
 };

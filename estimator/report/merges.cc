@@ -35,8 +35,17 @@ class Sources {
   std::map<std::string, std::string> source_;
 };
 
-// The product alone, of a type: operands read, result written.
-Kernel ProductOf(const GemmNest& nest, DType type, Count repeat) {
+// What a kernel reads of the second operand: of weights that are stored in fewer bits, those.
+Bytes SecondOf(const KernelRow& kernel, const GemmNest& nest) {
+  const Count times = nest.batch * kernel.repeat;
+  const Bytes first = SizeOf(kernel.math, nest.m * nest.k * times);
+  const Bytes wide = SizeOf(kernel.math, nest.k * nest.n * times);
+  const Bytes read = kernel.sums.bytes_read;
+  return read > first ? std::min(wide, read - first) : wide;
+}
+
+// The product alone, of a type: operands read, the second of `second` bytes, result written.
+Kernel ProductOf(const GemmNest& nest, DType type, Count repeat, Bytes second) {
   Kernel kernel;
   kernel.nest = nest;
   kernel.nest_name = "product";
@@ -44,8 +53,7 @@ Kernel ProductOf(const GemmNest& nest, DType type, Count repeat) {
   kernel.repeat = repeat;
   kernel.work.Add(OpClass::kMac, type, MacsOf(nest) * repeat);
   kernel.needed = kernel.work;
-  const Count read = nest.m * nest.k + nest.k * nest.n;
-  kernel.bytes_read = SizeOf(type, read * nest.batch * repeat);
+  kernel.bytes_read = SizeOf(type, nest.m * nest.k * nest.batch * repeat) + second;
   kernel.bytes_written = SizeOf(type, nest.m * nest.n * nest.batch * repeat);
   return kernel;
 }
@@ -157,15 +165,18 @@ class Finder {
                 .k = merged.k,
                 .apart = Seconds(0),
                 .merged = Seconds(0)};
+    Bytes all(0);
     for (const std::size_t k : kernels) {
       const KernelRow& kernel = report_.kernels[k];
       merge.nodes.push_back(report_.nodes[kernel.main].name);
-      const KernelRun run = runner_.Run(ProductOf(*NestOf(k), kernel.math, kernel.repeat));
+      const Bytes second = SecondOf(kernel, *NestOf(k));
+      all += second;
+      const KernelRun run = runner_.Run(ProductOf(*NestOf(k), kernel.math, kernel.repeat, second));
       if (!run.expected) return;
       merge.apart += Seconds(run.expected->time.expected);
     }
     const KernelRow& first = report_.kernels[kernels.front()];
-    const KernelRun run = runner_.Run(ProductOf(merged, first.math, first.repeat));
+    const KernelRun run = runner_.Run(ProductOf(merged, first.math, first.repeat, all));
     if (!run.expected) return;
     merge.merged = Seconds(run.expected->time.expected);
     if (merge.saved().value() <= kWorthwhile * merge.apart.value()) return;

@@ -131,6 +131,35 @@ OpCost CostGatherBlocks(const OpContext& ctx) {
   return cost;
 }
 
+// Rows of blocks, scales inside (ggml), of which some are taken. Inputs: data [rows, bytes],
+// indices; attributes: K, the numbers of a row, and the type of the output.
+void InferGatherRows(OpContext& ctx) {
+  const DType type = DTypeFromOnnx(static_cast<int>(ctx.RequiredInt("dtype")));
+  ctx.SetOutputType(0, type);
+  std::vector<std::int64_t> dims = ctx.InputShape(1).dims();
+  dims.push_back(ctx.RequiredInt("K"));
+  ctx.SetOutput(0, type, Shape(std::move(dims)));
+}
+
+OpCost CostGatherRows(const OpContext& ctx) {
+  OpCost cost;
+  RequireRank(ctx, 0, 2);
+  const Count rows = std::min(ctx.InputShape(1).Elements(), Count(ctx.InputDim(0, 0)));
+  AddPartialRead(cost, ctx, 0, rows * ctx.InputDim(0, 1), AccessKind::kGather);
+  AddRead(cost, ctx, 1);
+  AddWrite(cost, ctx, 0);
+  const Count outputs = ctx.OutputShape(0).Elements();
+  cost.work.Add(OpClass::kConvert, ctx.OutputType(0), outputs);
+  cost.work.Add(OpClass::kMul, ctx.OutputType(0), outputs);
+  cost.nest = ElementwiseNest{outputs};
+  return cost;
+}
+
+std::optional<Count> PackedRows(const OpContext& ctx, int input) {
+  if (input != 0) return std::nullopt;
+  return Count(ctx.InputDim(0, 0)) * ctx.RequiredInt("K");
+}
+
 // 2 rows of 3 boxes of 16 * 9 + 8 = 152 bits.
 constexpr OpCase kQuantizeCases[] = {{.what = "9-bit numbers, boxes of 16",
                                       .attributes = "bfp_type=0",
@@ -164,6 +193,16 @@ constexpr OpCase kGatherBlocksCases[] = {
      .bytes_written = 256},
 };
 
+constexpr OpCase kGatherRowsCases[] = {
+    {.what = "2 rows of 64 numbers of 4 bits, a half for each 32",
+     .attributes = "K=64 dtype=10",
+     .inputs = "w:u8[100,36] i64[1,2]",
+     .outputs = "f16[1,2,64]",
+     .flops = 128,
+     .bytes_read = 72 + 16,
+     .bytes_written = 256},
+};
+
 constexpr OpDef kContribBlockFloatOps[] = {
     {.name = "QuantizeBFP",
      .domain = "com.microsoft",
@@ -188,6 +227,15 @@ constexpr OpDef kContribBlockFloatOps[] = {
      .cases = kGatherBlocksCases,
      .integers = IntegerInputs{},  // 8 bits are numbers, wider ones indices
      .packed = PackedTable},
+    {.name = "GatherBlocks",
+     .domain = "dlcost.training",
+     .formula = "1 convert, 1 mul per output element",
+     .infer = InferGatherRows,
+     .cost = CostGatherRows,
+     .role = FusionRole::kMovement,
+     .cases = kGatherRowsCases,
+     .integers = IntegerInputs{},
+     .packed = PackedRows},
 };
 
 }  // namespace

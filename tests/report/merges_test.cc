@@ -6,6 +6,7 @@
 #include "estimator/hardware/database.h"
 #include "estimator/onnx/reader.h"
 #include "estimator/report/report.h"
+#include "tests/infer/small_model.h"
 
 namespace dlcost {
 namespace {
@@ -62,6 +63,24 @@ TEST(FindMerges, AreTheSameOfEveryDetail) {
   EXPECT_THAT(MergeTexts(report.merges)[0],
               HasSubstr("/encoder/0..11/attention/q/MatMul, /encoder/0..11/attention/k/MatMul, "
                         "/encoder/0..11/attention/v/MatMul as one product 128x2304x768"));
+}
+
+// Of weights in 8 bits beside halves: apart the products take what the report says of them.
+TEST(FindMerges, WeightsHaveTheBytesThatTheyAreStoredIn) {
+  constexpr auto kHalf = onnx::TensorProto::FLOAT16;
+  SmallModel small = SmallModel().Input("x", {1, 4096}, kHalf).Weight("scale", {}, kHalf);
+  for (const std::string name : {"q", "k"}) {
+    small.Weight(name, {4096, 4096}, onnx::TensorProto::INT8)
+        .Node("DequantizeLinear", {name, "scale"}, {name + "f"})
+        .Node("MatMul", {"x", name + "f"}, {name + "y"})
+        .Output(name + "y");
+  }
+  const Device device = DeviceDatabase({std::string(DLCOST_SOURCE_DIR) + "/hw_specs"}).Find("a100");
+  const Report report = BuildReport(small.Infer(), device, {});
+  ASSERT_EQ(report.merges.size(), 1u);
+  Seconds apart(0);
+  for (const KernelRow& kernel : report.kernels) apart += *kernel.sums.expected;
+  EXPECT_NEAR(report.merges[0].apart.value(), apart.value(), 0.001 * apart.value());
 }
 
 }  // namespace
