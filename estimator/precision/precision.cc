@@ -47,6 +47,7 @@ class Caster {
         const bool linear = !precision_.whole && !precision_.products && HasStoredMatrix(node);
         CastOperands(node);
         if (linear) linear_.insert(node.outputs[0]);
+        if (node.op == "Reshape" && node.domain.empty()) reshaped_.insert(node.outputs[0]);
       }
       w_.Take();
       w_.graph().nodes.push_back(std::move(node));
@@ -171,8 +172,17 @@ class Caster {
     return false;
   }
 
+  // torch.instance_norm, which no list of autocast's names: parameters and statistics stay in
+  // float32 beside half data. Exporters write group_norm, which runs in float32, as one of a view.
+  bool IsInstanceNorm(const Node& node) {
+    return node.op == "InstanceNormalization" && node.domain.empty() &&
+           reshaped_.count(node.inputs[0]) == 0;
+  }
+
   // kUndefined: as the operands are.
   DType TargetOf(const Node& node) {
+    const bool casts = !precision_.whole && !precision_.products;
+    if (casts && IsInstanceNorm(node)) return DType::kUndefined;
     CastRule rule = IsBias(node) ? CastRule::kHalf : AutocastRuleOf(node.domain, node.op);
     if (rule == CastRule::kFloat32) return DType::kFloat32;
     if (rule == CastRule::kOwn) return DType::kUndefined;
@@ -323,8 +333,9 @@ class Caster {
   NodeWriter& w_;
   const Precision& precision_;
   std::set<TensorId> trained_, captured_;
-  std::set<TensorId> linear_;  // what linear layers make before they add their bias
-  std::vector<DType> given_;   // per tensor of the file
+  std::set<TensorId> linear_;    // what linear layers make before they add their bias
+  std::set<TensorId> reshaped_;  // what Reshape makes
+  std::vector<DType> given_;     // per tensor of the file
   std::map<std::pair<TensorId, DType>, TensorId> copies_;
 };
 

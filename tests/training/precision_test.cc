@@ -99,6 +99,31 @@ TEST(Precision, BiasOfALinearLayerRunsInHalf) {
   EXPECT_EQ(moved, Bytes(6 * (64 + 128 + 16) + 2 * (64 + 128 + 16 + 128) + (2 + 4 + 4) * 128));
 }
 
+// torch.instance_norm takes halves beside parameters in float32; group_norm, which exporters write
+// as one of a view of groups, runs in float32.
+TEST(Precision, InstanceNormalizationsTakeHalvesAndGroupsDoNot) {
+  const auto norm = [](bool groups) {
+    SmallModel model = SmallModel()
+                           .Input("x", {2, 4, 6, 6})
+                           .Weight("w", {4, 4, 1, 1})
+                           .Weight("s", {groups ? 2 : 4})
+                           .Weight("b", {groups ? 2 : 4})
+                           .Node("Conv", {"x", "w"}, {"c"});
+    if (groups) model.Ints("shape", {2, 2, 72}).Node("Reshape", {"c", "shape"}, {"v"});
+    return InPrecision(model.Node("InstanceNormalization", {groups ? "v" : "c", "s", "b"}, {"y"})
+                           .Output("y")
+                           .Infer(),
+                       FindPrecision("amp-fp16"), {});
+  };
+  for (const bool groups : {false, true}) {
+    const InferredModel model = norm(groups);
+    const auto* const node = Find(model, "InstanceNormalization");
+    ASSERT_NE(node, nullptr);
+    EXPECT_EQ(TypeOf(*node, 0), groups ? DType::kFloat32 : DType::kFloat16);
+    EXPECT_EQ(TypeOf(*node, 1), DType::kFloat32);
+  }
+}
+
 // Weights are stored in half; each product's operand is cast there, its result back.
 TEST(Precision, ProductsAloneRunInHalf) {
   const InferredModel model = InPrecision(SmallModel()
