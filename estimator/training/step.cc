@@ -202,7 +202,7 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   step.unknown = reversed.unknown;
   step.changed = trained.parameters;
   for (const Node& node : graph.nodes) {
-    if (node.op != "BatchNormInternal") continue;
+    if (node.op != "BatchNormInternal" || node.outputs[1] == kNoTensor) continue;
     step.changed.insert(step.changed.end(), node.inputs.begin() + 3, node.inputs.end());
   }
   if (options.loss == "auto") {

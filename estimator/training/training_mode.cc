@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "estimator/training/plane_norms.h"
+
 namespace dlcost {
 namespace {
 
@@ -61,7 +65,8 @@ void TrainDropout(NodeWriter& writer, Node& node) {
 std::vector<std::string> EnterTraining(NodeWriter& writer) {
   std::vector<std::string> notes;
   std::size_t convolutions = 0, normalizations = 0;
-  for (Node& node : writer.graph().nodes) {
+  std::vector<Node> nodes = std::exchange(writer.graph().nodes, {});
+  for (Node& node : nodes) {
     if (node.op == "Conv" && node.domain.empty() && node.inputs.size() > 2) ++convolutions;
     if (node.op.find("Normalization") != std::string::npos) ++normalizations;
     if (node.op == "BatchNormalization" && node.domain.empty() && node.inputs.size() == 5 &&
@@ -71,7 +76,11 @@ std::vector<std::string> EnterTraining(NodeWriter& writer) {
       TrainDropout(writer, node);
     } else if (node.op == "RMSNormalization" && node.domain.empty()) {
       node.op = "SimplifiedLayerNormalization";  // the same with its deviation as an output
+    } else if (TrainPlaneNorm(writer, node)) {
+      writer.Take();
+      continue;
     }
+    writer.graph().nodes.push_back(std::move(node));
   }
   if (convolutions > 0 && normalizations == 0) {
     notes.push_back(fmt::format(

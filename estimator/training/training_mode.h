@@ -8,7 +8,8 @@
 namespace dlcost {
 
 // Makes the nodes of a forward pass what they are in training: BatchNormalization takes the
-// statistics of the batch and keeps them, Dropout drops, RMSNormalization keeps its deviation.
+// statistics of the batch and keeps them, normalizations of planes become one of a batch of one,
+// Dropout drops, RMSNormalization keeps its deviation.
 // Returns notes for the report.
 std::vector<std::string> EnterTraining(NodeWriter& writer);
 

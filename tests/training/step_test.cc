@@ -18,6 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 // What a resizing reads beside its data is no parameter, and stays known to what is behind it.
 TEST(Step, ScalesOfAResizingAreNotTrained) {
@@ -264,6 +265,28 @@ TEST(Step, NormalizationsTakeStatisticsOfTheBatch) {
     EXPECT_EQ(kernel.bytes_read, Bytes(4 * (2 * 5 * 16 + 4 * 5)));
   });
   EXPECT_TRUE(alone);
+}
+
+// One call there and one back, as PyTorch has them: each sample's channels are channels of one
+// batch.
+TEST(Step, InstanceNormalizationIsOneOfABatchOfOne) {
+  SmallModel model;
+  model.Input("x", {2, 3, 4, 4}).Weight("scale", {3}).Weight("shift", {3});
+  model.Node("Tanh", {"x"}, {"h"})
+      .Node("InstanceNormalization", {"h", "scale", "shift"}, {"y"})
+      .Output("y");
+  const InferredModel step = StepOf(model.Infer(), {.optimizer = "none", .loss = "none"});
+  EXPECT_EQ(step.step->trained, Count(3 + 3));
+  // What was normalized, a mean and a deviation of six planes. The scales of samples are known
+  // before the run.
+  EXPECT_EQ(step.step->saved_bytes, Bytes(4 * (2 * 3 * 16 + 2 * 6)));
+  std::vector<std::string> forward, back;
+  for (const CountedNode& counted : step.nodes) {
+    if (counted.cost.work.empty()) continue;
+    (counted.node->phase == Phase::kForward ? forward : back).push_back(counted.node->op);
+  }
+  EXPECT_THAT(forward, ElementsAre("Tanh", "BatchNormInternal"));
+  EXPECT_THAT(back, UnorderedElementsAre("BatchNormalizationGrad", "ReduceSum", "ReduceSum"));
 }
 
 // What an exporter writes for a network in training mode is not folded into the convolution.
