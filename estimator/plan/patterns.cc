@@ -44,6 +44,15 @@ constexpr NamedPattern kPatterns[] = {
     {"hard_swish", "Div(Mul(x,Clip(Add(x,#))),#)", kPoint, "MobileNetV3 (opset 9)"},
     {"hard_swish", "Mul(x,HardSigmoid(x))", kPoint, "MobileNetV3"},
     {"mish", "Mul(x,Tanh(Softplus(x)))", kPoint, "YOLOv4"},
+    // Derivatives as models/gradients/activation.cc writes them, each one call of a framework.
+    {"hard_swish_backward", "Where(Greater(x,#),Where(Less(x,#),Mul(g,Add(Mul(x,#),#)),g),#)",
+     kPoint, "training"},
+    {"hard_sigmoid_backward", "Where(And(Greater(y,#),Less(y,#)),Mul(g,#),#)", kPoint, "training"},
+    {"hardtanh_backward", "Where(LessOrEqual(x,#),Where(GreaterOrEqual(x,#),g,#),#)", kPoint,
+     "training: ReLU6"},
+    {"elu_backward", "Mul(g,Where(Greater(x,#),#,Add(y,#)))", kPoint, "training: also Selu"},
+    {"mish_backward",
+     "Mul(g,Add(t:Tanh(Softplus(x)),Mul(Mul(x,Sigmoid(x)),Sub(#,Mul(t,t)))))", kPoint, "training"},
     {"rotary", "Add(Mul(x,c),Mul(Concat(Neg(Slice(x)),Slice(x)),s))", kPoint, "Llama, Qwen"},
     {"rotary", "Add(Mul(x,c),Mul(Concat(Neg(Split(x)),Split(x)),s))", kPoint, "split in two"},
 };

@@ -63,11 +63,12 @@ std::string Section(const Report& report, const KernelRow& kernel) {
   table.Add({"  executed", "", "", "", CountOrDash(sum.fma), CountOrDash(sum.add),
              CountOrDash(sum.mul), CountOrDash(sum.special), CountOrDash(sum.flops().count())});
   out += table.Render();
-  const double algorithmic = 2 * kernel.sums.macs.AsDouble();
-  out += fmt::format(
-      "  {} FLOPs in multiply-accumulates by the mathematics: executed / algorithmic {:.6g}\n",
-      kernel.sums.macs.count() * Count(2),
-      algorithmic > 0 ? execution.flops().AsDouble() / algorithmic : 0.0);
+  const Count algorithmic = kernel.sums.macs.count() * Count(2);
+  if (algorithmic > Count(0)) {
+    out += fmt::format(
+        "  {} FLOPs in multiply-accumulates by the mathematics: executed / algorithmic {:.6g}\n",
+        algorithmic, execution.flops().AsDouble() / algorithmic.AsDouble());
+  }
   out += fmt::format("  counters: {}\n", Counters(ReadCounters(execution)));
   const Bytes extra = execution.ExtraRead() + execution.ExtraWritten();
   if (extra > Bytes(0)) {

@@ -21,7 +21,8 @@ constexpr double kLoadBytes = 128;
 // cache, half of what is read again comes from device memory. Set with 86 and 71 fit rows of six
 // boards with 2 to 48 MB of cache.
 struct RowPasses {
-  double again = 0;  // reads after the first
+  double again = 0;    // reads after the first
+  double tensors = 1;  // that a row is of
   double threads = 1;
   double half = 1;
 };
@@ -33,6 +34,11 @@ bool IsLongSoftmax(const StreamProblem& p) {
 RowPasses PassesOf(const StreamProblem& p) {
   constexpr double kWarp = 32, kLargestBlock = 1024;
   if (p.kind == StreamKind::kNormalization) return {.again = 1, .threads = 4 * kWarp, .half = 0.51};
+  // layer_norm_grad_input_kernel and batch_norm_backward_kernel: once for the sums, once for the
+  // result. How far it stays in the cache was not measured: as in the forward pass.
+  if (p.kind == StreamKind::kNormGradient) {
+    return {.again = 1, .tensors = 2, .threads = 4 * kWarp, .half = 0.51};
+  }
   if (IsLongSoftmax(p)) {
     return {.again = 2, .threads = std::min(p.row_elements / 4, kLargestBlock), .half = 0.35};
   }
@@ -42,7 +48,7 @@ RowPasses PassesOf(const StreamProblem& p) {
 // Bytes that the passes after the first one take from device memory.
 double RereadBytes(const TimingDevice& d, const StreamProblem& p) {
   const RowPasses passes = PassesOf(p);
-  const double row = p.row_elements * p.element_bytes;
+  const double row = passes.tensors * p.row_elements * p.element_bytes;
   const double all = p.rows * row;
   if (passes.again == 0 || all <= 0) return 0;
   if (d.cache <= 0) return passes.again * all;

@@ -8,6 +8,7 @@ enum class StreamKind {
   kElementwise,    // also reductions, copies, gather and scatter: bytes in, bytes out
   kSoftmax,        // along rows
   kNormalization,  // layer or RMS normalization along rows
+  kNormGradient,   // its way back, along rows of the gradient and of the data
 };
 
 // A kernel whose time is the time of its traffic.

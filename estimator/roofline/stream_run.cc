@@ -1,14 +1,18 @@
 #include <algorithm>
+#include <cmath>
 
 #include "estimator/roofline/elementwise_time.h"
 #include "estimator/roofline/part.h"
 #include "estimator/roofline/terms.h"
+#include "models/algorithms/pointwise.h"
 
 namespace dlcost {
 namespace {
 
 StreamKind KindOf(const Part& part) {
-  if (!std::holds_alternative<ReduceNest>(part.nest)) return StreamKind::kElementwise;
+  const auto* rows = std::get_if<ReduceNest>(&part.nest);
+  if (rows == nullptr) return StreamKind::kElementwise;
+  if (rows->backward) return StreamKind::kNormGradient;
   // Reductions with exponentials are softmaxes; those with square roots normalizations.
   if (part.work.Of(OpClass::kExp) > Count(0)) return StreamKind::kSoftmax;
   if (part.work.Of(OpClass::kSqrt) > Count(0)) return StreamKind::kNormalization;
@@ -34,11 +38,18 @@ void AddArithmetic(const Target& target, const Part& part, StreamProblem& p) {
 // aten/src/ATen/native/cuda/DepthwiseConv2d.cu, conv_depthwise2d_forward_kernel). They run in
 // float32. Channels last libraries have kernels that share what they load.
 constexpr double kTapInstructions = 8, kTapConversions = 2;
+// For the gradient of weights a block has one tap of one channel, and finds out for each position
+// where in the image it is: beside the same eight a division by the width of the image, "up to 20
+// instructions" (CUDA C++ Programming Guide, Arithmetic Instructions), its remainder, two to the
+// place in the input, two of the loop (conv_depthwise2d_grad_weight_kernel).
+constexpr double kTapPlace = 25;
 
 // Instructions of a tap; 0: the kernel has none.
 double TapOf(const Target& target, const Part& part) {
-  if (!std::holds_alternative<ConvNest>(part.nest) || !target.options.converts) return 0;
-  return kTapInstructions + (Bits(part.type) < 32 ? kTapConversions : 0);
+  const auto* conv = std::get_if<ConvNest>(&part.nest);
+  if (conv == nullptr || !target.options.converts) return 0;
+  return kTapInstructions + (conv->of_weights ? kTapPlace : 0) +
+         (Bits(part.type) < 32 ? kTapConversions : 0);
 }
 
 void AddTaps(const Target& target, const Part& part, double tap, StreamProblem& p) {
@@ -67,6 +78,7 @@ RowsCall CallOf(StreamKind kind) {
       return {.prepares = 0.6, .before = 0.25};
     case StreamKind::kNormalization:
       return {.prepares = 1.7, .before = 0.5};
+    case StreamKind::kNormGradient:  // not measured: a function's
     case StreamKind::kElementwise:
       break;
   }
@@ -87,6 +99,21 @@ bool IsTypeCopy(const Work& work) {
   return work.Of(OpClass::kConvert) > Count(0);
 }
 
+// The kernel along rows itself, which whatever it takes beside its operands stands behind.
+Stage& RowsOf(const Part& part, PartRun& run) {
+  if (run.execution.stages.empty()) {
+    AddPointwise(run.execution, "rows", TermKind::kPointwise, part.work);
+  }
+  return run.execution.stages.front();
+}
+
+// Less than a hundredth of the kernel's bytes is none.
+void ReadAgain(const Part& part, double bytes, PartRun& run) {
+  if (bytes < 0.01 * part.bytes()) return;
+  run.execution.name = "rows read again";
+  RowsOf(part, run).extra_read = Bytes(std::llround(bytes));
+}
+
 // Channels last to channels first before the kernel, and back before the next: each reads and
 // writes all of the data.
 constexpr double kCopiesOfPlanes = 2;
@@ -101,13 +128,32 @@ void AddCopiesOfPlanes(const Target& target, const Part& part, PartRun& run) {
       {.bytes = 2 * bytes.AsDouble(), .element_bytes = std::max(Bits(part.type), 4) / 8.0},
       ConditionsOf(target, part, 0));
   run.execution.name = "channels first, and back";
-  run.execution.stages.push_back({.name = "normalization"});
+  RowsOf(part, run);
   run.execution.stages.push_back(
       {.name = "copies", .launches = 2, .extra_read = bytes * 2, .extra_written = bytes * 2});
   const double seconds = kCopiesOfPlanes * copy.seconds;
   run.time->apart += seconds;
   run.time->seconds += seconds;
   if (options.explain) TermWriter(run.time->terms).Time("channels first, and back", seconds);
+}
+
+// Sums over all rows are a kernel of its own, which reads the data and its gradient once more
+// (PyTorch, layer_norm_kernel.cu: GammaBetaBackwardCUDAKernel beside layer_norm_grad_input_kernel).
+void AddSumsAcross(const Target& target, const Part& part, PartRun& run) {
+  const auto* rows = std::get_if<ReduceNest>(&part.nest);
+  if (rows == nullptr || !rows->across) return;
+  const Bytes bytes = SizeOf(part.type, rows->outer * rows->reduce) * 2;
+  Conditions conditions = ConditionsOf(target, part, 0);
+  conditions.kept_rest = 1;  // the kernel before has read it
+  const StreamTime sums = ExpectedStream(
+      *target.timing,
+      {.bytes = bytes.AsDouble(), .element_bytes = std::max(Bits(part.type), 4) / 8.0}, conditions);
+  run.execution.name = "rows, then sums over all";
+  RowsOf(part, run);
+  run.execution.stages.push_back({.name = "sums over rows", .extra_read = bytes});
+  run.time->apart += sums.seconds;
+  run.time->seconds += sums.seconds;
+  if (target.options.explain) TermWriter(run.time->terms).Time("sums over rows", sums.seconds);
 }
 
 void ExplainStream(const StreamProblem& p, const StreamTime& t, double tap, PartTime& time) {
@@ -163,7 +209,9 @@ PartRun RunStream(const Target& target, const Part& part) {
   if (elements != nullptr && elements->normalizes) time.setup = SetupOfLayer(*target.timing);
   if (IsTypeCopy(part.work)) time.calls = kCallsOfCopy;
   if (target.options.explain) ExplainStream(p, t, tap, time);
+  ReadAgain(part, t.reread_bytes, run);
   AddCopiesOfPlanes(target, part, run);
+  AddSumsAcross(target, part, run);
   return run;
 }
 

@@ -91,12 +91,15 @@ void InferNormGrad(OpContext& ctx) {
 
 OpCost CostNormGrad(const OpContext& ctx) {
   OpCost cost = CostPointwise(ctx, {{kMul, 6}, {kAdd, 5}});
-  const Count elements = ctx.InputShape(0).Elements();
-  if (ctx.HasOutput(2)) {
-    cost.work.Add(kAdd, ctx.InputType(0), Folds(elements, ctx.InputShape(2).Elements()));
+  const Count elements = ctx.InputShape(0).Elements(), scales = ctx.InputShape(2).Elements();
+  if (ctx.HasOutput(2)) cost.work.Add(kAdd, ctx.InputType(0), Folds(elements, scales));
+  const Count others = scales > Count(0) ? elements / scales : Count(0);
+  if (ctx.op() == "BatchNormalizationGrad") {  // the sums of a channel are those of its scale
+    cost.nest = ReduceNest{.outer = scales, .reduce = others, .backward = true};
+  } else {
+    cost.nest = ReduceNest{
+        .outer = others, .reduce = scales, .backward = true, .across = ctx.HasOutput(1)};
   }
-  const Count rows = ctx.InputShape(2).Elements();
-  cost.nest = ReduceNest{.outer = rows > Count(0) ? elements / rows : Count(0), .reduce = rows};
   return cost;
 }
 

@@ -95,6 +95,9 @@ struct RecurrentNest {
 struct ReduceNest {
   Count outer, reduce;
   bool planes = false;  // a row is whole channels of images
+  // The way back of a normalization: rows of the data and of its gradient are read for two sums, and
+  // again for the result. `across`: sums over all rows, of scale and shift, need a pass of their own.
+  bool backward = false, across = false;
 };
 
 // One of the operations over all tensors that an update consists of where no kernel does it whole.

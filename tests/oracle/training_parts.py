@@ -102,12 +102,12 @@ def _normalizations():
                      epsilon=1e-3, **ORT), node("Mul", ["n", "s"], ["y"])], (
         lambda m, c: (lambda y, x: y * x)(*groups(m, c, m.reshape(2, 5, 2, 4) + c["e4"])))
     yield "instance_norm_scaled", [
-        node("InstanceNormalization", ["m", "c5", "d5"], ["n"], epsilon=1e-3),
+        node("InstanceNormalization", ["m", "c5", "shift5"], ["n"], epsilon=1e-3),
         node("Mul", ["n", "m"], ["y"])], (
-        lambda m, c: functional.instance_norm(m, None, None, c["c5"], c["d5"], True, 0.1, 1e-3) * m), [
-        "c5", "d5"]
+        lambda m, c: functional.instance_norm(m, None, None, c["c5"], c["shift5"], True, 0.1, 1e-3) * m), [
+        "c5", "shift5"]
     blocks = [node("Reshape", ["m", "blocks"], ["r"])]
-    for name, scale, shift, inside in (("group_norm_channels", "c4", "d4", 1), ("group_norm_18", "c2", "d2", 2)):
+    for name, scale, shift, inside in (("group_norm_channels", "c4", "d4", 1), ("group_norm_18", "scale2", "shift2", 2)):
         def grouped(m, c, scale=scale, shift=shift, inside=inside):
             r = m.reshape(2, 4, 10)
             return functional.group_norm(r, 2, c[scale].repeat_interleave(inside),
@@ -375,7 +375,7 @@ def _constants():
         ("c48", (4, 8)), ("c84", (8, 4)), ("kernel", (3, 5, 3)), ("z", (2, 3, 8)), ("kernel8", (3, 8, 2)),
         ("words", (7, 8)), ("positions", (5, 8)), ("segments", (2, 8)), ("c8_24", (8, 24)), ("c24", (24,)),
         ("each", (5, 1, 3)), ("past", (2, 5, 2)), ("window", (16,)), ("state", (2, 2, 4, 4)),
-        ("d5", (5,)), ("c2", (2,)), ("d2", (2,)))}
+        ("shift5", (5,)), ("scale2", (2,)), ("shift2", (2,)))}
     c["past"] = c["past"] - 0.5
     c.update(ids=torch.tensor([[1, 0, 6, 1, 2], [3, 3, 5, 4, 0]], dtype=torch.int32),
              kinds=torch.tensor([[0, 0, 1, 1, 1], [0, 1, 1, 0, 0]], dtype=torch.int32),

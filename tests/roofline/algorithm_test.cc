@@ -119,11 +119,13 @@ TEST(HalfConvolution, RunsTheSameTilesWhereItConverts) {
 }
 
 // Channels first each tap of a depthwise kernel is ten instructions of a lane, eight in float32, at
-// the 19.5 TFLOP/s of an A100's float32 lanes (two FLOP each); channels last it only streams.
+// the 19.5 TFLOP/s of an A100's float32 lanes (two FLOP each), of the gradient of its weights 25
+// more; channels last it only streams.
 TEST(DepthwiseTime, TapsChannelsFirst) {
   const Device device = DeviceOf("a100");
-  const auto seconds = [&](DType type, bool converts) {
+  const auto seconds = [&](DType type, bool converts, bool of_weights = false) {
     ConvNest nest{.batch = 64, .groups = 512, .in_channels = 512, .out_channels = 512};
+    nest.of_weights = of_weights;
     for (int i = 0; i < 2; ++i) {
       nest.axes.push_back({.in = 56, .out = 56, .kernel = 5, .stride = 1, .pad_begin = 2});
     }
@@ -132,7 +134,29 @@ TEST(DepthwiseTime, TapsChannelsFirst) {
   const double macs = 64.0 * 512 * 56 * 56 * 25;
   EXPECT_NEAR(seconds(DType::kFloat16, true), 10 * 2 * macs / 19.5e12, 1e-9);
   EXPECT_NEAR(seconds(DType::kFloat32, true), 8 * 2 * macs / 19.5e12, 1e-9);
+  EXPECT_NEAR(seconds(DType::kFloat32, true, true), 33 * 2 * macs / 19.5e12, 1e-9);
   EXPECT_LT(seconds(DType::kFloat16, false), 2 * macs / 19.5e12);
+}
+
+// Rows of 1024 halves. The way back of a layer normalization adds up scale and shift in a kernel of
+// its own, which reads data and gradient once more; that of channels has their sums as it goes.
+TEST(NormGradientTime, SumsOverAllRowsAreAKernelOfTheirOwn) {
+  const Device device = DeviceOf("a100");
+  const auto run = [&](bool across) {
+    const ReduceNest nest{.outer = 65536, .reduce = 1024, .backward = true, .across = across};
+    Kernel kernel = Alone(nest, DType::kFloat16);
+    kernel.bytes_read = Bytes(2LL * 2 * 65536 * 1024);
+    kernel.bytes_written = Bytes(2LL * 65536 * 1024);
+    return Runner(&device, {}).Run(kernel);
+  };
+  const KernelRun alone = run(false), summed = run(true);
+  const Bytes rows = alone.execution->ExtraRead();  // few: the cache keeps what units work on
+  EXPECT_LT(rows, Bytes(2LL * 65536 * 1024 / 4));
+  EXPECT_EQ(summed.execution->ExtraRead() - rows, Bytes(2LL * 2 * 65536 * 1024));
+  EXPECT_EQ(summed.launches - alone.launches, Count(1));
+  // Three passes and the few rows that leave the cache, then two passes more.
+  const double pass = 2.0 * 65536 * 1024 / (device.memory.bandwidth->value() * 0.92);
+  EXPECT_NEAR(summed.expected->time.expected - alone.expected->time.expected, 2 * pass, pass / 4);
 }
 
 // 32 groups of 4 channels fill 64 columns as 2 groups of 64.

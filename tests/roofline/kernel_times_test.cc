@@ -69,6 +69,7 @@ TEST(StreamTime, RowsAreReadAgainWhereTheCacheLosesThem) {
   };
   EXPECT_EQ(reread(StreamKind::kElementwise, 1e6, 1000), 0);
   EXPECT_EQ(reread(StreamKind::kNormalization, 1e6, 1000), 4e9);
+  EXPECT_EQ(reread(StreamKind::kNormGradient, 1e6, 1000), 8e9);  // rows of two tensors
   EXPECT_EQ(reread(StreamKind::kSoftmax, 1e6, 1024), 0);
   EXPECT_EQ(reread(StreamKind::kSoftmax, 1e5, 8192), 2 * 1e5 * 8192 * 4);
   d.cache = 100 * 16 * 4000 / 0.51;

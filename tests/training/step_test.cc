@@ -289,6 +289,26 @@ TEST(Step, InstanceNormalizationIsOneOfABatchOfOne) {
   EXPECT_THAT(back, UnorderedElementsAre("BatchNormalizationGrad", "ReduceSum", "ReduceSum"));
 }
 
+// What a framework calls once runs once, however many operations the derivative is written in.
+TEST(Step, DerivativesOfActivationsAreOneCall) {
+  for (const std::string op : {"HardSwish", "HardSigmoid", "Elu", "Selu", "Mish", "Clip"}) {
+    SmallModel model;
+    model.Input("x", {4, 8}).Weight("w", {8, 8}).Floats("zero", {0}).Floats("six", {6});
+    model.Node("MatMul", {"x", "w"}, {"h"});
+    model.Node("Squeeze", {"zero"}, {"low"}).Node("Squeeze", {"six"}, {"high"});
+    const std::vector<std::string> inputs =
+        op == "Clip" ? std::vector<std::string>{"h", "low", "high"} : std::vector<std::string>{"h"};
+    model.Node(op, inputs, {"y"}).Output("y");
+    const InferredModel step = StepOf(model.Infer(), {.optimizer = "none", .loss = "none"});
+    std::vector<std::string> calls;
+    ForEachKernel(step, {.fusion = Fusion::kDefault, .fuses = FusionSet()}, [&](const Kernel& kernel) {
+      if (kernel.bytes_written > Bytes(0)) calls.push_back(kernel.label);
+    });
+    ASSERT_THAT(calls, ::testing::SizeIs(4)) << op;
+    EXPECT_THAT(calls[2], ::testing::EndsWith("_backward")) << op;
+  }
+}
+
 // What an exporter writes for a network in training mode is not folded into the convolution.
 TEST(TrainingModeExport, KeepsItsNormalization) {
   SmallModel model;
