@@ -107,8 +107,8 @@ enum class AttentionForm {
   kFlash,    // the fastest kernels that the device has, for every type
   kFlash1,   // those of FlashAttention as it came out in 2022, and of Triton then
   kFlash2,   // those of FlashAttention-2
-  kFlash16,  // kFlash for types of 16 bits and narrower, and for a single query over any others:
-             // several wider ones materialize
+  kFlash16,  // kFlash for types of 16 bits and narrower of up to 384 queries, and for a single
+             // query of any: others materialize
   kMaterialized,
 };
 std::string_view Name(AttentionForm form);  // "flash", "flash-1", ..., "materialized"

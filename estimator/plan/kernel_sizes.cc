@@ -89,7 +89,11 @@ struct Replace {
 struct NestStructure {
   std::size_t operator()(const GemmNest& nest) const {
     return static_cast<std::size_t>(nest.a_input) * 64 +
-           static_cast<std::size_t>(nest.b_input) * 2 + (nest.b_is_weight ? 1u : 0u);
+           static_cast<std::size_t>(nest.b_input) * 4 + (nest.a_transposed ? 2u : 0u) +
+           (nest.b_is_weight ? 1u : 0u);
+  }
+  std::size_t operator()(const ReduceNest& nest) const {
+    return (nest.planes ? 1u : 0u) + (nest.backward ? 2u : 0u) + (nest.across ? 4u : 0u);
   }
   std::size_t operator()(const ConvNest& nest) const {
     return nest.axes.size() * 4 + (nest.transposed ? 1u : 0u) + (nest.of_weights ? 2u : 0u);

@@ -89,7 +89,9 @@ std::optional<AttentionForm> ParseAttentionForm(std::string_view name) {
 std::span<const AttentionForm> AttentionForms() { return kForms; }
 
 bool Materializes(AttentionForm form, DType type, Count queries) {
-  return Materializes(form, type) && !(form == AttentionForm::kFlash16 && queries == Count(1));
+  constexpr int kLongest = 384;  // FasterTransformer, BaseAttentionLayer.h: getAttentionType
+  if (form != AttentionForm::kFlash16) return Materializes(form, type);
+  return queries > Count(1) && (Materializes(form, type) || queries > Count(kLongest));
 }
 
 bool Materializes(AttentionForm form, DType type) {

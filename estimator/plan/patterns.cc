@@ -51,8 +51,8 @@ constexpr NamedPattern kPatterns[] = {
     {"hardtanh_backward", "Where(LessOrEqual(x,#),Where(GreaterOrEqual(x,#),g,#),#)", kPoint,
      "training: ReLU6"},
     {"elu_backward", "Mul(g,Where(Greater(x,#),#,Add(y,#)))", kPoint, "training: also Selu"},
-    {"mish_backward",
-     "Mul(g,Add(t:Tanh(Softplus(x)),Mul(Mul(x,Sigmoid(x)),Sub(#,Mul(t,t)))))", kPoint, "training"},
+    {"mish_backward", "Mul(g,Add(t:Tanh(Softplus(x)),Mul(Mul(x,Sigmoid(x)),Sub(#,Mul(t,t)))))",
+     kPoint, "training"},
     {"rotary", "Add(Mul(x,c),Mul(Concat(Neg(Slice(x)),Slice(x)),s))", kPoint, "Llama, Qwen"},
     {"rotary", "Add(Mul(x,c),Mul(Concat(Neg(Split(x)),Split(x)),s))", kPoint, "split in two"},
 };

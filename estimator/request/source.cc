@@ -138,6 +138,7 @@ Report LoadReport(const Source& source, const Report* like) {
       options.run.selection = from.run.selection;
       options.run.bias_apart = from.run.bias_apart;
       options.run.planes_first = from.run.planes_first;
+      options.run.odd_rows = from.run.odd_rows;
       take(options.run.converts, standard.run.converts, from.run.converts);
       take(options.run.update, standard.run.update, from.run.update);
       options.runtime = from.runtime;

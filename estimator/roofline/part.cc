@@ -32,8 +32,13 @@ std::optional<ComputeUnit> FindUnit(const Target& target, DType type) {
   std::optional<ComputeUnit> unit = FindFastestUnit(target, type);
   const bool half = type == DType::kFloat16 || type == DType::kBfloat16;
   if (!unit || unit->tensor || !half || !target.library.halves_in_float) return unit;
+  return InFloat(target, type);
+}
+
+std::optional<ComputeUnit> InFloat(const Target& target, DType type) {
+  std::optional<ComputeUnit> unit = FindVectorUnit(target, type);
   const std::optional<ComputeUnit> wide = FindVectorUnit(target, DType::kFloat32);
-  if (wide) unit->peak = std::min(unit->peak, wide->peak);
+  if (unit && wide) unit->peak = std::min(unit->peak, wide->peak);
   return unit;
 }
 

@@ -55,6 +55,8 @@ std::optional<ComputeUnit> FindUnit(const Target& target, DType type);
 std::optional<ComputeUnit> FindFastestUnit(const Target& target, DType type);
 // The same on vector units.
 std::optional<ComputeUnit> FindVectorUnit(const Target& target, DType type);
+// The same, where what is loaded in `type` is multiplied and added in fp32.
+std::optional<ComputeUnit> InFloat(const Target& target, DType type);
 
 // The candidate that the device's library takes.
 struct PartRun {

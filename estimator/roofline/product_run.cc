@@ -10,6 +10,17 @@
 namespace dlcost {
 namespace {
 
+// Whether rows of 16-bit operands or results have an odd number of elements, where the library has
+// other kernels for these. A single row is a matrix-vector product.
+bool HasOddRows(const Target& target, DType type, const GemmNest& nest) {
+  if (!target.options.odd_rows || Bits(type) != 16 || nest.m <= Count(1) || nest.n <= Count(1)) {
+    return false;
+  }
+  const bool cut = target.timing != nullptr && (*target.timing)[Constant::kTensorCut] < 1;
+  const Count row = nest.a_transposed ? nest.m : nest.k;
+  return !cut && (nest.n % 2 != Count(0) || row % 2 != Count(0));
+}
+
 GemmProblem GemmProblemOf(const Part& part, const GemmNest& nest, const ComputeUnit& unit) {
   GemmProblem p{.batch = nest.batch.AsDouble(),
                 .m = nest.m.AsDouble(),
@@ -39,12 +50,19 @@ GemmProblem GemmProblemOf(const Part& part, const GemmNest& nest, const ComputeU
   return p;
 }
 
-// What may round to TF32 need not: one row is a matrix-vector product of floats.
+// What may round to TF32 need not: one row is a matrix-vector product of floats. Batches with odd
+// rows: OddRows.
 std::optional<ComputeUnit> UnitOf(const Target& target, DType type, const GemmNest& nest) {
-  const bool one = nest.m <= Count(1) || nest.n <= Count(1);
-  const std::optional<ComputeUnit> unit = FindUnit(target, type);
-  return one && unit && unit->tensor && type == DType::kFloat32 ? FindVectorUnit(target, type)
-                                                                : unit;
+  std::optional<ComputeUnit> unit = FindUnit(target, type);
+  if (!unit || !unit->tensor) return unit;
+  if (type == DType::kFloat32) {
+    const bool one = nest.m <= Count(1) || nest.n <= Count(1);
+    return one ? FindVectorUnit(target, type) : unit;
+  }
+  const bool in_float = target.library.odd_rows.batched_in_float && nest.batch > Count(1) &&
+                        HasOddRows(target, type, nest);
+  const std::optional<ComputeUnit> floats = in_float ? InFloat(target, type) : std::nullopt;
+  return floats ? floats : unit;
 }
 
 // What the library chooses a tile for: Library::tuned_batch.
@@ -90,6 +108,12 @@ void ExplainProduct(const Target& target, const GemmProblem& p, const TileGrid* 
                                  d[p.tensor ? Constant::kTensorOverlap : Constant::kVectorOverlap]);
     side.Time("all waves", t.units_seconds);
     if (t.widening_seconds > 0) side.Below().Time("widening weights", t.widening_seconds);
+    if (p.odd_rows) {
+      side.Below().Fact("rate", 100 * d.library->odd_rows.rate, "%",
+                        "rows of an odd number of elements");
+      time.advice.push_back(
+          "Rows of an odd number of 16-bit elements take kernels that load one by one; pad them.");
+    }
     ExplainTiles(d.units, *grid, {t.waves, t.tile_seconds, t.efficiency, t.busy}, side.Below(),
                  time.advice);
     side.Time("device memory", t.memory_seconds,
@@ -115,7 +139,7 @@ GemmOptions ChooseProduct(const Target& target, DType type, const GemmNest& nest
     GemmNest chosen = nest;
     chosen.batch = ChosenBatch(library, nest, unit);
     const TimedTile best = FastestTile(
-        chosen, timer->Tiles(), unit.bytes, nest.batch == Count(1) && !small,
+        chosen, timer->Tiles(), unit.bytes, nest.batch == Count(1) && !small && timer->Splits(),
         [&](const TileGrid& grid, double least) { return timer->Tiled(grid, least).seconds; });
     options.tile = best.tile;
     options.split_k = best.split_k;
@@ -139,7 +163,9 @@ PartRun RunProduct(const Target& target, const Part& part, const GemmNest& nest)
     run.execution = Choose(target, part, nest, unit.value_or(ComputeUnit()), nullptr);
     return run;
   }
-  const GemmProblem p = GemmProblemOf(part, nest, *unit);
+  GemmProblem p = GemmProblemOf(part, nest, *unit);
+  p.odd_rows = unit->tensor && p.batch <= 1 && !target.library.odd_rows.tiles.empty() &&
+               HasOddRows(target, part.type, nest);
   const Conditions conditions =
       ConditionsOf(target, part, p.weight_bytes.value_or(p.batch * p.n * p.k * p.input_bytes));
   const GemmTimer timer(*target.timing, p, conditions);

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cmath>
 
+#include "estimator/core/integer.h"
 #include "estimator/roofline/elementwise_time.h"
 #include "estimator/roofline/part.h"
 #include "estimator/roofline/terms.h"
@@ -111,7 +111,7 @@ Stage& RowsOf(const Part& part, PartRun& run) {
 void ReadAgain(const Part& part, double bytes, PartRun& run) {
   if (bytes < 0.01 * part.bytes()) return;
   run.execution.name = "rows read again";
-  RowsOf(part, run).extra_read = Bytes(std::llround(bytes));
+  RowsOf(part, run).extra_read = Bytes(RoundToInteger(bytes));
 }
 
 // Channels last to channels first before the kernel, and back before the next: each reads and

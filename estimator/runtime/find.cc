@@ -59,6 +59,7 @@ void Assume(const Runtime& runtime, bool given, ReportOptions& options) {
   options.run.converts = runtime.converts;
   options.run.bias_apart = AddsBiasApart(runtime.fuses);
   options.run.planes_first = runtime.planes_first;
+  options.run.odd_rows = runtime.odd_rows;
   options.run.update = runtime.update;
 }
 

@@ -31,6 +31,7 @@ struct Runtime {
   Selection selection = Selection::kCall;
   bool converts = true;       // RunOptions::converts
   bool planes_first = false;  // RunOptions::planes_first
+  bool odd_rows = false;      // RunOptions::odd_rows
   UpdateForm update = UpdateForm::kFused;
 
   std::vector<RuntimePart> parts;  // in the file's order

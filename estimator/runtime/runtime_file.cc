@@ -53,6 +53,7 @@ class RuntimeReader {
         {"selection", [this](const Entry& e) { Selects(e); }},
         {"layout", [this](const Entry& e) { Layout(e); }},
         {"planes", [this](const Entry& e) { Planes(e); }},
+        {"alignment", [this](const Entry& e) { Alignment(e); }},
         {"update", [this](const Entry& e) { Updates(e); }},
         {"sources", [](const Entry&) {}},
     };
@@ -150,6 +151,11 @@ class RuntimeReader {
   void Planes(const Entry& entry) {
     runtime_.planes_first = OneOf<bool>(entry, {{"first", true}, {"any", false}});
     AddPart("planes", entry.value, entry.note, entry);
+  }
+
+  void Alignment(const Entry& entry) {
+    runtime_.odd_rows = OneOf<bool>(entry, {{"as-is", true}, {"padded", false}});
+    AddPart("alignment", entry.value, entry.note, entry);
   }
 
   void Updates(const Entry& entry) {

@@ -52,8 +52,8 @@ bool TrainPlaneNorm(NodeWriter& w, const Node& node) {
   const double epsilon = OpContext(w.graph(), node, node.opset).Float("epsilon", 1e-5);
   const TensorId normal = w.NodeWith(
       "BatchNormInternal", kMicrosoft,
-      {w.Reshape(node.inputs[0], {1, all.value(), rest}),
-       planes->scaled ? repeated(1) : filled(1), planes->scaled ? repeated(2) : none, none, none},
+      {w.Reshape(node.inputs[0], {1, all.value(), rest}), planes->scaled ? repeated(1) : filled(1),
+       planes->scaled ? repeated(2) : none, none, none},
       {RealAttribute("epsilon", epsilon)}, {true, false, false, true, true})[0];
   TensorId y = w.Reshape(normal, shape);
   if (!planes->scaled) {

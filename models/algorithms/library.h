@@ -135,12 +135,22 @@ struct Widening {
   double rate = 1;                        // of the peak, in the products
 };
 
+// Products on matrix units of 16-bit operands or results whose rows have an odd number of elements.
+// Asynchronous copies take 4, 8 or 16 bytes at such addresses (PTX ISA, cp.async), of which every
+// other row has none: kernels of the generation before run, which load element by element.
+struct OddRows {
+  std::span<const TileShape> tiles = {};  // which keep k whole; empty: as others
+  double rate = 1;                        // of the peak, in the products
+  bool batched_in_float = false;          // strided-batched ones run on vector units in fp32
+};
+
 struct Library {
   std::string_view id;      // "pascal"
   std::string_view covers;  // "cuDNN 6 to 7, cuBLAS 8 to 10 on Maxwell and Pascal"
   // Matrix products, rows and columns as in the nest (row-major C). Preferred first.
   std::span<const TileShape> gemm_vector, gemm_tensor;
   Widening widening = {};
+  OddRows odd_rows = {};  // where matrix units are not cut (Constant::kTensorCut)
   // Which of them runs: weights with rows of activations, and strided-batched products.
   OccupancyRule linear, batched;
   // Products of several rows on matrix units with fewer multiply-adds than this run in one part of

@@ -162,6 +162,18 @@ inline constexpr TileShape kMarlinTiles[] = {
 // Llama-13B, 313 million weights, 1 to 4,000 rows) are 67 us for each 64 rows and 3.43 us a row.
 inline constexpr Widening kMarlin = {
     .tiles = kMarlinTiles, .weights_per_clock = 30.7, .rate = 0.58};
+// cutlass_75_tensorop_..._128x128_..._align1 is what an RTX 4090 ran for squares of 2055 to 2073 in
+// bf16 (pytorch/pytorch, issue 181718), at the rate of others: GeForce boards have half of the
+// matrix units. On an A100 its instructions, Turing's, pass at half of the peak, and nobody splits
+// k: 100 x i x 100,000 took 0.10 ms for i of 2 to 20 and 2.7 to 3.3 ms for odd ones (issue 106469),
+// 3 x 16 x 30 million 0.78 s (146817); one tile of 128 x 128 at that rate takes 2.3 ms and 0.68 s.
+inline constexpr TileShape kAlign1[] = {{.m = 128, .n = 128, .k = 32, .resident = 2}};
+// Attention of 197 positions in fp16 takes an A100 as long as in fp32, 680 to 850 us for 640 to 720
+// of 384 heads of 64 to 88 (facebookresearch/xformers, pull 587, eager).
+inline constexpr OddRows kAmpereOdd = {.tiles = kAlign1, .rate = 0.5, .batched_in_float = true};
+// ViT of 577 positions in fp16 on a T4 takes 2.4 times as long in PyTorch as with positions padded
+// to 584 (NVIDIA/FasterTransformer, docs/vit_guide.md).
+inline constexpr OddRows kTuringOdd = {.batched_in_float = true};
 // Register tiles of AVX-512 kernels (oneDNN's and OpenBLAS's developer guides): rows in registers,
 // columns in two vectors.
 inline constexpr TileShape kCpuGemm[] = {{.m = 6, .n = 32, .k = 1}};

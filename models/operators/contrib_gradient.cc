@@ -97,8 +97,8 @@ OpCost CostNormGrad(const OpContext& ctx) {
   if (ctx.op() == "BatchNormalizationGrad") {  // the sums of a channel are those of its scale
     cost.nest = ReduceNest{.outer = scales, .reduce = others, .backward = true};
   } else {
-    cost.nest = ReduceNest{
-        .outer = others, .reduce = scales, .backward = true, .across = ctx.HasOutput(1)};
+    cost.nest =
+        ReduceNest{.outer = others, .reduce = scales, .backward = true, .across = ctx.HasOutput(1)};
   }
   return cost;
 }

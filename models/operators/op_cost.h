@@ -44,6 +44,7 @@ struct GemmNest {
   // Bytes of operands are in Access; these say which input is which.
   int a_input = 0, b_input = 1;
   bool b_is_weight = false;
+  bool a_transposed = false;  // rows of A lie along k: what is contiguous is m
 };
 
 // One spatial axis of a convolution, in elements.
@@ -95,8 +96,9 @@ struct RecurrentNest {
 struct ReduceNest {
   Count outer, reduce;
   bool planes = false;  // a row is whole channels of images
-  // The way back of a normalization: rows of the data and of its gradient are read for two sums, and
-  // again for the result. `across`: sums over all rows, of scale and shift, need a pass of their own.
+  // The way back of a normalization: rows of the data and of its gradient are read for two sums,
+  // and again for the result. `across`: sums over all rows, of scale and shift, need a pass of
+  // their own.
   bool backward = false, across = false;
 };
 

@@ -78,6 +78,7 @@ void InferGemmAs(OpContext& ctx, DType type) {
 void AddGemm(OpCost& cost, const OpContext& ctx) {
   const Product product = GemmProduct(ctx);
   AddProduct(cost, ctx, product, 0, 1);
+  std::get<GemmNest>(cost.nest).a_transposed = ctx.Int("transA", 0) != 0;
   const DType type = ctx.InputType(0);
   const Count outputs = product.out.Elements();
   if (ctx.Float("alpha", 1) != 1) cost.work.Add(OpClass::kMul, type, outputs);

@@ -258,6 +258,44 @@ TEST(Normalization, CopiesWhatLiesChannelsLast) {
   }
 }
 
+// Rows of an odd number of halves: on an A100 one product in whole tiles of 128 x 128 that keep k,
+// at half of the rate; a batch of them on vector units. Where data are padded, on a GeForce, in
+// float32 and for a single row as always.
+TEST(OddRows, TakeKernelsThatLoadOneByOne) {
+  const auto pipe = [](const char* gpu, const GemmNest& nest, bool as_is,
+                       DType type = DType::kFloat16) {
+    const Device device = DeviceOf(gpu);
+    const KernelRun run = Runner(&device, {.odd_rows = as_is}).Run(Alone(nest, type));
+    return std::pair(run.execution->On(Pipe::kTensor).fma, run.execution->Grid()->split_k);
+  };
+  const auto is_vector = [&](const GemmNest& nest, const char* gpu = "a100", bool as_is = true) {
+    return pipe(gpu, nest, as_is).first == Count(0);
+  };
+  const GemmNest batch{.batch = 384, .m = 197, .n = 197, .k = 64};
+  EXPECT_TRUE(is_vector(batch));
+  EXPECT_TRUE(is_vector({.batch = 384, .m = 197, .n = 64, .k = 197}));
+  EXPECT_TRUE(is_vector(batch, "t4"));
+  EXPECT_FALSE(is_vector({.batch = 384, .m = 197, .n = 198, .k = 64}));
+  EXPECT_FALSE(is_vector(batch, "a100", false));
+  EXPECT_FALSE(is_vector(batch, "rtx-3090"));
+  EXPECT_FALSE(is_vector(batch, "h100"));
+
+  // A' B of 100,000 rows; of A the columns lie side by side.
+  const auto milliseconds = [](std::int64_t m, bool as_is) {
+    const GemmNest nest{.m = m, .n = 100, .k = 100000, .a_transposed = true};
+    const Device device = DeviceOf("a100");
+    return 1e3 * Runner(&device, {.odd_rows = as_is})
+                     .Run(Alone(nest, DType::kBfloat16))
+                     .expected->time.expected;
+  };
+  // Measured: 3.3 ms and 0.1, with what calls and waits take (pytorch/pytorch, issue 106469).
+  EXPECT_NEAR(milliseconds(19, true), 3.3, 1);
+  EXPECT_LT(milliseconds(18, true), 0.1);
+  EXPECT_LT(milliseconds(19, false), 0.1);
+  EXPECT_EQ(pipe("a100", {.m = 19, .n = 100, .k = 100001}, true).second, Count(1));
+  EXPECT_GT(pipe("a100", {.m = 19, .n = 100, .k = 100001}, false).second, Count(1));
+}
+
 TEST(Gemm, TilesAndSplitsOfTheAffineLayersOnA100) {
   const Device a100 = DeviceOf("a100-sxm4-80gb");
   const Runner runner(&a100, {});

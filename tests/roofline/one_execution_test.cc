@@ -132,10 +132,16 @@ TEST(OneExecution, MaterializedAttentionMovesItsScores) {
   EXPECT_GT(apart.expected->time.expected, 1.3 * fused.expected->time.expected);
 }
 
-// Of floats, "flash-16bit" materializes the scores of several queries alone.
-TEST(OneExecution, OneQueryOfFloatsStaysOnTheChip) {
+// Of floats, "flash-16bit" materializes the scores of several queries alone; of halves those of
+// more than 384.
+TEST(OneExecution, OneQueryAndShortHalvesStayOnTheChip) {
   const Device device = DeviceOf("a100-sxm4-80gb");
-  for (const std::int64_t queries : {1, 2, 512}) {
+  for (const auto& [type, queries] :
+       std::vector<std::pair<DType, std::int64_t>>{{DType::kFloat32, 1},
+                                                   {DType::kFloat32, 2},
+                                                   {DType::kFloat32, 512},
+                                                   {DType::kFloat16, 384},
+                                                   {DType::kFloat16, 512}}) {
     Kernel kernel;
     const AttentionNest nest{.batch = 4,
                              .q_heads = 16,
@@ -146,11 +152,12 @@ TEST(OneExecution, OneQueryOfFloatsStaysOnTheChip) {
                              .v_dim = 64};
     kernel.nest = nest;
     kernel.nest_name = "attention";
-    kernel.math = DType::kFloat32;
-    kernel.work.Add(OpClass::kMac, DType::kFloat32, MacsOf(nest));
+    kernel.math = type;
+    kernel.work.Add(OpClass::kMac, type, MacsOf(nest));
     kernel.needed = kernel.work;
     const KernelRun run = Runner(&device, {.attention = AttentionForm::kFlash16}).Run(kernel);
-    const Count moved = queries == 1 ? Count(0) : Count(4) * 4 * 16 * queries * 512 * 4;
+    const bool fused = queries == 1 || (type == DType::kFloat16 && queries <= 384);
+    const Count moved = fused ? Count(0) : Count(4) * 4 * 16 * queries * 512 * (Bits(type) / 8);
     EXPECT_EQ(run.execution->ExtraRead() + run.execution->ExtraWritten(), Bytes(moved)) << queries;
   }
 }

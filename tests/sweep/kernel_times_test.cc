@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "estimator/hardware/database.h"
 #include "estimator/plan/kernel_sizes.h"
 
@@ -25,6 +27,28 @@ TEST(KernelTimes, StayValidUntilForgotten) {
   EXPECT_EQ(first.bound, bound);
   times.ForgetWhenFull();
   EXPECT_EQ(times.Of(0, kernel, sizes).bound, bound);
+}
+
+// Kernels of equal sizes that run otherwise are not taken for one another.
+TEST(KernelSizes, TellKernelsThatRunOtherwiseApart) {
+  const auto structure_of = [](const LoopNest& nest) {
+    Kernel kernel;
+    kernel.nest = nest;
+    std::vector<std::int64_t> sizes;
+    std::size_t structure = 0;
+    CollectSizes(kernel, sizes, structure);
+    return structure;
+  };
+  const GemmNest product{.m = 4, .n = 4, .k = 4};
+  GemmNest transposed = product, of_weights = product;
+  transposed.a_transposed = of_weights.b_is_weight = true;
+  const ReduceNest rows{.outer = 4, .reduce = 4};
+  ReduceNest planes = rows, back = rows, across = rows;
+  planes.planes = back.backward = across.backward = across.across = true;
+  const std::set<std::size_t> structures = {
+      structure_of(product), structure_of(transposed), structure_of(of_weights), structure_of(rows),
+      structure_of(planes),  structure_of(back),       structure_of(across)};
+  EXPECT_EQ(structures.size(), 7U);
 }
 
 }  // namespace

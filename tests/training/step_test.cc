@@ -301,9 +301,10 @@ TEST(Step, DerivativesOfActivationsAreOneCall) {
     model.Node(op, inputs, {"y"}).Output("y");
     const InferredModel step = StepOf(model.Infer(), {.optimizer = "none", .loss = "none"});
     std::vector<std::string> calls;
-    ForEachKernel(step, {.fusion = Fusion::kDefault, .fuses = FusionSet()}, [&](const Kernel& kernel) {
-      if (kernel.bytes_written > Bytes(0)) calls.push_back(kernel.label);
-    });
+    ForEachKernel(step, {.fusion = Fusion::kDefault, .fuses = FusionSet()},
+                  [&](const Kernel& kernel) {
+                    if (kernel.bytes_written > Bytes(0)) calls.push_back(kernel.label);
+                  });
     ASSERT_THAT(calls, ::testing::SizeIs(4)) << op;
     EXPECT_THAT(calls[2], ::testing::EndsWith("_backward")) << op;
   }

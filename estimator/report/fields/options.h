@@ -28,6 +28,7 @@ void Fields(auto& v, fields::IsA<ReportOptions> auto& options) {
   v.Later("selection", options.run.selection);
   v.Later("layout", Either(options.run.converts, "file", "kernels"));
   v.Later("planes", Either(options.run.planes_first, "first", "any"));
+  v.Later("alignment", Either(options.run.odd_rows, "as-is", "padded"));
   v.Later("update_form", options.run.update);
   v.Later("clock", Either(options.run.rested, "rested", "sustained"));
   Keep(options.plan.attention_by_default, attention);
