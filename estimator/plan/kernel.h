@@ -125,6 +125,8 @@ struct PlanOptions {
   // What the user asks for, and an error where there is no attention; empty: as the runtime does.
   std::optional<AttentionForm> attention;
   AttentionForm attention_by_default = AttentionForm::kFlash;
+  // A loss that the user does not name is written as frameworks call it: logarithms and likelihood.
+  bool losses_apart = false;
 
   AttentionForm Form() const { return attention.value_or(attention_by_default); }
 };

@@ -55,6 +55,7 @@ class RuntimeReader {
         {"planes", [this](const Entry& e) { Planes(e); }},
         {"alignment", [this](const Entry& e) { Alignment(e); }},
         {"update", [this](const Entry& e) { Updates(e); }},
+        {"loss", [this](const Entry& e) { Loss(e); }},
         {"sources", [](const Entry&) {}},
     };
     std::vector<std::string> names;
@@ -156,6 +157,11 @@ class RuntimeReader {
   void Alignment(const Entry& entry) {
     runtime_.odd_rows = OneOf<bool>(entry, {{"as-is", true}, {"padded", false}});
     AddPart("alignment", entry.value, entry.note, entry);
+  }
+
+  void Loss(const Entry& entry) {
+    runtime_.losses_apart = OneOf<bool>(entry, {{"apart", true}, {"whole", false}});
+    AddPart("loss", entry.value, entry.note, entry);
   }
 
   void Updates(const Entry& entry) {

@@ -99,7 +99,7 @@ TensorId MeanSquare(NodeWriter& writer, TensorId output) {
 }  // namespace
 
 Seeds WriteLoss(NodeWriter& writer, const std::string& loss, const std::vector<TensorId>& outputs,
-                bool scaled) {
+                bool apart_by_default, bool scaled) {
   Seeds seeds{.loss = loss};
   std::vector<TensorId> floats;
   for (const TensorId id : outputs) {
@@ -114,7 +114,7 @@ Seeds WriteLoss(NodeWriter& writer, const std::string& loss, const std::vector<T
   }
   if (loss == "auto") {
     const bool classes = floats.size() == 1 && ScoresClasses(writer, floats[0]);
-    seeds.loss = classes ? "cross_entropy" : "mse";
+    seeds.loss = !classes ? "mse" : apart_by_default ? "nll" : "cross_entropy";
   }
   TensorId total = kNoTensor;
   for (const TensorId output : floats) {

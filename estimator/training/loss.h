@@ -17,8 +17,9 @@ struct Seeds {
 // Writes a loss behind the floating-point outputs of the graph and makes it an output. Class scores
 // are [N, C, d...]; the labels of cross_entropy and the targets of mse are new inputs. Losses
 // are taken in float32. `scaled`: times a further input, so that no gradient vanishes in a narrow
-// type. Throws Error where the model has no floating-point output, or scores have another shape.
+// type. `apart_by_default`: "auto" is nll of class scores. Throws Error where the model has no
+// floating-point output, or scores have another shape.
 Seeds WriteLoss(NodeWriter& writer, const std::string& loss, const std::vector<TensorId>& outputs,
-                bool scaled = false);
+                bool apart_by_default, bool scaled);
 
 }  // namespace dlcost

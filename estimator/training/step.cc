@@ -152,7 +152,8 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
                  .recompute = options.recompute});
   ApplyPrecision(writer, precision, parameters);
   for (std::string& note : EnterTraining(writer)) step.notes.push_back(std::move(note));
-  const Seeds seeds = WriteLoss(writer, options.loss, outputs, precision.scales_loss);
+  const Seeds seeds =
+      WriteLoss(writer, options.loss, outputs, options.losses_apart, precision.scales_loss);
   writer.Take();  // a loss is differentiated like the model
   const Reversed reversed = Reverse(writer, parameters, seeds);
   writer.Take();

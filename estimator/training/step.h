@@ -23,6 +23,7 @@ struct TrainOptions {
   // Whether attention of a type runs as one kernel, there and back (null: none does), and whether
   // attention that the file spells out does as well.
   std::function<bool(DType)> fuses_attention;
+  bool losses_apart = false;  // "auto" becomes nll, not cross_entropy
   bool joins_attention = false;
   // What devices gather in the forward pass they gather again in the backward pass, as Megatron-LM
   // does along the sequence (Korthikanti et al., arXiv 2205.05198), instead of keeping it.
@@ -33,9 +34,9 @@ struct TrainOptions {
 // "lamb",
 // "adafactor", "muon".
 const std::vector<std::string>& Optimizers();
-// "auto" (cross_entropy for class scores [N, C], else mse), "cross_entropy", "nll" (the same
-// as logarithms and likelihood, two operators each way), "mse", "sum", "none"
-// (the gradients of the outputs are inputs of the step).
+// "auto" (cross_entropy, or nll, for class scores [N, C], else mse), "cross_entropy", "nll" (the
+// same as logarithms and likelihood, two operators each way), "mse", "sum", "none" (the gradients
+// of the outputs are inputs of the step).
 const std::vector<std::string>& Losses();
 
 // A step as a graph of its own: the forward pass as training runs it (statistics of the batch,

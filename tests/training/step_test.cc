@@ -338,7 +338,7 @@ TEST(Step, RulesAreOfOperatorsThatExist) {
 
 // Scores of words are classes: as many as the table has rows that the words were looked up in.
 TEST(Step, TrainsScoresOfWordsTowardsClasses) {
-  const auto loss = [](int classes) {
+  const auto loss = [](int classes, bool apart = false) {
     return StepOf(SmallModel()
                       .Input("ids", {2, 4}, onnx::TensorProto::INT64)
                       .Weight("table", {50, 8})
@@ -347,11 +347,13 @@ TEST(Step, TrainsScoresOfWordsTowardsClasses) {
                       .Node("MatMul", {"x", "head"}, {"y"})
                       .Output("y")
                       .Infer(),
-                  {.optimizer = "sgd"})
+                  {.optimizer = "sgd", .losses_apart = apart})
         .step->loss;
   };
   EXPECT_EQ(loss(50), "cross_entropy");
   EXPECT_EQ(loss(49), "mse");
+  EXPECT_EQ(loss(50, true), "nll");
+  EXPECT_EQ(loss(49, true), "mse");
 }
 
 }  // namespace
