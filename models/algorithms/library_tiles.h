@@ -165,8 +165,9 @@ inline constexpr Widening kMarlin = {
 // cutlass_75_tensorop_..._128x128_..._align1 is what an RTX 4090 ran for squares of 2055 to 2073 in
 // bf16 (pytorch/pytorch, issue 181718), at the rate of others: GeForce boards have half of the
 // matrix units. On an A100 its instructions, Turing's, pass at half of the peak, and nobody splits
-// k: 100 x i x 100,000 took 0.10 ms for i of 2 to 20 and 2.7 to 3.3 ms for odd ones (issue 106469),
-// 3 x 16 x 30 million 0.78 s (146817); one tile of 128 x 128 at that rate takes 2.3 ms and 0.68 s.
+// k: 3 x 16 x 30 million took 0.78 s (issue 146817), where one tile of 128 x 128 at that rate takes
+// 0.68 s; it repeats issue 106469, which names no board: 100 x i x 100,000 in 0.10 ms for even i up
+// to 20 and 2.7 to 3.3 ms for odd ones, where that tile takes 2.3 ms.
 inline constexpr TileShape kAlign1[] = {{.m = 128, .n = 128, .k = 32, .resident = 2}};
 // Attention of 197 positions in fp16 takes an A100 as long as in fp32, 680 to 850 us for 640 to 720
 // of 384 heads of 64 to 88 (facebookresearch/xformers, pull 587, eager).
