@@ -53,14 +53,16 @@ std::pair<bool, std::size_t> Rank(const Growing& growing) {
 
 class Fuser {
  public:
-  Fuser(const ValueGraph& values, AttentionForm attention, FusionSet fuses)
+  Fuser(const ValueGraph& values, AttentionForm attention, FusionSet fuses, bool composed_apart)
       : values_(values),
         attention_(attention),
         fuses_(fuses),
+        composed_apart_(composed_apart),
         group_of_(values.model().nodes.size(), kNone) {}
 
   Grouping Run() {
-    ForEachUnit(values_, attention_, [this](const FusedUnit& unit) { Place(unit); });
+    ForEachUnit(values_, attention_, composed_apart_,
+                [this](const FusedUnit& unit) { Place(unit); });
     PlaceDequantizations();
     PlaceOthers();
     if (fuses_.Has(FusionStep::kParallel) || fuses_.Has(FusionStep::kProjections)) StackProducts();
@@ -454,6 +456,7 @@ class Fuser {
   const ValueGraph& values_;
   AttentionForm attention_;
   FusionSet fuses_;
+  bool composed_apart_;
   std::vector<Growing> growing_;
   std::vector<std::size_t> group_of_;
 };
@@ -472,8 +475,9 @@ Grouping SeparateNodes(const ValueGraph& values) {
   return grouping;
 }
 
-Grouping FuseNodes(const ValueGraph& values, AttentionForm attention, FusionSet fuses) {
-  return Fuser(values, attention, fuses).Run();
+Grouping FuseNodes(const ValueGraph& values, AttentionForm attention, FusionSet fuses,
+                   bool composed_apart) {
+  return Fuser(values, attention, fuses, composed_apart).Run();
 }
 
 }  // namespace dlcost

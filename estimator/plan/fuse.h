@@ -36,6 +36,7 @@ Grouping SeparateNodes(const ValueGraph& values);
 // has read from it, which keeps the groups free of cycles. Views and what is known before the run
 // stay with the group that makes their input, or in one group without launches. Linear in nodes and
 // edges.
-Grouping FuseNodes(const ValueGraph& values, AttentionForm attention, FusionSet fuses);
+Grouping FuseNodes(const ValueGraph& values, AttentionForm attention, FusionSet fuses,
+                   bool composed_apart = false);
 
 }  // namespace dlcost

@@ -62,7 +62,7 @@ class Planner {
       case Fusion::kDefault:
         break;
     }
-    return FuseNodes(values, options.Form(), options.fuses);
+    return FuseNodes(values, options.Form(), options.fuses, options.composed_apart);
   }
 
   Kernel Make(std::size_t g) {

@@ -125,8 +125,9 @@ struct PlanOptions {
   // What the user asks for, and an error where there is no attention; empty: as the runtime does.
   std::optional<AttentionForm> attention;
   AttentionForm attention_by_default = AttentionForm::kFlash;
-  // A loss that the user does not name is written as frameworks call it: logarithms and likelihood.
-  bool losses_apart = false;
+  // What a framework composes of functions runs as these, where no compiler fuses them: a cross
+  // entropy that the user does not name, an RMS normalization, rotary positions.
+  bool composed_apart = false;
 
   AttentionForm Form() const { return attention.value_or(attention_by_default); }
 };

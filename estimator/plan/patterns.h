@@ -14,6 +14,9 @@ struct NamedPattern {
   std::string_view text;  // see Pattern
   FusionRole role;        // how the whole behaves
   std::string_view seen_in;
+  // No function of a framework: its operators run one by one unless something fuses them
+  // (PlanOptions::composed_apart).
+  bool composed = false;
 };
 std::span<const NamedPattern> NamedPatterns();
 

@@ -29,8 +29,11 @@ PatternIndex CompilePatterns() {
 
 class UnitFinder {
  public:
-  UnitFinder(const ValueGraph& values, AttentionForm attention)
-      : values_(values), attention_(attention), taken_(values.model().nodes.size(), false) {}
+  UnitFinder(const ValueGraph& values, AttentionForm attention, bool composed_apart)
+      : values_(values),
+        attention_(attention),
+        composed_apart_(composed_apart),
+        taken_(values.model().nodes.size(), false) {}
 
   void Run(const std::function<void(FusedUnit)>& visit) {
     FindPatterns();
@@ -70,6 +73,7 @@ class UnitFinder {
       const auto found = kIndex.find(counted.node->op);
       if (found == kIndex.end()) continue;
       for (const CompiledPattern& candidate : found->second) {
+        if (candidate.named->composed && composed_apart_) continue;
         std::vector<std::size_t> nodes = candidate.pattern.Match(values_, n);
         if (nodes.empty() || nodes.back() != n || !IsFree(nodes)) continue;
         FusedUnit unit{.nodes = std::move(nodes),
@@ -154,6 +158,7 @@ class UnitFinder {
 
   const ValueGraph& values_;
   AttentionForm attention_;
+  bool composed_apart_;
   std::vector<bool> taken_;
   std::unordered_map<std::size_t, FusedUnit> by_last_;  // those of several nodes, by last node
 };
@@ -178,9 +183,9 @@ bool IsDequantization(const CountedNode& counted) {
   return counted.node->op == "DequantizeLinear" && counted.status == NodeStatus::kCounted;
 }
 
-void ForEachUnit(const ValueGraph& values, AttentionForm attention,
+void ForEachUnit(const ValueGraph& values, AttentionForm attention, bool composed_apart,
                  const std::function<void(FusedUnit)>& visit) {
-  UnitFinder(values, attention).Run(visit);
+  UnitFinder(values, attention, composed_apart).Run(visit);
 }
 
 }  // namespace dlcost

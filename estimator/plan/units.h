@@ -26,8 +26,9 @@ struct FusedUnit {
 };
 
 // Calls visit(FusedUnit) in the order of their last nodes; every node that runs is in exactly one
-// unit, apart from DequantizeLinear, which has none (see FuseNodes).
-void ForEachUnit(const ValueGraph& values, AttentionForm attention,
+// unit, apart from DequantizeLinear, which has none (see FuseNodes). `composed_apart`:
+// PlanOptions::composed_apart.
+void ForEachUnit(const ValueGraph& values, AttentionForm attention, bool composed_apart,
                  const std::function<void(FusedUnit)>& visit);
 
 // "conv", "batch_normalization": an operator's name as labels write it. A label stays as it is.

@@ -33,7 +33,7 @@ TrainOptions TrainOptionsOf(const ModelOptions& options) {
           .sparse_embeddings = options.sparse_embeddings,
           .fuses_attention =
               [form = options.plan.Form()](DType type) { return !Materializes(form, type); },
-          .losses_apart = options.plan.losses_apart,
+          .losses_apart = options.plan.composed_apart,
           .joins_attention = options.plan.fusion != Fusion::kNone,
           .regathers = options.split != nullptr};
 }

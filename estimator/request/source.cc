@@ -134,7 +134,7 @@ Report LoadReport(const Source& source, const Report* like) {
       take(options.plan.fusion, standard.plan.fusion, from.plan.fusion);
       take(options.plan.fuses, standard.plan.fuses, from.plan.fuses);
       options.plan.attention_by_default = from.plan.attention_by_default;
-      options.plan.losses_apart = from.plan.losses_apart;
+      options.plan.composed_apart = from.plan.composed_apart;
       take(options.run.launch, standard.run.launch, from.run.launch);
       options.run.selection = from.run.selection;
       options.run.bias_apart = from.run.bias_apart;

@@ -53,7 +53,7 @@ void Assume(const Runtime& runtime, bool given, ReportOptions& options) {
   options.plan.fusion = Fusion::kDefault;
   options.plan.fuses = runtime.fuses;
   options.plan.attention_by_default = runtime.attention;
-  options.plan.losses_apart = runtime.losses_apart;
+  options.plan.composed_apart = runtime.composed_apart;
   options.run.math = runtime.math;
   options.run.launch = runtime.launch;
   options.run.selection = runtime.selection;

@@ -33,7 +33,7 @@ struct Runtime {
   bool planes_first = false;  // RunOptions::planes_first
   bool odd_rows = false;      // RunOptions::odd_rows
   UpdateForm update = UpdateForm::kFused;
-  bool losses_apart = false;  // PlanOptions::losses_apart
+  bool composed_apart = false;  // PlanOptions::composed_apart
 
   std::vector<RuntimePart> parts;  // in the file's order
   std::string file;

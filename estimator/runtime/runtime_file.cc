@@ -55,7 +55,7 @@ class RuntimeReader {
         {"planes", [this](const Entry& e) { Planes(e); }},
         {"alignment", [this](const Entry& e) { Alignment(e); }},
         {"update", [this](const Entry& e) { Updates(e); }},
-        {"loss", [this](const Entry& e) { Loss(e); }},
+        {"composed", [this](const Entry& e) { Composed(e); }},
         {"sources", [](const Entry&) {}},
     };
     std::vector<std::string> names;
@@ -159,9 +159,9 @@ class RuntimeReader {
     AddPart("alignment", entry.value, entry.note, entry);
   }
 
-  void Loss(const Entry& entry) {
-    runtime_.losses_apart = OneOf<bool>(entry, {{"apart", true}, {"whole", false}});
-    AddPart("loss", entry.value, entry.note, entry);
+  void Composed(const Entry& entry) {
+    runtime_.composed_apart = OneOf<bool>(entry, {{"apart", true}, {"whole", false}});
+    AddPart("composed", entry.value, entry.note, entry);
   }
 
   void Updates(const Entry& entry) {

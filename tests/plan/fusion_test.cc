@@ -309,6 +309,26 @@ TEST(Fusion, GroupNormalizationLooksThroughItsViews) {
   }
 }
 
+// What exporters write for Llama: PyTorch has a function for SiLU, but composes the normalization.
+TEST(Fusion, ComposedFunctionsRunOneByOneWhereNothingFuses) {
+  SmallModel model;
+  model.Input("x", {4, 64}).Weight("scale", {64}).Floats("two", {2}).Floats("epsilon", {1e-6F});
+  model.Node("Pow", {"x", "two"}, {"q"});
+  SetInts(model.AddNode("ReduceMean", {"q"}, {"v"}), "axes", {-1});
+  model.Node("Add", {"v", "epsilon"}, {"e"}).Node("Sqrt", {"e"}, {"r"});
+  model.Node("Reciprocal", {"r"}, {"i"}).Node("Mul", {"x", "i"}, {"n"});
+  model.Node("Mul", {"n", "scale"}, {"h"}).Node("Sigmoid", {"h"}, {"s"});
+  model.Node("Mul", {"h", "s"}, {"y"});
+  const InferredModel inferred = model.Output("y").Infer();
+  const auto labels = [&](bool apart) {
+    return Labels(MakePlan(
+        inferred, {.fusion = Fusion::kDefault, .fuses = FusionSet(), .composed_apart = apart}));
+  };
+  EXPECT_THAT(labels(false), ElementsAre("rms_norm", "silu"));
+  EXPECT_THAT(labels(true),
+              ElementsAre("pow", "reduce_mean", "add", "sqrt", "reciprocal", "mul", "mul", "silu"));
+}
+
 TEST(Patterns, AllParse) {
   for (const NamedPattern& named : NamedPatterns()) EXPECT_NO_THROW(Pattern{named.text});
   EXPECT_THROW(Pattern("Mul(x"), Error);
