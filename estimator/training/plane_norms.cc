@@ -21,7 +21,8 @@ std::optional<Planes> PlanesOf(Graph& graph, const Node& node) {
   }
   const auto shape = [&](std::size_t i) { return graph.tensors[Index(node.inputs[i])].type.shape; };
   const auto x = shape(0);
-  if (!x || x->rank() < 3 || !shape(1) || shape(1)->rank() != 1 || shape(2) != shape(1)) {
+  if (!x || x->rank() < 3 || x->Elements() == Count(0) || !shape(1) || shape(1)->rank() != 1 ||
+      shape(2) != shape(1)) {
     return std::nullopt;
   }
   const std::int64_t channels = (*x)[1], scales = (*shape(1))[0];
@@ -41,7 +42,7 @@ bool TrainPlaneNorm(NodeWriter& w, const Node& node) {
   w.Place(node.name, node.scope, node.phase);
   const Shape shape = w.ShapeOf(node.inputs[0]);
   const Count all = Count(shape[0]) * planes->each_sample;
-  const std::int64_t rest = all > Count(0) ? (shape.Elements() / all).value() : 0;
+  const Count rest = shape.Elements() / all;
   const DType type = w.TypeOf(node.inputs[1]);
   const auto filled = [&](double value) { return w.Expand(w.Scalar(value, type), {all.value()}); };
   // Input i, again for each sample.
@@ -52,8 +53,8 @@ bool TrainPlaneNorm(NodeWriter& w, const Node& node) {
   const double epsilon = OpContext(w.graph(), node, node.opset).Float("epsilon", 1e-5);
   const TensorId normal = w.NodeWith(
       "BatchNormInternal", kMicrosoft,
-      {w.Reshape(node.inputs[0], {1, all.value(), rest}), planes->scaled ? repeated(1) : filled(1),
-       planes->scaled ? repeated(2) : none, none, none},
+      {w.Reshape(node.inputs[0], {1, all.value(), rest.value()}),
+       planes->scaled ? repeated(1) : filled(1), planes->scaled ? repeated(2) : none, none, none},
       {RealAttribute("epsilon", epsilon)}, {true, false, false, true, true})[0];
   TensorId y = w.Reshape(normal, shape);
   if (!planes->scaled) {

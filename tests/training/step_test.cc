@@ -289,6 +289,14 @@ TEST(Step, InstanceNormalizationIsOneOfABatchOfOne) {
   EXPECT_THAT(back, UnorderedElementsAre("BatchNormalizationGrad", "ReduceSum", "ReduceSum"));
 }
 
+TEST(Step, InstanceNormalizationOfNothing) {
+  SmallModel model;
+  model.Input("x", {0, 3, 4, 4}).Weight("scale", {3}).Weight("shift", {3});
+  model.Node("InstanceNormalization", {"x", "scale", "shift"}, {"y"}).Output("y");
+  const InferredModel step = StepOf(model.Infer(), {.optimizer = "none", .loss = "none"});
+  EXPECT_EQ(step.step->trained, Count(3 + 3));
+}
+
 // What a framework calls once runs once, however many operations the derivative is written in.
 TEST(Step, DerivativesOfActivationsAreOneCall) {
   for (const std::string op : {"HardSwish", "HardSigmoid", "Elu", "Selu", "Mish", "Clip"}) {
