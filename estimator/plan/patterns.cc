@@ -31,6 +31,7 @@ constexpr NamedPattern kPatterns[] = {
     {"rms_norm", "Mul(Mul(x,Reciprocal(Sqrt(Add(ReduceMean(Pow(x,#)),#)))),#)", kNorm,
      "Llama, Qwen (dynamo)", true},
     {"rms_norm", "Mul(Div(x,Sqrt(Add(ReduceMean(Pow(x,#)),#))),#)", kNorm, "hand-written", true},
+    {"rsqrt", "Reciprocal(Sqrt(x))", kPoint, "PyTorch"},
     {"softmax", "Div(e:Exp(Sub(x,ReduceMax(x))),ReduceSum(e))", kNorm, "TensorFlow, hand-written"},
     {"softmax", "Div(e:Exp(x),ReduceSum(e))", kNorm, "hand-written"},
     {"gelu", "Mul(Mul(x,Add(Erf(Div|Mul(x,#)),#)),#)", kPoint, "BERT, ViT (TorchScript)"},
