@@ -10,8 +10,8 @@
 namespace dlcost {
 namespace {
 
-// Whether rows of 16-bit operands or results have an odd number of elements, where the library has
-// other kernels for these. A single row is a matrix-vector product.
+// Whether rows of 16-bit operands or results have an odd number of elements, as a library meets
+// them on matrix units that are not cut (OddRows). A single row is a matrix-vector product.
 bool HasOddRows(const Target& target, DType type, const GemmNest& nest) {
   if (!target.options.odd_rows || Bits(type) != 16 || nest.m <= Count(1) || nest.n <= Count(1)) {
     return false;

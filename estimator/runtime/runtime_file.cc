@@ -51,11 +51,12 @@ class RuntimeReader {
         {"math", [this](const Entry& e) { Math(e); }},
         {"launch", [this](const Entry& e) { Launch(e); }},
         {"selection", [this](const Entry& e) { Selects(e); }},
-        {"layout", [this](const Entry& e) { Layout(e); }},
-        {"planes", [this](const Entry& e) { Planes(e); }},
-        {"alignment", [this](const Entry& e) { Alignment(e); }},
+        {"layout", [this](const Entry& e) { Either(e, "file", "kernels", runtime_.converts); }},
+        {"planes", [this](const Entry& e) { Either(e, "first", "any", runtime_.planes_first); }},
+        {"alignment", [this](const Entry& e) { Either(e, "as-is", "padded", runtime_.odd_rows); }},
         {"update", [this](const Entry& e) { Updates(e); }},
-        {"composed", [this](const Entry& e) { Composed(e); }},
+        {"composed",
+         [this](const Entry& e) { Either(e, "apart", "whole", runtime_.composed_apart); }},
         {"sources", [](const Entry&) {}},
     };
     std::vector<std::string> names;
@@ -144,24 +145,10 @@ class RuntimeReader {
     AddPart("selection", entry.value, entry.note, entry);
   }
 
-  void Layout(const Entry& entry) {
-    runtime_.converts = OneOf<bool>(entry, {{"file", true}, {"kernels", false}});
-    AddPart("layout", entry.value, entry.note, entry);
-  }
-
-  void Planes(const Entry& entry) {
-    runtime_.planes_first = OneOf<bool>(entry, {{"first", true}, {"any", false}});
-    AddPart("planes", entry.value, entry.note, entry);
-  }
-
-  void Alignment(const Entry& entry) {
-    runtime_.odd_rows = OneOf<bool>(entry, {{"as-is", true}, {"padded", false}});
-    AddPart("alignment", entry.value, entry.note, entry);
-  }
-
-  void Composed(const Entry& entry) {
-    runtime_.composed_apart = OneOf<bool>(entry, {{"apart", true}, {"whole", false}});
-    AddPart("composed", entry.value, entry.note, entry);
+  // A part that is one of two words: the one that sets `field`, or the other.
+  void Either(const Entry& entry, const char* set, const char* unset, bool& field) {
+    field = OneOf<bool>(entry, {{set, true}, {unset, false}});
+    AddPart(entry.key, entry.value, entry.note, entry);
   }
 
   void Updates(const Entry& entry) {

@@ -61,9 +61,7 @@ bool TrainPlaneNorm(NodeWriter& w, const Node& node) {
     std::vector<std::int64_t> column(shape.rank() - 1, 1);
     column[0] = shape[1];
     const auto for_each_channel = [&](std::size_t i) {
-      TensorId factors = w.Reshape(node.inputs[i], Shape(column));
-      if (type == w.TypeOf(y)) return factors;
-      return w.Node1("Cast", {factors}, {IntAttribute("to", static_cast<int>(w.TypeOf(y)))});
+      return w.InType(w.Reshape(node.inputs[i], Shape(column)), w.TypeOf(y));
     };
     y = w.Mul(y, for_each_channel(1));
     y = w.Add(y, for_each_channel(2));

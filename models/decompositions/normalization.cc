@@ -4,11 +4,6 @@
 namespace dlcost {
 namespace {
 
-TensorId As(NodeWriter& w, TensorId x, DType type) {
-  if (w.TypeOf(x) == type) return x;
-  return w.Node1("Cast", {x}, {IntAttribute("to", static_cast<std::int64_t>(type))});
-}
-
 // Input, skip, scale, bias: the sum of all but the scale, normalized; output 3 is the sum.
 void WriteSkipRms(FusedNode& f) {
   NodeWriter& w = f.w();
@@ -61,7 +56,7 @@ void WriteGroupNorm(FusedNode& f) {
       w.Node1("InstanceNormalization", {w.Reshape(x, {shape[0], groups, inside}), all(1), all(0)},
               {RealAttribute("epsilon", c.Float("epsilon", 1e-5))});
   const Shape column = {shape[1], 1, 1};
-  const auto per_channel = [&](std::size_t i) { return w.Reshape(As(w, f.X(i), type), column); };
+  const auto per_channel = [&](std::size_t i) { return w.Reshape(w.InType(f.X(i), type), column); };
   TensorId y = w.Add(w.Mul(w.Reshape(normal, shape), per_channel(1)), per_channel(2));
   if (last) y = w.Transpose(y, {0, 2, 3, 1});
   f.Set(0, Activate(w, y, c.Int("activation", 0) == 1 ? "silu" : ""));
@@ -86,7 +81,7 @@ void WriteEmbedding(FusedNode& f) {
     const TensorId lengths =
         f.Has(7) ? w.Node1("ReduceSum", {f.X(7), w.Ints({1})}, {IntAttribute("keepdims", 0)})
                  : w.Expand(w.Int(0), {ids[0]});
-    f.Set(1, As(w, lengths, DType::kInt32));
+    f.Set(1, w.InType(lengths, DType::kInt32));
   }
   f.Set(2, sum);
 }

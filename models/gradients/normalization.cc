@@ -63,12 +63,6 @@ void BatchNormGradient(GradientContext& g) {
                         {RealAttribute("epsilon", g.forward().Float("epsilon", 1e-5))}, outputs));
 }
 
-TensorId InType(NodeWriter& w, TensorId x, DType type) {
-  return w.TypeOf(x) == type
-             ? x
-             : w.Node1("Cast", {x}, {IntAttribute("to", static_cast<std::int64_t>(type))});
-}
-
 // Groups of an [N, C, d...] tensor, each with its own statistics, which are computed again. With
 // h = (x - mean) / deviation and e = scale dy: dx = (e - mean(e) - h mean(e h)) / deviation.
 void GroupedGradient(GradientContext& g, std::int64_t groups) {
@@ -96,7 +90,7 @@ void GroupedGradient(GradientContext& g, std::int64_t groups) {
   const Shape by_channel = {shape[0], channels, rest.value()};
   const TensorId dy = w.Reshape(g.dY(), by_channel);
   if (g.Wants(0)) {
-    const TensorId factors = w.Reshape(InType(w, g.X(1), type), {channels, 1});
+    const TensorId factors = w.Reshape(w.InType(g.X(1), type), {channels, 1});
     const TensorId e = w.Reshape(w.Mul(dy, factors), folded);
     const TensorId inner = w.Sub(w.Sub(e, mean(e)), w.Mul(h, mean(w.Mul(e, h))));
     g.Set(0, w.Reshape(w.Mul(inner, inverse), shape));
@@ -104,11 +98,11 @@ void GroupedGradient(GradientContext& g, std::int64_t groups) {
   if (g.Wants(1)) {
     const TensorId product = w.Mul(dy, w.Reshape(h, by_channel));
     const TensorId sum = w.Reshape(w.ReduceSum(product, {0, 2}), scale);
-    g.Set(1, InType(w, sum, w.TypeOf(g.X(1))));
+    g.Set(1, w.InType(sum, w.TypeOf(g.X(1))));
   }
   if (g.Wants(2)) {
     const TensorId sum = w.Reshape(w.ReduceSum(dy, {0, 2}), scale);
-    g.Set(2, InType(w, sum, w.TypeOf(g.X(2))));
+    g.Set(2, w.InType(sum, w.TypeOf(g.X(2))));
   }
 }
 

@@ -130,6 +130,11 @@ TensorId NodeWriter::True() {
   return Constant("true", DType::kBool, {}, std::make_shared<Value>(std::vector<std::int64_t>{1}));
 }
 
+TensorId NodeWriter::InType(TensorId x, DType type) {
+  if (TypeOf(x) == type) return x;
+  return Node1("Cast", {x}, {IntAttribute("to", static_cast<std::int64_t>(type))});
+}
+
 TensorId NodeWriter::Zeros(DType dtype, const Shape& shape) {
   return Expand(Scalar(0, dtype), shape);
 }

@@ -82,6 +82,8 @@ class NodeWriter {
   TensorId Mul(TensorId a, TensorId b) { return Node1("Mul", {a, b}); }
   TensorId Div(TensorId a, TensorId b) { return Node1("Div", {a, b}); }
   TensorId Scale(TensorId a, double factor);  // a itself where factor is 1
+  // x itself where it has the type.
+  TensorId InType(TensorId x, DType type);
   // A view where nothing moves; the tensor itself where the shape is the same.
   TensorId Reshape(TensorId x, const Shape& shape);
   TensorId Transpose(TensorId x, const std::vector<std::int64_t>& permutation);
