@@ -39,6 +39,7 @@ void SetPlan(const CountOptions& count, PlanOptions& plan) {
     RequireOneOf("--fusion", count.fusion, {"none", "default", "ideal"});
     plan.fusion = *ParseFusion(count.fusion);
     plan.fuses = FusionSet::Compilers();
+    if (plan.fusion != Fusion::kNone) plan.composed_apart = false;  // they know composed functions
   }
   if (!count.attention.empty()) {
     RequireOneOf("--attention", count.attention, NamesOf(AttentionForms()));

@@ -52,6 +52,12 @@ class Losses(unittest.TestCase):
             self.assertEqual(not mixed, alone, (loss, mixed))
 
 
+    def test_a_runtime_that_composes_has_no_kernel_for_a_loss_unless_something_fuses(self):
+        step = (RESNET, "--batch", "2", "--gpu", "a100", "--train", "sgd", "--runtime", "pytorch-eager")
+        for fusion, loss in (((), "nll"), (("--fusion", "none"), "nll"), (("--fusion", "default"), "cross_entropy")):
+            self.assertEqual(report(*step, *fusion)["step"]["loss"], loss, fusion)
+
+
 class Networks(unittest.TestCase):
     """Every runtime on ResNet-50 and BERT: kernels, attention and launches as its file says."""
 
