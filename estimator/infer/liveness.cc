@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "estimator/infer/memory.h"
 
@@ -19,14 +21,18 @@ using InnerPeaks = std::unordered_map<const Node*, Bytes>;
 // reads.
 using Kernels = std::vector<std::vector<const CountedNode*>>;
 
+// Nodes that share the memory of what they read, beside those that always do.
+using Views = std::unordered_set<const CountedNode*>;
+
 // One graph, main or inner. Memory is owned by the tensor at the root of a chain of views
 // and of outputs in place.
 class Liveness {
  public:
-  Liveness(const Graph& graph, const Kernels& kernels, const InnerPeaks& inner)
+  Liveness(const Graph& graph, const Kernels& kernels, const InnerPeaks& inner, const Views& views)
       : graph_(graph),
         kernels_(kernels),
         inner_(inner),
+        views_(views),
         root_(graph_.tensors.size()),
         made_(graph_.tensors.size(), kNever),
         last_use_(graph_.tensors.size(), kNever),
@@ -119,7 +125,7 @@ class Liveness {
 
   void FindRoots(const CountedNode& counted) {
     FindMemoryTaken(counted);
-    if (counted.status != NodeStatus::kView) return;
+    if (counted.status != NodeStatus::kView && views_.count(&counted) == 0) return;
     const Node& node = *counted.node;
     if (node.inputs.empty() || node.inputs[0] == kNoTensor) return;
     for (const TensorId id : node.outputs) {
@@ -171,6 +177,7 @@ class Liveness {
   const Graph& graph_;
   const Kernels& kernels_;
   const InnerPeaks& inner_;
+  const Views& views_;
   std::vector<TensorId> root_;
   std::vector<std::int64_t> made_, last_use_;
   std::vector<Bytes> size_;
@@ -207,47 +214,47 @@ std::unordered_map<const Graph*, Kernels> KernelsOf(const InferredModel& model,
 
 // A graph is made after the one around it: backwards, every inner graph comes before its owner.
 InnerPeaks InnerPeaksOf(const InferredModel& model,
-                        const std::unordered_map<const Graph*, Kernels>& kernels) {
+                        const std::unordered_map<const Graph*, Kernels>& kernels,
+                        const Views& views) {
   InnerPeaks inner;
   for (auto subgraph = model.subgraphs.rbegin(); subgraph != model.subgraphs.rend(); ++subgraph) {
     const auto found = kernels.find(subgraph->graph.get());
     if (found == kernels.end()) continue;  // a branch that was not taken
     Bytes& peak = inner[subgraph->owner];
-    peak = std::max(peak, Liveness(*subgraph->graph, found->second, inner).Peak());
+    peak = std::max(peak, Liveness(*subgraph->graph, found->second, inner, views).Peak());
   }
   return inner;
 }
 
-std::vector<Bytes> LiveBytesOf(const InferredModel& model,
-                               const std::unordered_map<const Graph*, Kernels>& kernels) {
-  const InnerPeaks inner = InnerPeaksOf(model, kernels);
-  const Graph& main = model.model->graph;
-  return Liveness(main, kernels.at(&main), inner).Moments();
+Views ViewsOf(const InferredModel& model, const std::vector<bool>& views) {
+  Views nodes;
+  for (std::size_t n = 0; n < views.size(); ++n) {
+    if (views[n]) nodes.insert(&model.nodes[n]);
+  }
+  return nodes;
 }
 
 }  // namespace
 
+LiveBuffers LiveAndBuffers(const InferredModel& model, const std::vector<std::size_t>& kernel_of,
+                           const std::vector<bool>& views) {
+  const auto kernels = KernelsOf(model, [&](std::size_t n) { return kernel_of[n]; });
+  const Views nodes = ViewsOf(model, views);
+  const InnerPeaks inner = InnerPeaksOf(model, kernels, nodes);
+  const Graph& main = model.model->graph;
+  const Liveness liveness(main, kernels.at(&main), inner, nodes);
+  return {liveness.Moments(), liveness.Owners()};
+}
+
 std::vector<Bytes> LiveBytes(const InferredModel& model) {
-  return LiveBytesOf(model, KernelsOf(model, [](std::size_t n) { return n; }));
+  std::vector<std::size_t> alone(model.nodes.size());
+  std::iota(alone.begin(), alone.end(), 0);
+  return LiveBytes(model, alone);
 }
 
 std::vector<Bytes> LiveBytes(const InferredModel& model,
                              const std::vector<std::size_t>& kernel_of) {
-  return LiveBytesOf(model, KernelsOf(model, [&](std::size_t n) { return kernel_of[n]; }));
-}
-
-std::vector<Buffer> Buffers(const InferredModel& model, const std::vector<std::size_t>& kernel_of) {
-  auto kernels = KernelsOf(model, [&](std::size_t n) { return kernel_of[n]; });
-  const Graph& main = model.model->graph;
-  return Liveness(main, kernels[&main], {}).Owners();
-}
-
-LiveBuffers LiveAndBuffers(const InferredModel& model, const std::vector<std::size_t>& kernel_of) {
-  const auto kernels = KernelsOf(model, [&](std::size_t n) { return kernel_of[n]; });
-  const InnerPeaks inner = InnerPeaksOf(model, kernels);
-  const Graph& main = model.model->graph;
-  const Liveness liveness(main, kernels.at(&main), inner);
-  return {liveness.Moments(), liveness.Owners()};
+  return LiveAndBuffers(model, kernel_of).live;
 }
 
 Bytes PeakActivations(const InferredModel& model) {

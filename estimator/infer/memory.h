@@ -47,15 +47,15 @@ struct Buffer {
   std::size_t from = 0, to = 0;
 };
 
-// What makes up the bytes of LiveBytes, in the order of the graph's tensors; what lives inside
-// control flow comes on top.
-std::vector<Buffer> Buffers(const InferredModel& model, const std::vector<std::size_t>& kernel_of);
-
-// Both at once.
+// Both: `buffers` are what makes up the bytes of `live`, in the order of the graph's tensors; what
+// lives inside control flow comes on top.
 struct LiveBuffers {
   std::vector<Bytes> live;
   std::vector<Buffer> buffers;
 };
-LiveBuffers LiveAndBuffers(const InferredModel& model, const std::vector<std::size_t>& kernel_of);
+// `views` says of every node whether it looks at what it reads although it is no view by itself
+// (estimator/plan/strides.h); empty where none does.
+LiveBuffers LiveAndBuffers(const InferredModel& model, const std::vector<std::size_t>& kernel_of,
+                           const std::vector<bool>& views = {});
 
 }  // namespace dlcost

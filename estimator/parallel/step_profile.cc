@@ -62,7 +62,7 @@ Kernels KernelsOf(const InferredModel& step, const Device& device, const ReportO
     throw Error("{}: no expected times for this model on this device", step.model->path);
   }
   if (step.step == nullptr) {
-    const std::vector<Bytes> live = memory.Live();
+    const std::vector<Bytes> live = memory.Live().live;
     kernels.activations = *std::max_element(live.begin(), live.end());
   }
   for (std::size_t n = 0; n < step.nodes.size(); ++n) {

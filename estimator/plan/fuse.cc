@@ -168,19 +168,7 @@ class Fuser {
            ScalesByStoredNumber(values_, unit.main);
   }
 
-  // A transposition that nothing but this elementwise unit reads.
-  bool IsView(const Growing& growing, const FusionRule& rule) const {
-    if (!fuses_.Has(FusionStep::kViews) || rule.kernel != KernelKind::kMovement ||
-        rule.result != KernelKind::kPointwise || growing.group.nodes.size() != 1 ||
-        values_.node(growing.last).node->op != "Transpose") {
-      return false;
-    }
-    const ValueId value = values_.Output(growing.last, 0);
-    return value != kNoValue && !values_.Escapes(value) && values_.Readers(value).size() == 1;
-  }
-
   bool Fuses(const Growing& growing, const FusionRule& rule, const FusedUnit& unit) const {
-    if (IsView(growing, rule)) return true;
     if (rule.kernel != KernelKind::kProduct) return fuses_.Has(rule.step);
     if (IsConvolution(growing)) return fuses_.Has(FusionStep::kConvolution);
     return fuses_.Has(rule.step) || (fuses_.Has(FusionStep::kBias) && IsBias(growing, unit)) ||
@@ -238,7 +226,6 @@ class Fuser {
 
   void Join(Growing& growing, const FusionRule& rule, const FusedUnit& unit) {
     Group& group = growing.group;
-    if (IsView(growing, rule)) group.main = unit.main;
     if (group.kind == KernelKind::kProduct &&
         values_.node(unit.last()).node->op == "BatchNormalization" && group.nodes.size() == 1) {
       group.folded.push_back(unit.last());
@@ -343,7 +330,7 @@ class Fuser {
     for (std::size_t n = 0; n < size(); ++n) {
       if (group_of_[n] != kNone) continue;
       std::size_t group = kNone;
-      if (values_.node(n).status == NodeStatus::kView) {
+      if (values_.node(n).status != NodeStatus::kMetadata) {
         const ValueId value = values_.Input(n, 0);
         const auto maker = value == kNoValue ? ValueGraph::kNoNode : values_.Producer(value);
         if (maker != ValueGraph::kNoNode) group = group_of_[static_cast<std::size_t>(maker)];

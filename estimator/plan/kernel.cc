@@ -4,6 +4,7 @@
 #include <map>
 
 #include "estimator/plan/fuse.h"
+#include "estimator/plan/strides.h"
 #include "estimator/plan/traffic.h"
 #include "estimator/plan/units.h"
 
@@ -44,7 +45,7 @@ class Planner {
   Planner(const InferredModel& model, const PlanOptions& options)
       : model_(model),
         options_(options),
-        values_(model),
+        values_(Values(model, options)),
         grouping_(GroupingOf(values_, options)),
         traffic_(values_, grouping_) {}
 
@@ -53,6 +54,15 @@ class Planner {
   }
 
  private:
+  static ValueGraph Values(const InferredModel& model, const PlanOptions& options) {
+    ValueGraph values(model);
+    if (options.fusion == Fusion::kDefault && options.fuses.Has(FusionStep::kViews)) {
+      // Fused attention finds out by expansions how many queries share a key.
+      values.LookThrough(StridedViews(values, options.Form() == AttentionForm::kMaterialized));
+    }
+    return values;
+  }
+
   static Grouping GroupingOf(const ValueGraph& values, const PlanOptions& options) {
     switch (options.fusion) {
       case Fusion::kNone:
@@ -84,6 +94,7 @@ class Planner {
       kernel.assumed |= node_runs && counted.assumed;
       runs |= node_runs;
       kernel.work.Add(counted.cost.work);
+      AddViews(n, kernel);
     }
     if (!runs) {
       kernel.repeat = 0;
@@ -92,6 +103,7 @@ class Planner {
     }
     const CountedNode& main = model_.nodes[group.main];
     kernel.repeat = main.repeat;
+    kernel.model_call = IsModelCode(group.main);
     kernel.nest = group.attention ? LoopNest(group.attention->nest) : main.cost.nest;
     if (!group.attention) kernel.parts = main.cost.parts;
     kernel.spelled_attention = group.attention != nullptr;
@@ -109,6 +121,44 @@ class Planner {
     // Control flow, whose bodies are kernels of their own, and tensors without elements.
     if (kernel.bytes() == Bytes(0) && kernel.work == Work() && !kernel.unknown) kernel.repeat = 0;
     return kernel;
+  }
+
+  // How often a framework is called for what moves nothing.
+  void AddViews(std::size_t n, Kernel& kernel) const {
+    const CountedNode& counted = model_.nodes[n];
+    if (counted.status == NodeStatus::kMetadata) return;
+    if (values_.Runs(n)) {
+      if (IsListOfProducts(n)) kernel.views += kViewsOfProduct * counted.repeat;
+      return;
+    }
+    if (counted.status != NodeStatus::kView) kernel.looks.push_back(n);
+    kernel.views += counted.repeat;
+    if (IsModelCode(n)) kernel.model_views += counted.repeat;
+  }
+
+  // A product of matrices by more than one axis in front of them is one of a list of matrices: both
+  // operands are expanded and reshaped, the result is reshaped too.
+  // Source: PyTorch, aten/src/ATen/native/LinearAlgebra.cpp: _matmul_impl.
+  static constexpr std::int64_t kViewsOfProduct = 5;
+  bool IsListOfProducts(std::size_t n) const {
+    const CountedNode& counted = model_.nodes[n];
+    const auto* gemm = std::get_if<GemmNest>(&counted.cost.nest);
+    if (gemm == nullptr || counted.node->op != "MatMul" || gemm->b_is_weight) return false;
+    const ValueId value = values_.Operand(n, 0);
+    return value != kNoValue && values_.tensor(value).type.shape &&
+           values_.tensor(value).type.shape->rank() > 3;
+  }
+
+  // Whether the model's own code calls it: neither autograd nor an optimizer. Copies belong to what
+  // needs them: types that autocast converts, data that a reshape or product cannot view.
+  bool IsModelCode(std::size_t n) const {
+    const Node& node = *model_.nodes[n].node;
+    const bool forward = node.phase == Phase::kForward || node.phase == Phase::kRecompute ||
+                         node.phase == Phase::kLoss;
+    const bool copies =
+        values_.Runs(n) && (node.op == "Cast" || node.op == "Transpose" || node.op == "Slice" ||
+                            node.op == "Split" || node.op == "Expand");
+    return forward && !copies;
   }
 
   // Folded nodes are done before the run, or on the way into the product.

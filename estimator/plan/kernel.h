@@ -18,18 +18,26 @@ namespace dlcost {
 struct Kernel {
   std::string id;                  // "k12": position in execution order
   std::vector<std::size_t> nodes;  // indices into InferredModel::nodes, in execution order
-  std::size_t main = 0;            // the node that names the kernel and whose loop nest it runs
-  std::string label;               // "conv + batch_normalization + relu"
-  std::string nest_name;           // "gemm", "elementwise", ...; "" when nothing is launched
-  Work work;                       // algorithmic: the sum over the nodes
-  Work needed;                     // the same without folded nodes, multiply-accumulates in `math`
-  Bytes bytes_read;                // live-in of device memory
-  Bytes bytes_written;             // live-out
-  Bytes bytes_passed;              // part of both: from the kernels before, to the kernels after
-  Bytes bytes_weights;             // part of bytes_read: parameters
+  // Of these, those that only look at what others move (estimator/plan/strides.h).
+  std::vector<std::size_t> looks;
+  std::size_t main = 0;   // the node that names the kernel and whose loop nest it runs
+  std::string label;      // "conv + batch_normalization + relu"
+  std::string nest_name;  // "gemm", "elementwise", ...; "" when nothing is launched
+  Work work;              // algorithmic: the sum over the nodes
+  Work needed;            // the same without folded nodes, multiply-accumulates in `math`
+  Bytes bytes_read;       // live-in of device memory
+  Bytes bytes_written;    // live-out
+  Bytes bytes_passed;     // part of both: from the kernels before, to the kernels after
+  Bytes bytes_weights;    // part of bytes_read: parameters
   // How often it runs: iterations of loops. Work and bytes are of all runs; 0 for views and for
   // what is known before the run.
   Count repeat = 1;
+  // Calls, in all runs, for what moves nothing of what the kernel makes: where a framework is
+  // called for every node. Some of them, and the kernel, the model's own code asks for; others a
+  // call makes of itself.
+  Count views;
+  Count model_views;
+  bool model_call = false;
   // Of one run; `parts` are those of an operator with several products (OpCost::parts).
   LoopNest nest;
   std::vector<CostPart> parts;
@@ -68,7 +76,7 @@ enum class FusionStep {
   kOperands,     // an operand that a matrix product transposes, a factor that it scales its sums by
   kProjections,  // three products of one operand, query, key and value, stacked into one
   kParallel,     // products of one operand with several weights, stacked into one
-  kViews,        // transpositions that elementwise kernels alone read, which read them as they lie
+  kViews,        // transpositions, slices and the like are strides, which most kernels can read
 };
 std::string_view Name(FusionStep step);  // "bias", "product", ...
 std::optional<FusionStep> ParseFusionStep(std::string_view name);

@@ -15,10 +15,8 @@ class KernelMemory {
 
   void Add(const Kernel& kernel);  // in the order of ForEachKernel
 
-  // What lives at the start, and while each kernel of the main graph runs.
-  std::vector<Bytes> Live() const;
-  // The tensors that live, by these kernels.
-  std::vector<Buffer> Buffers() const;
+  // What lives at the start, and while each kernel of the main graph runs; the tensors that live.
+  LiveBuffers Live() const { return LiveAndBuffers(model_, kernel_of_, views_); }
   // Of each of these kernels the node that names it; none for what is known before the run.
   const std::vector<std::optional<std::size_t>>& mains() const { return mains_; }
 
@@ -26,6 +24,7 @@ class KernelMemory {
   const InferredModel& model_;
   std::size_t kernels_ = 0;
   std::vector<std::size_t> kernel_of_;
+  std::vector<bool> views_;
   std::vector<std::optional<std::size_t>> mains_;
 };
 

@@ -49,6 +49,8 @@ void ForEachSize(AnyKernel& kernel, Visit visit) {
   visit(kernel.bytes_passed);
   visit(kernel.bytes_weights);
   visit(kernel.repeat);
+  visit(kernel.views);
+  visit(kernel.model_views);
   std::visit(NestSizes<Visit>{visit}, kernel.nest);
   for (auto& part : kernel.parts) std::visit(NestSizes<Visit>{visit}, part.nest);
 }
@@ -142,7 +144,8 @@ void CollectSizes(const Kernel& kernel, std::vector<std::int64_t>& sizes, std::s
   mix(kernel.parts.size());
   mix(std::hash<std::string>()(kernel.nest_name));
   mix(static_cast<std::size_t>(kernel.math));
-  mix((kernel.unknown ? 1u : 0u) + (kernel.upper_bound ? 2u : 0u) + (kernel.assumed ? 4u : 0u));
+  mix((kernel.unknown ? 1u : 0u) + (kernel.upper_bound ? 2u : 0u) + (kernel.assumed ? 4u : 0u) +
+      (kernel.model_call ? 8u : 0u));
 }
 
 Kernel WithSizes(const Kernel& like, std::span<const std::int64_t> sizes) {

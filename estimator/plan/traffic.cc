@@ -1,6 +1,7 @@
 #include "estimator/plan/traffic.h"
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
 
 #include "estimator/plan/units.h"
@@ -81,7 +82,12 @@ void TrafficCounter::AddReads(std::size_t n, std::size_t g, std::vector<Read>& r
       value = quantized;
       if (GroupOfProducer(value) == g && !values_.IsConstant(value)) continue;
     }
-    reads.push_back({value, bytes});
+    const ValueId operand = values_.Operand(n, static_cast<std::size_t>(access.operand));
+    const Bytes whole = SizeOfTensor(values_.tensor(value)) * values_.node(n).repeat;
+    const Bytes viewed = SizeOfTensor(values_.tensor(operand)) * values_.node(n).repeat;
+    if (quantized == kNoValue && whole > Bytes(0) && viewed > whole) bytes = std::min(bytes, whole);
+    const bool part = quantized == kNoValue && viewed < whole;
+    reads.push_back({value, part ? operand : kNoValue, bytes, whole});
   }
 }
 
@@ -90,13 +96,22 @@ std::vector<TrafficCounter::Read> TrafficCounter::LiveIn(std::size_t g) const {
   for (const std::size_t n : grouping_.groups[g].nodes) {
     if (values_.Runs(n)) AddReads(n, g, reads);
   }
-  // The largest read of each value.
+  // The largest read of each part, and of all parts no more than there is.
   std::sort(reads.begin(), reads.end(), [](const Read& a, const Read& b) {
-    return a.value != b.value ? a.value < b.value : a.bytes > b.bytes;
+    return std::tie(a.value, a.part, b.bytes) < std::tie(b.value, b.part, a.bytes);
   });
-  reads.erase(std::unique(reads.begin(), reads.end(),
-                          [](const Read& a, const Read& b) { return a.value == b.value; }),
-              reads.end());
+  std::size_t kept = 0;
+  ValueId last_part = kNoValue;
+  for (const Read& read : reads) {
+    if (kept == 0 || reads[kept - 1].value != read.value) {
+      reads[kept++] = read;
+    } else if (read.part != last_part) {
+      Bytes& bytes = reads[kept - 1].bytes;
+      bytes = std::max(bytes, std::min(bytes + read.bytes, read.whole));
+    }
+    last_part = read.part;
+  }
+  reads.resize(kept);
   return reads;
 }
 

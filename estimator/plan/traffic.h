@@ -38,7 +38,9 @@ class TrafficCounter {
  private:
   struct Read {
     ValueId value;
+    ValueId part;  // a view of fewer elements; kNoValue for all that there is
     Bytes bytes;
+    Bytes whole;  // that nobody can read more of
   };
   std::vector<Read> LiveIn(std::size_t g) const;
   void AddReads(std::size_t n, std::size_t g, std::vector<Read>& reads) const;

@@ -8,7 +8,14 @@ namespace dlcost {
 ValueGraph::ValueGraph(const InferredModel& model) : model_(model) {
   AddGraph(model.model->graph);
   for (const CountedNode& counted : model.nodes) AddGraph(*counted.graph);
-  AddOperands(FindRoots());
+  for (const CountedNode& counted : model.nodes) {
+    MarkCaptures(counted, base_.at(counted.graph));
+  }
+  LookThrough(std::vector<bool>(model.nodes.size(), false));
+}
+
+void ValueGraph::LookThrough(const std::vector<bool>& views) {
+  AddOperands(FindRoots(views));
   FindReaders();
 }
 
@@ -26,7 +33,7 @@ void ValueGraph::AddGraph(const Graph& graph) {
   }
 }
 
-std::vector<ValueId> ValueGraph::FindRoots() {
+std::vector<ValueId> ValueGraph::FindRoots(const std::vector<bool>& views) {
   producer_.assign(tensors_.size(), kNoNode);
   std::vector<ValueId> root(tensors_.size());
   std::iota(root.begin(), root.end(), 0);
@@ -34,11 +41,10 @@ std::vector<ValueId> ValueGraph::FindRoots() {
   for (std::size_t n = 0; n < model_.nodes.size(); ++n) {
     const CountedNode& counted = model_.nodes[n];
     const ValueId base = base_.at(counted.graph);
-    MarkCaptures(counted, base);
-    runs_[n] = counted.status != NodeStatus::kView && counted.status != NodeStatus::kMetadata;
+    const bool looks = views[n] || counted.status == NodeStatus::kView;
+    runs_[n] = !looks && counted.status != NodeStatus::kMetadata;
     const std::vector<TensorId>& inputs = counted.node->inputs;
-    const bool view =
-        counted.status == NodeStatus::kView && !inputs.empty() && inputs[0] != kNoTensor;
+    const bool view = looks && !inputs.empty() && inputs[0] != kNoTensor;
     for (const TensorId id : counted.node->outputs) {
       if (id == kNoTensor) continue;
       const std::size_t value = Index(base + id);
@@ -65,6 +71,8 @@ void ValueGraph::MarkCaptures(const CountedNode& counted, ValueId base) {
 }
 
 void ValueGraph::AddOperands(const std::vector<ValueId>& root) {
+  operands_.clear();
+  first_operand_.clear();
   first_operand_.reserve(2 * model_.nodes.size() + 1);
   first_operand_.push_back(0);
   for (const CountedNode& counted : model_.nodes) {

@@ -22,6 +22,8 @@ class ValueGraph {
   static constexpr NodeIndex kNoNode = -1;
 
   explicit ValueGraph(const InferredModel& model);
+  // Looks through more nodes, which move nothing either: true for each of them, by its index.
+  void LookThrough(const std::vector<bool>& views);
 
   const InferredModel& model() const { return model_; }
   const CountedNode& node(std::size_t n) const { return model_.nodes[n]; }
@@ -36,6 +38,9 @@ class ValueGraph {
   ValueId Output(std::size_t n, std::size_t operand) const {
     return operand < Outputs(n).size() ? Outputs(n)[operand] : kNoValue;
   }
+  // The operand and the result themselves, which may be views of their roots.
+  ValueId Operand(std::size_t n, std::size_t i) const { return Itself(n, node(n).node->inputs, i); }
+  ValueId Result(std::size_t n, std::size_t i) const { return Itself(n, node(n).node->outputs, i); }
   std::size_t NumInputs(std::size_t n) const { return Inputs(n).size(); }
   std::size_t NumOutputs(std::size_t n) const { return Outputs(n).size(); }
 
@@ -57,7 +62,10 @@ class ValueGraph {
   static std::size_t Index(ValueId value) { return static_cast<std::size_t>(value); }
   void AddGraph(const Graph& graph);
   void MarkCaptures(const CountedNode& counted, ValueId base);
-  std::vector<ValueId> FindRoots();
+  ValueId Itself(std::size_t n, const std::vector<TensorId>& ids, std::size_t i) const {
+    return i < ids.size() && ids[i] != kNoTensor ? base_.at(node(n).graph) + ids[i] : kNoValue;
+  }
+  std::vector<ValueId> FindRoots(const std::vector<bool>& views);
   void AddOperands(const std::vector<ValueId>& root);
   void FindReaders();
   std::span<const ValueId> Operands(std::size_t list) const {

@@ -89,7 +89,7 @@ class Builder {
   }
 
   void AddMemory(const KernelMemory& memory) {
-    const std::vector<Bytes> live = memory.Live();
+    const auto [live, buffers] = memory.Live();
     report_.peak_activation_bytes = *std::max_element(live.begin(), live.end());
     if (!HasRows()) return;
     std::vector<std::size_t> step_at;  // of each kernel: the first step from it on
@@ -99,7 +99,7 @@ class Builder {
     }
     step_at.push_back(report_.memory.size());
     if (options_.detail < ReportDetail::kSteps) return;
-    for (const Buffer& buffer : memory.Buffers()) {
+    for (const Buffer& buffer : buffers) {
       const std::size_t from = step_at[buffer.from], end = step_at[buffer.to + 1];
       if (from == end) continue;  // while nothing runs but what is known before
       const Tensor& tensor = model_.model->graph.tensors[static_cast<std::size_t>(buffer.tensor)];

@@ -7,14 +7,17 @@ namespace dlcost {
 TimeRange CallQueue::Add(const Expected& alone, double repeat, double bound) {
   if (repeat <= 0) return {};
   const double kernel = std::max(alone.device, bound);
-  const double calls = alone.prepared + alone.calls;
+  const double beside = alone.calls + alone.between;
+  const double calls = alone.prepared + beside;
   // The device goes on as soon as the first kernel is prepared, or its last kernel waits for its
   // call.
   const double first = called_ + alone.prepared / repeat;
-  const double last = called_ + calls - alone.calls / repeat;
+  const double last = called_ + calls - beside / repeat;
   finished_ = std::max(std::max(first, finished_) + kernel, last + kernel / repeat);
   called_ += calls;
-  const double total = std::max(alone.host + std::max(called_, finished_), total_ + bound);
+  // What the host does behind the last call delays the next kernel alone.
+  const double called = called_ - alone.between / repeat;
+  const double total = std::max(alone.host + std::max(called, finished_), total_ + bound);
   const double added = total - total_;
   total_ = total;
   const double scale = added / alone.time.expected;

@@ -296,6 +296,7 @@ class KernelRunner {
       const double before = compiled ? 0 : sum.before * d[Constant::kLaunchCall];
       expected.prepared = (PreparationOf(sum) + before) * times;
       expected.calls = (d[Constant::kLaunchCall] * sum.calls - before) * times;
+      expected.between = BetweenCalls(sum);
       sum.launch +=
           (expected.host + expected.prepared + std::max(expected.calls - expected.device, 0.0)) /
           times;
@@ -322,6 +323,17 @@ class KernelRunner {
   // In the words of expected times: which unit computes is not one of them.
   std::string LimiterOfBound() const {
     return run_.bound.memory > run_.bound.compute ? run_.bound.limiter : "compute";
+  }
+
+  // The host's time until it comes to the next kernel.
+  double BetweenCalls(const PartTime& time) const {
+    if (target_.options.selection == Selection::kBuild) return 0;
+    double calls = kViewCall * kernel_.views.AsDouble();
+    if (target_.options.launch == Launch::kEager) {
+      const bool function = kernel_.model_call && time.setup == 0;
+      calls += kModelCall * (kernel_.model_views + (function ? kernel_.repeat : 0)).AsDouble();
+    }
+    return calls * (*target_.timing)[Constant::kLaunchCall];
   }
 
   // The host's time before each run of the kernel.
@@ -391,7 +403,12 @@ class KernelRunner {
                     asked ? "it chooses a kernel before it launches"
                           : "the host sets up a kernel that was chosen before");
     TermWriter side = model.Longest("calls and device", together);
-    side.Time("framework calls", expected.calls, "the host prepares them while the device runs");
+    std::string calls = "the host prepares them while the device runs";
+    if (expected.between > 0) {
+      calls += fmt::format("; {:.3g} us later, for views and Python, it comes to the next kernel",
+                           expected.between * 1e6);
+    }
+    side.Time("framework calls", expected.calls, calls);
     return side;
   }
 

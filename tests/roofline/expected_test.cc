@@ -290,6 +290,15 @@ TEST_F(ExpectedTest, CallsOfAFrameworkRunAheadOfTheDevice) {
   double sum = 0;
   for (int i = 0; i < 4; ++i) sum += once.Add(call(5e-6, 1e-6), 1, 0).expected;
   EXPECT_NEAR(looped.Add(four, 4, 0).expected, sum, 1e-12);
+  // Views and Python between two calls delay the next kernel, unseen beside a long one.
+  Expected viewed = call(0, 1e-6);
+  viewed.between = 7e-6;
+  EXPECT_NEAR(idle.Add(viewed, 1, 0).expected, 10e-6, 1e-12);
+  EXPECT_NEAR(idle.Add(call(0, 1e-6), 1, 0).expected, 17e-6, 1e-12);
+  CallQueue hidden;
+  viewed.device = 1e-3;
+  EXPECT_NEAR(hidden.Add(viewed, 1, 0).expected, 20e-6 + 1e-3, 1e-12);
+  EXPECT_NEAR(hidden.Add(call(0, 1e-3), 1, 0).expected, 1e-3, 1e-12);
   // Never faster than the bound.
   EXPECT_GE(busy.Add(call(5e-6, 1e-6), 1, 2e-3).low, 2e-3);
 }

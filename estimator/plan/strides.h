@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "estimator/plan/value_graph.h"
+
+namespace dlcost {
+
+// Per node, whether it moves nothing where a framework describes tensors by strides, as PyTorch
+// does: transpositions, slices, splits, rows that a stored index selects, and, where `broadcasts`,
+// expansions. Whoever reads such a view as it lies needs no copy: elementwise kernels, matrix
+// products of which BLAS can describe the operands, gathers, concatenations. What others read, or
+// a reshape finds no strides for, is copied: by the nearest such node before them, which then
+// moves its data. Of a graph that looks through nothing yet; linear in its nodes.
+// Source: PyTorch, aten/src/ATen/native/TensorShape.cpp (views), LinearAlgebra.cpp (matmul).
+std::vector<bool> StridedViews(const ValueGraph& values, bool broadcasts);
+
+// The strides that give a tensor of `sizes` and `strides` the new sizes without moving an element;
+// empty where there are none; no size is 0. Dimensions that lie one behind the other may be divided
+// and joined. Source: PyTorch, aten/src/ATen/TensorUtils.cpp: computeStride.
+std::optional<std::vector<std::int64_t>> ViewedAs(const std::vector<std::int64_t>& sizes,
+                                                  const std::vector<std::int64_t>& strides,
+                                                  const std::vector<std::int64_t>& viewed);
+
+}  // namespace dlcost
