@@ -48,17 +48,7 @@ def export(folder):
     torch.onnx.export(Step(), example, path, opset_version=14, input_names=names, output_names=["noise"],
                       export_params=False, dynamic_axes=axes)  # fmt: skip
     model = onnx.load(path, load_external_data=False)
-    inputs = list(model.graph.input)
-    del model.graph.input[:]
-    for tensor in inputs:
-        if tensor.name in names:
-            model.graph.input.append(tensor)
-            continue
-        kind = tensor.type.tensor_type
-        weight = model.graph.initializer.add(name=tensor.name, data_type=kind.elem_type,
-                                             data_location=onnx.TensorProto.EXTERNAL)  # fmt: skip
-        weight.dims.extend(dim.dim_value for dim in kind.shape.dim)
-        weight.external_data.add(key="location", value="weights.bin")
+    published_runs.weights_of_shapes(model, names)
     onnx.save(model, path)
 
 

@@ -35,6 +35,20 @@ def totals_all(binary, questions):
         return list(pool.map(lambda question: totals(binary, *question), questions))
 
 
+def weights_of_shapes(model, inputs):
+    """Makes stored tensors, of which the file has the shapes alone, of all inputs but those named."""
+    given = list(model.graph.input)
+    del model.graph.input[:]
+    for tensor in given:
+        if tensor.name in inputs:
+            model.graph.input.append(tensor)
+            continue
+        kind = tensor.type.tensor_type
+        weight = model.graph.initializer.add(name=tensor.name, data_type=kind.elem_type, data_location=1)  # EXTERNAL
+        weight.dims.extend(dim.dim_value for dim in kind.shape.dim)
+        weight.external_data.add(key="location", value="weights.bin")
+
+
 def folder_arguments():
     """What the programs take whose networks lie in a folder."""
     parser = argparse.ArgumentParser()

@@ -127,13 +127,13 @@ class Planner {
   void AddViews(std::size_t n, Kernel& kernel) const {
     const CountedNode& counted = model_.nodes[n];
     if (counted.status == NodeStatus::kMetadata) return;
-    if (values_.Runs(n)) {
+    if (values_.Runs(n) && !IsCopiedView(n)) {
       if (IsListOfProducts(n)) kernel.views += kViewsOfProduct * counted.repeat;
       return;
     }
-    if (counted.status != NodeStatus::kView) kernel.looks.push_back(n);
     kernel.views += counted.repeat;
-    if (IsModelCode(n)) kernel.model_views += counted.repeat;
+    if (IsForward(n)) kernel.model_views += counted.repeat;
+    if (!values_.Runs(n) && counted.status != NodeStatus::kView) kernel.looks.push_back(n);
   }
 
   // A product of matrices by more than one axis in front of them is one of a list of matrices: both
@@ -149,16 +149,23 @@ class Planner {
            values_.tensor(value).type.shape->rank() > 3;
   }
 
-  // Whether the model's own code calls it: neither autograd nor an optimizer. Copies belong to what
-  // needs them: types that autocast converts, data that a reshape or product cannot view.
+  // Asked for as a view, and copied for who reads it.
+  bool IsCopiedView(std::size_t n) const {
+    const std::string& op = model_.nodes[n].node->op;
+    return values_.Runs(n) &&
+           (op == "Transpose" || op == "Slice" || op == "Split" || op == "Expand");
+  }
+
+  // Called by the model's own code, not by autograd or an optimizer.
+  bool IsForward(std::size_t n) const {
+    const Phase phase = model_.nodes[n].node->phase;
+    return phase == Phase::kForward || phase == Phase::kRecompute || phase == Phase::kLoss;
+  }
+
+  // So is what computes. Copies belong to what needs them: types that autocast converts, data that
+  // a reshape or product cannot view.
   bool IsModelCode(std::size_t n) const {
-    const Node& node = *model_.nodes[n].node;
-    const bool forward = node.phase == Phase::kForward || node.phase == Phase::kRecompute ||
-                         node.phase == Phase::kLoss;
-    const bool copies =
-        values_.Runs(n) && (node.op == "Cast" || node.op == "Transpose" || node.op == "Slice" ||
-                            node.op == "Split" || node.op == "Expand");
-    return forward && !copies;
+    return IsForward(n) && model_.nodes[n].node->op != "Cast" && !IsCopiedView(n);
   }
 
   // Folded nodes are done before the run, or on the way into the product.

@@ -90,6 +90,7 @@ class StrideFinder {
 
  private:
   static constexpr int kMostPasses = 16;
+  static constexpr std::int64_t kMostElements = std::int64_t{1} << 60;
 
   // How data lie that do not lie row after row.
   struct Layout {
@@ -97,13 +98,14 @@ class StrideFinder {
     std::size_t view;  // the node that would have to copy
   };
 
-  // Null for what has no elements, or more than can be counted.
+  // Null for what has no elements, or so many that products of strides could not be counted.
   const Sizes* SizesOf(ValueId value) const {
     if (value == kNoValue || !values_.tensor(value).type.shape) return nullptr;
     const Sizes& sizes = values_.tensor(value).type.shape->dims();
     std::int64_t elements = 1;
     for (const std::int64_t size : sizes) {
-      if (size == 0 || __builtin_mul_overflow(elements, size, &elements)) return nullptr;
+      if (size == 0 || size > kMostElements / elements) return nullptr;
+      elements *= size;
     }
     return &sizes;
   }

@@ -63,7 +63,7 @@ struct Expected {
   // the device, for the calls; the device's own time.
   double host = 0, prepared = 0, calls = 0, device = 0;
   double between = 0;  // the host's too: before it comes to the next kernel, beside the device
-  double busy = 0;  // of `device`: without launches, which leave it idle
+  double busy = 0;     // of `device`: without launches, which leave it idle
   // The largest term: "compute", "device memory", "cache", "dependent steps", "launch", "power",
   // "transforms", "parts of sums"; "bound" where the model falls below what is possible.
   std::string limiter;

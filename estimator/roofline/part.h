@@ -70,8 +70,9 @@ struct PartRun {
 // a GELU takes 4 to 6 us longer than an addition, a ReLU 5 to 7 (fit rows of the smallest sizes).
 inline constexpr double kLayerCall = 0.4;
 // What the host takes of a call for a tensor that looks at another's data: BERT under TorchScript
-// on an A100, A10 and V100, where calls bound (FasterTransformer's guide; 0.2 to 0.3 fit as well).
-inline constexpr double kViewCall = 0.25;
+// on an A100, A10 and V100, where calls bound (FasterTransformer's guide; 0.15 to 0.25 fit as
+// well).
+inline constexpr double kViewCall = 0.2;
 // What Python takes of a call between two that a model's own code makes, of functions or views:
 // Transformer-XL takes 6.1 to 6.6 ms (A100) and 8.9 to 10.3 (V100) longer in Python than under
 // TorchScript, which is 0.83 to 0.97 for each of them (NVIDIA's DeepLearningExamples, inference

@@ -86,7 +86,9 @@ TEST(Strides, CallsOfViewsAreCounted) {
   EXPECT_TRUE(one[0].model_call);
   EXPECT_EQ(one[1].views, Count(5));  // operands expanded and joined, the result cut
   EXPECT_EQ(one[1].model_views, Count(0));
-  EXPECT_FALSE(Launched(PlanOfViews(Heads(2).Infer()))[1].model_call);  // the product copies
+  const Kernel copy = Launched(PlanOfViews(Heads(2).Infer()))[1];
+  EXPECT_FALSE(copy.model_call);          // the product copies
+  EXPECT_EQ(copy.model_views, Count(1));  // what the model's code has transposed
 }
 
 // A gated unit reads all that was computed, once.
