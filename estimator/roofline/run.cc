@@ -405,8 +405,9 @@ class KernelRunner {
     TermWriter side = model.Longest("calls and device", together);
     std::string calls = "the host prepares them while the device runs";
     if (expected.between > 0) {
-      calls += fmt::format("; {:.3g} us later, for views and Python, it comes to the next kernel",
-                           expected.between * 1e6);
+      const bool python = target_.options.launch == Launch::kEager;
+      calls += fmt::format("; {:.3g} us later, for {}, it comes to the next kernel",
+                           expected.between * 1e6, python ? "views and Python" : "views");
     }
     side.Time("framework calls", expected.calls, calls);
     return side;
