@@ -151,9 +151,7 @@ class Planner {
 
   // Asked for as a view, and copied for who reads it.
   bool IsCopiedView(std::size_t n) const {
-    const std::string& op = model_.nodes[n].node->op;
-    return values_.Runs(n) &&
-           (op == "Transpose" || op == "Slice" || op == "Split" || op == "Expand");
+    return values_.Runs(n) && AsksForView(*model_.nodes[n].node);
   }
 
   // Called by the model's own code, not by autograd or an optimizer.

@@ -339,6 +339,10 @@ std::optional<Sizes> ViewedAs(const Sizes& sizes, const Sizes& strides, const Si
   return next == 0 ? std::optional<Sizes>(std::move(result)) : std::nullopt;
 }
 
+bool AsksForView(const Node& node) {
+  return node.op == "Transpose" || node.op == "Slice" || node.op == "Split" || node.op == "Expand";
+}
+
 std::vector<bool> StridedViews(const ValueGraph& values, bool broadcasts) {
   return StrideFinder(values, broadcasts).Run();
 }

@@ -17,6 +17,10 @@ namespace dlcost {
 // Source: PyTorch, aten/src/ATen/native/TensorShape.cpp (views), LinearAlgebra.cpp (matmul).
 std::vector<bool> StridedViews(const ValueGraph& values, bool broadcasts);
 
+// Whether a framework with strides is asked for a view by this operator, which is then looked at or
+// copied. Rows that an index selects are views by their index, not by their operator.
+bool AsksForView(const Node& node);
+
 // The strides that give a tensor of `sizes` and `strides` the new sizes without moving an element;
 // empty where there are none; no size is 0. Dimensions that lie one behind the other may be divided
 // and joined. Source: PyTorch, aten/src/ATen/TensorUtils.cpp: computeStride.
