@@ -149,7 +149,7 @@ class Says(unittest.TestCase):
         self.assertEqual((made["runtime"], made["runtime_given"]), ("pytorch-eager", True))
         self.assertEqual(
             (made["fuses"], made["attention"], made["launch"], made["math"], made["selection"]),
-            (["bias", "views"], "materialized", "eager", "tf32-convolution", "first"),
+            (["bias", "views"], "called", "eager", "tf32-convolution", "first"),
         )
         for arguments in (
             ("explain", RESNET, "--gpu", "t4"),

@@ -10,6 +10,7 @@ the numbers that the emitted backward graph computes.
 usage: training_test.py DLCOST WORK_FOLDER [TORCHVISION_NETWORK...]
 """
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -352,7 +353,10 @@ def main(binary, work, *only):
         for what in ("none", "scopes"):
             check_gradients(checks, binary, name, module, inputs, work, (*FUSED, "--recompute", what))
             checks.equal(f"{name}: attention in one kernel", run_step.fused, 2)
-    for name in only or SAVED + COUNTED:
+    full = bool(os.environ.get("DLCOST_ORACLE_FULL"))
+    if not full:
+        checks.note("every second of torchvision's networks; DLCOST_ORACLE_FULL=1 for all")
+    for name in only or (SAVED + COUNTED if full else SAVED[::2] + COUNTED[1::2]):
         try:
             check_counts(checks, estimator, name, work)
         except EstimatorError as error:
