@@ -55,6 +55,8 @@ class CaseMaker {
     case_.options.cache = CacheState::kWarm;
     const bool called = Optional("timing") == "eager" && !protocol_.back_to_back;
     if (called) case_.options.launch = Launch::kEager;
+    case_.options.odd_rows = protocol_.as_is;
+    case_.options.converts = Optional("layout") != "nhwc";
     case_.options.rested = called;  // one call, then the timer waits for it
     case_.extra_launch = protocol_.extra_launch;
     case_.powered = !(protocol_.zero_halves && Bits(type_) == 16);

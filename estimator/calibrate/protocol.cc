@@ -16,6 +16,8 @@ constexpr Protocol kProtocols[] = {
     {.source = "torch-mm", .back_to_back = true},
     // FlashAttention's and Triton's benchmarks: one call after the other, or the device's own time.
     {.source = "attention-loop", .back_to_back = true},
+    // PyTorch's calls in a CUDA graph of many (bench/measure_operators.py).
+    {.source = "pytorch", .as_is = true},
     // PyTorch, one call between two events, then a synchronization.
     {.source = "neusight"},
     {.source = "neusight-bmm"},

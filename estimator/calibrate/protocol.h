@@ -12,6 +12,7 @@ struct Protocol {
   int weight_copies = 1;      // the loop takes up to so many copies of the weights in turns, as
                               // many as it needs to fill the last-level cache
   bool quantizes = false;     // 8-bit products include quantizing their 16-bit activations
+  bool as_is = false;         // products get rows as they lie (RunOptions::odd_rows)
   bool bias = false;          // matrix products add a bias
   double quantize_calls = 0;  // seconds of the calls around quantizing, beside its two kernels
   double extra_launch = 0;    // seconds beyond a launch

@@ -273,6 +273,7 @@ class CallMaker {
     if (second == Second::kScaleAndBias) inputs.push_back(graph.Weight(type_, columns));
     graph.Add(it->second.op, inputs, {{"axis", -1}});
     Call(std::move(graph));
+    for (Kernel& kernel : calls_.kernels) kernel.general = true;  // a framework was called
     calls_.type = op;
     return true;
   }

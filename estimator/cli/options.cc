@@ -173,8 +173,8 @@ void AddCountOptions(CLI::App& app, CountOptions& options) {
   app.add_option(
          "--attention", options.attention,
          "flash (scores stay on the chip), flash-1 or flash-2 (in FlashAttention's first or "
-         "second kernels), flash-16bit (types wider than 16 bits do not) or materialized; "
-         "without it as --runtime does")
+         "second kernels), flash-16bit (types wider than 16 bits do not), called (what the model "
+         "calls as one function) or materialized; without it as --runtime does")
       ->type_name("FORM");
   app.add_option("--algo", options.algorithms,
                  "how convolutions run: conv=auto, direct, implicit_gemm, im2col_gemm, winograd, "

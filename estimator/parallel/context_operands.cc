@@ -111,7 +111,7 @@ std::vector<AttentionOperands> FindAttentionOperands(Graph& graph) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (auto found = InOneNode(graph, n)) all.push_back(std::move(*found));
   }
-  const AttentionFusion any = {.fuses = [](DType) { return true; }, .joins = true};
+  const AttentionFusion any = {.fuses = [](DType, bool) { return true; }, .joins = true};
   std::set<std::size_t> known;
   for (const FoundAttention& match : FindAttention(graph, {}, any)) {
     known.insert(match.nodes.begin(), match.nodes.end());

@@ -40,6 +40,39 @@ Count Elements(const Tensor& tensor) {
 
 }  // namespace
 
+namespace {
+
+// The stored number that an operand is multiplied by; kNoValue where it is not.
+ValueId FactorOf(const ValueGraph& values, ValueId operand) {
+  const auto producer = operand == kNoValue ? ValueGraph::kNoNode : values.Producer(operand);
+  if (producer == ValueGraph::kNoNode) return kNoValue;
+  const auto n = static_cast<std::size_t>(producer);
+  if (values.node(n).node->op != "Mul" || !values.node(n).node->domain.empty()) return kNoValue;
+  for (const ValueId factor : values.Inputs(n)) {
+    if (factor == kNoValue || !values.IsConstant(factor)) continue;
+    if (Elements(values.tensor(factor)) == Count(1)) return factor;
+  }
+  return kNoValue;
+}
+
+}  // namespace
+
+bool ScalesBoth(const ValueGraph& values, std::size_t product) {
+  const ValueId q = FactorOf(values, values.Input(product, 0));
+  const ValueId k = FactorOf(values, values.Input(product, 1));
+  if (q == kNoValue || k == kNoValue) return false;
+  const ValuePtr &a = values.tensor(q).value, &b = values.tensor(k).value;
+  if (a == nullptr || b == nullptr || a->is_integer() || b->is_integer()) return true;
+  return a->reals() == b->reals();
+}
+
+bool CallsAttention(const ValueGraph& values) {
+  for (std::size_t n = 0; n < values.model().nodes.size(); ++n) {
+    if (ProductOf(values.node(n)) != nullptr && ScalesBoth(values, n)) return true;
+  }
+  return false;
+}
+
 struct AttentionFinder::Search {
   std::vector<std::size_t> nodes;
   std::size_t probabilities = 0;       // the node that ends the softmax
@@ -240,6 +273,14 @@ void AttentionFinder::AddMasks(const Search& search, AttentionMatch& match) {
   }
 }
 
+// Positions weigh differently in each head: no kernel takes that.
+bool AttentionFinder::HasBias(const Search& search) const {
+  return std::any_of(search.masks.begin(), search.masks.end(), [&](ValueId mask) {
+    const std::optional<Shape>& shape = values_.tensor(mask).type.shape;
+    return shape && shape->rank() >= 3 && shape->At(-3) > 1;
+  });
+}
+
 std::optional<AttentionMatch> AttentionFinder::Find(const std::vector<std::size_t>& softmax) {
   Search search;
   search.probabilities = softmax.back();
@@ -276,6 +317,7 @@ std::optional<AttentionMatch> AttentionFinder::Find(const std::vector<std::size_
                 .qk_dim = scores.k,
                 .v_dim = values.n};
   AddMasks(search, match);
+  match.called = ScalesBoth(values_, search.scores) && !HasBias(search);
   match.nodes = std::move(search.nodes);
   std::sort(match.nodes.begin(), match.nodes.end());
   match.cache_updates = std::move(search.cache_updates);

@@ -14,11 +14,21 @@ namespace dlcost {
 struct AttentionMatch {
   std::vector<std::size_t> nodes;  // in execution order
   AttentionNest nest;
+  // See ScalesBoth; not where a bias for each head is added to the scores, for which PyTorch 2.11
+  // takes products and a softmax (the traces of T5 on an H200).
+  bool called = false;
   // Masks that follow from positions alone: the kernel computes them and does not read them.
   std::vector<ValueId> computed_masks;
   // Cache updates: the kernel appends the new keys and values in place.
   std::vector<std::size_t> cache_updates;
 };
+
+// Whether a product's operands are each multiplied by the same stored number, the root of the
+// scale: so exporters write a call of scaled_dot_product_attention, and a model's own code hardly
+// does. Source: PyTorch, torch/onnx/symbolic_opset14.py; onnxscript, torch_lib/ops/nn.py.
+bool ScalesBoth(const ValueGraph& values, std::size_t product);
+// Whether any product of the model does.
+bool CallsAttention(const ValueGraph& values);
 
 class AttentionFinder {
  public:
@@ -39,6 +49,7 @@ class AttentionFinder {
   void AddMasks(const Search& search, AttentionMatch& match);
   bool IsCausalMask(ValueId mask);
   bool SearchCausal(ValueId mask) const;
+  bool HasBias(const Search& search) const;
 
   const ValueGraph& values_;
   std::unordered_map<ValueId, bool> causal_;

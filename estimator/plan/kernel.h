@@ -38,6 +38,13 @@ struct Kernel {
   Count views;
   Count model_views;
   bool model_call = false;
+  // It is a framework's own, for whatever sizes and strides it is called with, not one that was
+  // written or compiled for these.
+  bool general = false;
+  // Results, of one run, whose place a kernel finds one by one, because it takes whatever strides
+  // and sizes it is called with (estimator/plan/strides.h); 0 where it is not general, or takes
+  // several at once.
+  Count places;
   // Of one run; `parts` are those of an operator with several products (OpCost::parts).
   LoopNest nest;
   std::vector<CostPart> parts;
@@ -117,15 +124,22 @@ enum class AttentionForm {
   kFlash2,   // those of FlashAttention-2
   kFlash16,  // kFlash for types of 16 bits and narrower of up to 384 queries, and for a single
              // query of any: others materialize
+  kCalled,   // what the model calls as one function, in the kernels that PyTorch takes for it; what
+             // is written in several operators materializes
   kMaterialized,
 };
-std::string_view Name(AttentionForm form);  // "flash", "flash-1", ..., "materialized"
+std::string_view Name(AttentionForm form);  // "flash", ..., "called", "materialized"
 std::optional<AttentionForm> ParseAttentionForm(std::string_view name);
 std::span<const AttentionForm> AttentionForms();
 // Whether scores of this type go through memory, where `queries` of a sequence look at once, or
 // more than one.
 bool Materializes(AttentionForm form, DType type, Count queries);
 bool Materializes(AttentionForm form, DType type);
+// Whether attention that a file spells out may run as one kernel, `called` as one function by the
+// model that it was exported from.
+constexpr bool JoinsSpelled(AttentionForm form, bool called) {
+  return called || form != AttentionForm::kCalled;
+}
 
 struct PlanOptions {
   Fusion fusion = Fusion::kNone;

@@ -6,9 +6,9 @@ namespace dlcost {
 namespace {
 
 constexpr std::array kFusions = {Fusion::kNone, Fusion::kDefault, Fusion::kIdeal};
-constexpr std::array kForms = {AttentionForm::kFlash, AttentionForm::kFlash1,
+constexpr std::array kForms = {AttentionForm::kFlash,  AttentionForm::kFlash1,
                                AttentionForm::kFlash2, AttentionForm::kFlash16,
-                               AttentionForm::kMaterialized};
+                               AttentionForm::kCalled, AttentionForm::kMaterialized};
 constexpr std::array kSteps = {
     FusionStep::kBias,        FusionStep::kProduct,  FusionStep::kConvolution,
     FusionStep::kPointwise,   FusionStep::kRows,     FusionStep::kOperands,
@@ -76,6 +76,8 @@ std::string_view Name(AttentionForm form) {
       return "flash-2";
     case AttentionForm::kFlash16:
       return "flash-16bit";
+    case AttentionForm::kCalled:
+      return "called";
     case AttentionForm::kMaterialized:
       return "materialized";
   }

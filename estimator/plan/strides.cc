@@ -76,16 +76,17 @@ class StrideFinder {
     copies_.resize(size_, false);
   }
 
-  std::vector<bool> Run() {
+  Strided Run() {
     // A copy lies otherwise than what it was made of, so that nodes before it may get to read it.
     for (int pass = 0; pass < kMostPasses; ++pass) {
       changed_ = false;
       views_.assign(size_, false);
+      placed_.assign(size_, false);
       layouts_.clear();
       for (std::size_t n = 0; n < size_; ++n) Visit(n);
       if (!changed_) break;
     }
-    return std::move(views_);
+    return {std::move(views_), std::move(placed_)};
   }
 
  private:
@@ -165,6 +166,7 @@ class StrideFinder {
     const std::optional<Sizes> strides = Viewed(n, node, *sizes, StridesOf(from, *sizes));
     if (!strides) return false;
     views_[n] = !copies_[n];
+    placed_[n] = copies_[n];
     if (copies_[n]) return true;
     for (std::size_t o = 0; o < values_.NumOutputs(n); ++o) {
       if (values_.Result(n, o) != kNoValue) Lay(values_.Result(n, o), *strides, n);
@@ -237,7 +239,11 @@ class StrideFinder {
   void Read(std::size_t n) {
     const CountedNode& counted = values_.node(n);
     const Node& node = *counted.node;
-    if (counted.def->role == FusionRole::kElementwise) return LikeOperand(n);
+    if (counted.def->role == FusionRole::kElementwise) {
+      LikeOperand(n);
+      placed_[n] = node.op == "Cast" || !LieAlike(n);
+      return;
+    }
     if (std::holds_alternative<GemmNest>(counted.cost.nest)) {
       if (node.op == "MatMul" || node.op == "Gemm") return Multiply(n);
       return;
@@ -281,6 +287,24 @@ class StrideFinder {
     }
   }
 
+  // Whether all that a function reads lies as its result does, numbers of the file aside.
+  bool LieAlike(std::size_t n) const {
+    const ValueId to = values_.Result(n, 0);
+    const Sizes* sizes = SizesOf(to);
+    if (sizes == nullptr) return true;
+    const Sizes strides = StridesOf(to, *sizes);
+    for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
+      const ValueId from = values_.Operand(n, i);
+      const Sizes* operand = SizesOf(from);
+      if (operand == nullptr) continue;
+      const bool number = std::all_of(operand->begin(), operand->end(),
+                                      [](std::int64_t size) { return size == 1; });
+      if (number && values_.IsConstant(from)) continue;
+      if (*operand != *sizes || !Same(*sizes, StridesOf(from, *sizes), strides)) return false;
+    }
+    return true;
+  }
+
   // Rows are multiplied by one matrix, or matrices one by one.
   void Multiply(std::size_t n) {
     const Sizes* second = SizesOf(values_.Operand(n, 1));
@@ -304,7 +328,7 @@ class StrideFinder {
   const ValueGraph& values_;
   const bool broadcasts_;
   const std::size_t size_;
-  std::vector<bool> copies_, views_;
+  std::vector<bool> copies_, views_, placed_;
   std::unordered_map<ValueId, Layout> layouts_;
   bool changed_ = false;
 };
@@ -343,7 +367,7 @@ bool AsksForView(const Node& node) {
   return node.op == "Transpose" || node.op == "Slice" || node.op == "Split" || node.op == "Expand";
 }
 
-std::vector<bool> StridedViews(const ValueGraph& values, bool broadcasts) {
+Strided FindStrided(const ValueGraph& values, bool broadcasts) {
   return StrideFinder(values, broadcasts).Run();
 }
 

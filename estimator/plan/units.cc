@@ -105,7 +105,10 @@ class UnitFinder {
       const DType type = TypeOf(softmax.back());
       if (Materializes(attention_, type, Count(1))) continue;  // however many queries there are
       std::optional<AttentionMatch> match = finder.Find(softmax);
-      if (!match || Materializes(attention_, type, match->nest.q_len)) continue;
+      if (!match || Materializes(attention_, type, match->nest.q_len) ||
+          !JoinsSpelled(attention_, match->called)) {
+        continue;
+      }
       std::vector<std::size_t> others;
       for (const std::size_t m : match->nodes) {
         if (std::find(softmax.begin(), softmax.end(), m) == softmax.end()) others.push_back(m);

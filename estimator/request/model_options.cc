@@ -32,7 +32,9 @@ TrainOptions TrainOptionsOf(const ModelOptions& options) {
           .clips = options.clip_norm.has_value(),
           .sparse_embeddings = options.sparse_embeddings,
           .fuses_attention =
-              [form = options.plan.Form()](DType type) { return !Materializes(form, type); },
+              [form = options.plan.Form()](DType type, bool called) {
+                return !Materializes(form, type) && JoinsSpelled(form, called);
+              },
           .losses_apart = options.plan.composed_apart,
           .joins_attention = options.plan.fusion != Fusion::kNone,
           .regathers = options.split != nullptr};

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 
 #include "estimator/core/integer.h"
 #include "estimator/roofline/attention_time.h"
@@ -17,6 +18,17 @@ namespace {
 double VisibleKeys(const AttentionNest& nest) {
   if (nest.left < 0 && nest.right < 0) return nest.kv_len.AsDouble() * (nest.causal ? 0.5 : 1);
   return VisibleScores(nest).AsDouble() / std::max(nest.q_len, Count(1)).AsDouble();
+}
+
+// Whose kernels a call gets: those of FlashAttention-2 from compute capability 8.0 on, in 16 bits;
+// from 9.0 on cuDNN's, as fast as any; else CUTLASS's, as FlashAttention came out.
+// Source: PyTorch, aten/src/ATen/native/transformers/cuda/sdp_utils.cpp; traces of 2.11 on an H200.
+AttentionForm FormOf(const Target& target, DType type) {
+  if (target.options.attention != AttentionForm::kCalled) return target.options.attention;
+  if (Bits(type) != 16 || !target.device.compute_capability) return AttentionForm::kFlash;
+  const int generation = std::atoi(target.device.compute_capability->c_str());
+  if (generation >= 9) return AttentionForm::kFlash;
+  return generation >= 8 ? AttentionForm::kFlash2 : AttentionForm::kFlash1;
 }
 
 AttentionProblem AttentionProblemOf(const Part& part, const AttentionNest& whole,
@@ -177,7 +189,7 @@ PartRun RunAttention(const Target& target, const Part& part, const AttentionNest
       nest.backward || !Materializes(target.options.attention, part.type, nest.q_len);
   run.runner_up = nest.backward ? "" : fused ? "materialized" : "flash";
   std::optional<AttentionProblem> p;
-  if (timed) p = AttentionProblemOf(part, nest, *unit, target.options.attention);
+  if (timed) p = AttentionProblemOf(part, nest, *unit, FormOf(target, part.type));
   const Constant range =
       nest.q_len == Count(1) ? Constant::kRangeDecode : Constant::kRangeAttention;
   if (!fused) {

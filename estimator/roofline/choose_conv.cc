@@ -274,9 +274,9 @@ ConvOptions ConvChooser::Options(Pipe pipe) const {
   // Forward, filters of one tap are matrix products of what is channels first; kernels for float32
   // write channels first.
   const bool backward = nest_.transposed || nest_.of_weights;
-  const bool halves =
-      Bits(type_) == 16 && library.conv_halves_nhwc && (backward || nest_.LongestFilter() > 1);
-  const bool floats = type_ == DType::kFloat32 && library.tensor_conv_nhwc;
+  const bool taps = backward || nest_.LongestFilter() > 1;
+  const bool halves = Bits(type_) == 16 && library.conv_halves_nhwc && taps;
+  const bool floats = type_ == DType::kFloat32 && library.tensor_conv_nhwc && taps;
   options.convert_layout = tensor && target_.options.converts && (floats || halves);
   options.convert_result = options.convert_layout && halves;
   return options;

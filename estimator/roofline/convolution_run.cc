@@ -77,10 +77,11 @@ void AddBiasPass(const Target& target, const Part& part, const ConvNest& nest, P
     return;
   const Bytes bytes = SizeOf(part.type, outputs);
   Stage stage{.name = "bias", .extra_read = bytes, .extra_written = bytes};
-  const StreamTime pass = ExpectedStream(
-      *target.timing,
-      {.bytes = 2 * bytes.AsDouble(), .element_bytes = std::max(Bits(part.type), 4) / 8.0},
-      ConditionsOf(target, part, 0));
+  const StreamTime pass = ExpectedStream(*target.timing,
+                                         {.bytes = 2 * bytes.AsDouble(),
+                                          .element_bytes = std::max(Bits(part.type), 4) / 8.0,
+                                          .places = outputs.AsDouble()},
+                                         ConditionsOf(target, part, 0));
   run.execution.stages.push_back(std::move(stage));
   run.time->apart += pass.seconds;
   run.time->seconds += pass.seconds;

@@ -21,6 +21,9 @@ struct StreamProblem {
   double arithmetic_peak = 0;  // FLOP/s; 0: arithmetic is free
   double specials = 0;         // exponentials, logarithms, square roots, trigonometric functions
   double special_rate = 0;     // of the device, per second; 0: free
+  bool general = false;        // Kernel::general
+  bool channels = false;       // each row is one channel of all images
+  double places = 0;           // elements whose place it finds one by one
 };
 
 struct StreamTime {
@@ -30,6 +33,8 @@ struct StreamTime {
   double memory_seconds = 0;
   double fill_seconds = 0;  // limit of the units that have work
   double arithmetic_seconds = 0;
+  double place_seconds = 0;
+  double row_seconds = 0;     // of blocks along rows, before and between their passes
   double launch_seconds = 0;  // includes the latency of the first access
   double seconds = 0;
 };

@@ -69,7 +69,7 @@ class GemmTimer {
   GemmTime Vector() const;
   // The library's for the problem on such units, and whether they come with parts of k.
   std::span<const TileShape> Tiles() const;
-  bool Splits() const { return !problem_.odd_rows; }
+  bool Splits() const { return !problem_.odd_rows || device_.library->odd_rows.splits; }
 
  private:
   struct Shared;

@@ -164,7 +164,8 @@ PartRun RunProduct(const Target& target, const Part& part, const GemmNest& nest)
     return run;
   }
   GemmProblem p = GemmProblemOf(part, nest, *unit);
-  p.odd_rows = unit->tensor && p.batch <= 1 && !target.library.odd_rows.tiles.empty() &&
+  const OddRows& odd = target.library.odd_rows;
+  p.odd_rows = unit->tensor && !odd.tiles.empty() && (p.batch <= 1 || !odd.batched_in_float) &&
                HasOddRows(target, part.type, nest);
   const Conditions conditions =
       ConditionsOf(target, part, p.weight_bytes.value_or(p.batch * p.n * p.k * p.input_bytes));

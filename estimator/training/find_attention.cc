@@ -56,10 +56,10 @@ class AttentionFinder : Uses {
   }
 
  private:
-  bool Fuses(TensorId id) const {
+  bool Fuses(TensorId id, bool called) const {
     const DType type = tensor(id).type.dtype;
     const bool narrows = options_.half != DType::kUndefined && type == DType::kFloat32;
-    return options_.fuses(narrows ? options_.half : type);
+    return options_.fuses(narrows ? options_.half : type, called);
   }
   bool IsRecomputedInPart(const std::vector<std::size_t>& inner) const {
     const auto matching = std::count_if(inner.begin(), inner.end(), [&](std::size_t n) {
@@ -79,7 +79,7 @@ class AttentionFinder : Uses {
     match.nodes.push_back(softmax);
     const std::size_t first = FindScores(In(softmax, 0), match);
     const std::size_t last = FindValues(softmax, match);
-    if (first == kNone || last == kNone || !Fuses(In(first, 0))) return std::nullopt;
+    if (first == kNone || last == kNone) return std::nullopt;
     const bool heads = scores->rank() == 4;
     match.q = BeforeLayout(*this, {In(first, 0), heads ? Axes{0, 1, 2, 3} : Axes{0, 2, 3}},
                            match.laid_out);
@@ -88,6 +88,13 @@ class AttentionFinder : Uses {
     match.v = BeforeLayout(*this, {In(last, 1), heads ? Axes{0, 1, 2, 3} : Axes{0, 2, 3}},
                            match.laid_out);
     if (match.v.scale != 1) return std::nullopt;
+    // As exporters write a call (estimator/plan/attention_pattern.h).
+    const bool biased = std::any_of(match.masks.begin(), match.masks.end(), [&](TensorId mask) {
+      const Shape* shape = ShapeOf(mask);
+      return shape != nullptr && shape->rank() >= 3 && shape->At(-3) > 1;
+    });
+    const bool called = !biased && match.q.scale != 1 && match.q.scale == match.k.scale;
+    if (!Fuses(In(first, 0), called)) return std::nullopt;
     match.scale *= match.q.scale * match.k.scale;
     match.nodes.push_back(first);
     match.nodes.push_back(last);
@@ -339,7 +346,7 @@ class AttentionFinder : Uses {
 
   bool Finish(std::size_t n, FoundAttention& match) {
     const Shape* shape = ShapeOf(node(n).outputs[0]);
-    if (shape == nullptr || !Fuses(In(n, 0))) return false;
+    if (shape == nullptr || !Fuses(In(n, 0), true)) return false;
     match.y = node(n).outputs[0];
     match.y_axes = {0, 1, 2, 3};
     if (shape->rank() == 3) {

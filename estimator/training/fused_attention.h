@@ -9,8 +9,8 @@
 namespace dlcost {
 
 struct AttentionFusion {
-  // Whether attention of this type runs as one kernel; null: none does.
-  std::function<bool(DType)> fuses;
+  // Whether attention of this type, `called` as one function, runs as one kernel; null: none does.
+  std::function<bool(DType, bool called)> fuses;
   bool joins = false;              // attention in several nodes too
   DType half = DType::kUndefined;  // the type that mixed precision computes products in
   std::string recompute;           // see recompute.h: what is recomputed in part stays in parts

@@ -167,7 +167,10 @@ void SpreadActivity(const Graph& graph, std::vector<bool>& active) {
     const GradientDef* def = FindGradient(node.domain, node.op);
     if (def != nullptr && def->write == nullptr) continue;
     bool any = false;
-    ForEachRead(node, [&](TensorId id) { any |= is_active(id); });
+    const TensorId first = node.inputs.empty() ? kNoTensor : node.inputs[0];
+    ForEachRead(node, [&](TensorId id) {
+      any |= is_active(id) && (def == nullptr || !def->only_first || id == first);
+    });
     if (!any) continue;
     for (const TensorId id : node.outputs) {
       if (id == kNoTensor) continue;

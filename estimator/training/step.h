@@ -22,7 +22,7 @@ struct TrainOptions {
   bool sparse_embeddings = false;   // gradients of tables are the rows that were taken from them
   // Whether attention of a type runs as one kernel, there and back (null: none does), and whether
   // attention that the file spells out does as well.
-  std::function<bool(DType)> fuses_attention;
+  std::function<bool(DType, bool called)> fuses_attention;
   bool losses_apart = false;  // "auto" becomes nll, not cross_entropy
   bool joins_attention = false;
   // What devices gather in the forward pass they gather again in the backward pass, as Megatron-LM

@@ -21,8 +21,17 @@ std::string Joined(const ConvNest& nest, std::int64_t ConvAxis::*extent) {
 
 Bytes Size(const ConvOptions& options, Count elements) { return SizeOf(options.type, elements); }
 
-// One multiplication (by alpha) per element that changes its layout, read and written once.
-Stage Conversion(const char* what, Count elements, const ConvOptions& options) {
+// What changes its layout: images, or filters.
+struct Planes {
+  Count images, channels, positions;
+};
+
+// One multiplication (by alpha) per element that changes its layout, read and written once. Blocks
+// transpose 32 channels of 32 positions (grids of cuDNN 9's nchwToNhwcKernel: positions / 32,
+// channels / 32, images).
+Stage Conversion(const char* what, const Planes& planes, const ConvOptions& options) {
+  constexpr std::int64_t kBlock = 32;
+  const Count elements = planes.images * planes.channels * planes.positions;
   Stage stage{.name = fmt::format("{} to channels last", what)};
   stage.terms.push_back({.what = fmt::format("scale {} elements", elements),
                          .kind = TermKind::kTransform,
@@ -30,6 +39,8 @@ Stage Conversion(const char* what, Count elements, const ConvOptions& options) {
                          .instructions = {.mul = elements}});
   stage.extra_read = Size(options, elements);
   stage.extra_written = stage.extra_read;
+  stage.transposed = planes.images * RoundUp(planes.channels, Count(kBlock)) *
+                     RoundUp(planes.positions, Count(kBlock));
   return stage;
 }
 
@@ -180,11 +191,15 @@ Execution ImplicitGemmConv(const ConvNest& nest, const ConvOptions& options,
   Execution execution{.algorithm = Algorithm::kImplicitGemm,
                       .name = fmt::format("implicit_gemm {}x{}", options.tile.m, options.tile.n)};
   if (options.split_k > Count(1)) execution.name += fmt::format(" split-k {}", options.split_k);
+  const Planes results{nest.batch, nest.out_channels, nest.Product(&ConvAxis::out)};
   if (options.convert_layout) {
     const Count second = nest.of_weights ? OutputElements(nest) : WeightElements(nest);
     const char* name = nest.of_weights ? "gradient" : "weight";
-    execution.stages.push_back(Conversion("input", InputElements(nest), options));
-    execution.stages.push_back(Conversion(name, second, options));
+    const Planes filters{nest.out_channels, nest.in_channels / nest.groups,
+                         nest.Product(&ConvAxis::kernel)};
+    execution.stages.push_back(
+        Conversion("input", {nest.batch, nest.in_channels, nest.Product(&ConvAxis::in)}, options));
+    execution.stages.push_back(Conversion(name, nest.of_weights ? results : filters, options));
     execution.workspace = Size(options, InputElements(nest) + second);
   }
   if (options.clears) {
@@ -193,7 +208,7 @@ Execution ImplicitGemmConv(const ConvNest& nest, const ConvOptions& options,
   }
   execution.stages.push_back(std::move(stage));
   if (options.convert_result && !nest.of_weights) {
-    execution.stages.push_back(Conversion("result", OutputElements(nest), options));
+    execution.stages.push_back(Conversion("result", results, options));
     execution.stages.back().name = "result to channels first";
     execution.workspace += Size(options, OutputElements(nest));
   }

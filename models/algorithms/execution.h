@@ -113,6 +113,7 @@ struct Stage {
   // Traffic beyond the operator's own operands: intermediate results that go through memory, and
   // operands that have to be read again (weights of a recurrent step).
   Bytes extra_read, extra_written;
+  Count transposed;  // elements that change their layout, whole blocks of a kernel for that
 
   Instructions On(Pipe pipe) const;
 };

@@ -139,7 +139,8 @@ struct Widening {
 // Asynchronous copies take 4, 8 or 16 bytes at such addresses (PTX ISA, cp.async), of which every
 // other row has none: kernels of the generation before run, which load element by element.
 struct OddRows {
-  std::span<const TileShape> tiles = {};  // which keep k whole; empty: as others
+  std::span<const TileShape> tiles = {};  // empty: as others
+  bool splits = false;                    // they share k
   double rate = 1;                        // of the peak, in the products
   bool batched_in_float = false;          // strided-batched ones run on vector units in fp32
 };

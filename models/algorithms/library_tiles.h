@@ -172,6 +172,14 @@ inline constexpr TileShape kAlign1[] = {{.m = 128, .n = 128, .k = 32, .resident 
 // Attention of 197 positions in fp16 takes an A100 as long as in fp32, 680 to 850 us for 640 to 720
 // of 384 heads of 64 to 88 (facebookresearch/xformers, pull 587, eager).
 inline constexpr OddRows kAmpereOdd = {.tiles = kAlign1, .rate = 0.5, .batched_in_float = true};
+// On an H200 (cuBLAS 13) the same kernels pass at 0.13 of the peak, 74 to 112 TFLOP/s in large
+// ones, where others reach 800; they share k, and run batches too (bench/published/h200:
+// cutlass_75_ tensorop_..._align1 of 128 x 128, 256 x 128 and 64 x 64).
+inline constexpr TileShape kHopperAlign1[] = {
+    {.m = 128, .n = 128, .k = 32, .resident = 2},
+    {.m = 64, .n = 64, .k = 32, .resident = 4},
+};
+inline constexpr OddRows kHopperOdd = {.tiles = kHopperAlign1, .splits = true, .rate = 0.13};
 // ViT of 577 positions in fp16 on a T4 takes 2.4 times as long in PyTorch as with positions padded
 // to 584 (NVIDIA/FasterTransformer, docs/vit_guide.md).
 inline constexpr OddRows kTuringOdd = {.batched_in_float = true};

@@ -195,7 +195,7 @@ constexpr GradientDef kElementwiseGradients[] = {
     {"Atanh", AtanhGradient},
     {"Erf", ErfGradient},
     {"Cast", CastGradient},
-    {"CastLike", CastGradient},
+    {.name = "CastLike", .write = CastGradient, .only_first = true},
     {"Where", WhereGradient},
     {"Max", ExtremeGradient},
     {"Min", ExtremeGradient},

@@ -72,6 +72,8 @@ struct GradientDef {
   bool any_output = false;
   // Whether integers that the operator writes stand for numbers that have a gradient.
   bool through_integers = false;
+  // Whether nothing flows but by the first input: the others say how, not what (CastLike's type).
+  bool only_first = false;
 };
 
 // The rule of an operator, or null: an operator whose derivative nobody wrote.

@@ -95,7 +95,10 @@ struct RecurrentNest {
 // pooling).
 struct ReduceNest {
   Count outer, reduce;
-  bool planes = false;  // a row is whole channels of images
+  bool planes = false;   // a row is whole channels of images
+  bool windows = false;  // a row is a window of an image
+  // A row is one channel of all images, and of each so many elements; 0: it is none.
+  Count plane;
   // The way back of a normalization: rows of the data and of its gradient are read for two sums,
   // and again for the result. `across`: sums over all rows, of scale and shift, need a pass of
   // their own.
@@ -119,6 +122,7 @@ struct UpdatePasses {
 struct ElementwiseNest {
   Count elements;
   bool normalizes = false;  // with statistics that are known: batch normalization at inference
+  Count plane = 1;          // elements of one channel of one image, which it normalizes alike
   bool activation = false;  // a function that networks hold as a layer of its own: Relu, Gelu
   std::shared_ptr<const UpdatePasses> update =
       nullptr;  // of optimizers that frameworks also run so

@@ -40,7 +40,9 @@ void InferGlobalPool(OpContext& ctx) {
 
 // What pooling reduces: `outer` windows of `reduce` elements.
 ReduceNest PoolNest(const OpContext& ctx) {
-  return {.outer = ctx.OutputShape(0).Elements(), .reduce = PoolWindow(ctx).KernelElements()};
+  return {.outer = ctx.OutputShape(0).Elements(),
+          .reduce = PoolWindow(ctx).KernelElements(),
+          .windows = true};
 }
 
 ReduceNest GlobalNest(const OpContext& ctx) {

@@ -52,8 +52,9 @@ ExchangeCounts ExchangesOf(const InferredModel& model, bool backward = false) {
 }
 
 InferredModel TrainedDivision(const InferredModel& forward) {
-  const TrainOptions train = {
-      .optimizer = "adamw", .fuses_attention = [](DType) { return true; }, .joins_attention = true};
+  const TrainOptions train = {.optimizer = "adamw",
+                              .fuses_attention = [](DType, bool) { return true; },
+                              .joins_attention = true};
   return InferStep(BuildStep(forward, train), forward, TwoSequences());
 }
 

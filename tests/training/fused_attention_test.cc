@@ -11,7 +11,7 @@ namespace {
 TrainOptions Fused() {
   return {.optimizer = "sgd",
           .loss = "sum",
-          .fuses_attention = [](DType) { return true; },
+          .fuses_attention = [](DType, bool) { return true; },
           .joins_attention = true};
 }
 
@@ -108,7 +108,7 @@ TEST(FusedAttention, StaysInProductsWhereAPartIsRecomputed) {
 
 TEST(FusedAttention, StaysInProductsOnARuntimeThatHasNoKernelForIt) {
   TrainOptions options = Fused();
-  options.fuses_attention = [](DType type) { return Bits(type) <= 16; };
+  options.fuses_attention = [](DType type, bool) { return Bits(type) <= 16; };
   EXPECT_EQ(Find(StepOf(Spelled(false).Infer(), options), "FusedAttention"), nullptr);
   // Mixed precision computes attention in half.
   options.precision = "amp-bf16";

@@ -34,6 +34,22 @@ TEST(Step, ScalesOfAResizingAreNotTrained) {
   EXPECT_EQ(MacsOf(step, Phase::kBackwardWeights), Macs(6 * 4 * 9 * 6 * 6 + 3 * 6 * 12 * 12));
 }
 
+// The newer exporter writes the scale of attention as the root of a number in the type of the
+// queries, which are trained; the number is not, and mixed precision finds no two types in it.
+TEST(Step, ATypeHasNoGradient) {
+  SmallModel model;
+  model.Input("x", {4, 8}).Weight("w", {8, 8}).Weight("v", {8, 8}).Scalar("number", 4);
+  model.Node("MatMul", {"x", "w"}, {"q"}).Node("CastLike", {"number", "q"}, {"scale"});
+  model.Node("Sqrt", {"scale"}, {"root"}).Node("Mul", {"q", "root"}, {"scaled"});
+  model.Node("MatMul", {"scaled", "v"}, {"y"}).Output("y");
+  const InferredModel step =
+      StepOf(model.Infer(), {.optimizer = "sgd", .loss = "mse", .precision = "amp-bf16"});
+  for (const CountedNode& counted : step.nodes) {
+    EXPECT_EQ(counted.name.find("root/grad"), std::string::npos) << counted.name;
+    EXPECT_NE(counted.status, NodeStatus::kUnknown) << counted.name << ": " << counted.why;
+  }
+}
+
 // A model may hand out numbers of both widths; their losses add up in the wider.
 TEST(Step, LossesOfTwoTypesAddUpInTheWider) {
   SmallModel model;
