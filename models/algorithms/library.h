@@ -201,6 +201,7 @@ struct Library {
   double recurrent_clocks = 50;
   MatrixVectorConstants matrix_vector;
   WinogradConstants winograd;
+  bool winograd_3x3 = true;  // taken for filters of three, where it is worth its transforms
   FftConstants fft;
   AttentionConstants attention;
   // Batched products on matrix units run in the tile that is fastest for this many of them, for

@@ -27,11 +27,9 @@ def main():
         return 77
     tables = [os.path.join(measured, f"{name}.csv") for name in ("gemm", "conv", "attention", "elementwise", "recurrent")]
     bench = os.path.join(source, "bench")
-    h200 = [os.path.join(bench, "published", "h200", f"{name}.csv") for name in ("gemm", "conv", "attention", "elementwise")]
     asked = [
         ("accuracy.md", [accuracy, "--held-out", "0.4", *tables]),
         ("accuracy.md", [accuracy, "--leave-one-out", *tables]),
-        ("accuracy.md", [accuracy, *h200]),
         ("accuracy.md", [sys.executable, os.path.join(bench, "networks.py"), dlcost, serving]),
         ("accuracy.md", [sys.executable, os.path.join(bench, "servers.py"), dlcost, serving]),
         ("sweeps.md", [sys.executable, os.path.join(bench, "saturation.py"), dlcost, serving]),

@@ -77,5 +77,30 @@ TEST(GeneralKernels, WaitInBothPassesOfANormalization) {
   EXPECT_LT(Microseconds(normalized(1024, 768, kHalf), FusionSet::Compilers()), 2.3);
 }
 
+// Images of 64 channels of 56 x 56 under TF32, `taps` wide.
+KernelRun Convolved(int taps, MathMode math) {
+  SmallModel small;
+  small.Input("x", {8, 64, 56, 56}).Weight("w", {64, 64, taps, taps}).Output("y");
+  const int pad = taps / 2;
+  SetInts(small.AddNode("Conv", {"x", "w"}, {"y"}), "pads", {pad, pad, pad, pad});
+  const Device device = DeviceOf("h200");
+  const Plan plan = MakePlan(small.Infer(), {.fusion = Fusion::kDefault});
+  return Runner(&device, {.math = math}).Run(plan.kernels.back());
+}
+
+// cuDNN 9: products of what lies channels first, and what is transposed in blocks of 32 channels
+// and positions.
+TEST(GeneralKernels, ConvertImagesForFiltersOfSeveralTaps) {
+  EXPECT_EQ(Convolved(1, MathMode::kTf32).launches, Count(1));
+  const KernelRun run = Convolved(3, MathMode::kTf32);
+  ASSERT_EQ(run.execution->stages.size(), 3U);
+  EXPECT_EQ(run.execution->stages[0].transposed, Count(8 * 64 * 56 * 56));
+  EXPECT_EQ(run.execution->stages[1].transposed, Count(64 * 64 * 32));  // nine taps
+}
+
+TEST(GeneralKernels, TakeNoWinogradOnAHopper) {
+  EXPECT_EQ(Convolved(3, MathMode::kDefault).execution->algorithm, Algorithm::kImplicitGemm);
+}
+
 }  // namespace
 }  // namespace dlcost
