@@ -18,7 +18,7 @@ namespace {
 
 // Random sizes of each model, and which of the models: sanitizers make each forty times as slow.
 #ifdef DLCOST_SANITIZE
-constexpr int kTries = 3, kEvery = 20, kNetworks = 4;
+constexpr int kTries = 3, kEvery = 7, kNetworks = 4;
 #else
 constexpr int kTries = 50, kEvery = 1, kNetworks = 1;
 #endif
