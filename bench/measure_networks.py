@@ -2,17 +2,19 @@
 """Times networks of timm and Hugging Face under PyTorch on the GPU of this machine, and writes what dlcost reads of them.
 
 FOLDER gets runs.csv (a line per network, way of running, type and batch: the time of a step, the time that its kernels
-took), kernels.csv (each kernel of one step: start, time, grid, the operator that launched it) and the networks as ONNX
-files of weights their shapes alone. A way is `eager`, `graph` (eager, replayed as a CUDA graph), `compile`
+took), kernels.csv (what calls launched, a line per operator, sizes, kernel and grid: how often, the middle of its times)
+and the traces of two networks; with --export the networks as ONNX files of weights their shapes alone. A way is `eager`, `graph` (eager, replayed as a CUDA graph), `compile`
 (torch.compile) or `train` (eager, SGD with momentum).
 
 usage: measure_networks.py DEVICE FOLDER [--seconds S] [--only NETWORK,...] [--export]
 """
 
 import argparse
+import collections
 import csv
 import json
 import os
+import re
 import shutil
 import statistics
 import sys
@@ -149,27 +151,46 @@ def profile(call, keep=None):
                "x".join(str(part) for part in about.get("grid", [])), op, json.dumps(dims, separators=(",", ":")))  # fmt: skip
 
 
+class Calls:
+    """What calls launched, from all steps but those that a graph replays, which tell no operators."""
+
+    def __init__(self):
+        self.times = collections.OrderedDict()
+
+    def add(self, way, dtype, kernels):
+        for _, took, name, grid, op, dims in kernels:
+            dims = re.sub(r"(,\[\])+\]$", "]", dims)  # operands that are no tensors
+            key = (way, dtype, op, dims, published_runs.short_kernel(name), grid)
+            self.times.setdefault(key, []).append(took)
+
+    def write(self, path):
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow("way dtype op dims kernel grid calls us".split())
+            for key, times in self.times.items():
+                took = round(statistics.median(times), 2)
+                if took >= 5:
+                    table.writerow([*key, len(times), took])
+
+
 class Tables:
     def __init__(self, folder, device):
-        self.device, self.folder = device, folder
+        self.device, self.folder, self.calls = device, folder, Calls()
         self.runs = open(f"{folder}/runs.csv", "w", encoding="utf-8", newline="")  # pylint: disable=consider-using-with
-        self.kernels = open(f"{folder}/kernels.csv", "w", encoding="utf-8", newline="")  # pylint: disable=consider-using-with
         self.run = csv.writer(self.runs, lineterminator="\n")
-        self.kernel = csv.writer(self.kernels, lineterminator="\n")
         self.run.writerow("network device way dtype batch step_us kernels_us kernels".split())
-        self.kernel.writerow("network way dtype batch start_us us name grid op dims".split())
 
-    def add(self, name, way, dtype, batch, call, told=True):
+    def add(self, name, way, dtype, batch, call):
         step = steps(call)
         keep = f"{self.folder}/{name}-{way}-{dtype}-{batch}.json" if name in TRACED and batch == 8 else None
-        ran = list(profile(call, keep)) if told else []
+        ran = list(profile(call, keep))
         only = [kernel for kernel in ran if not kernel[2].startswith("Mem")]
-        self.run.writerow([name, self.device, way, dtype, batch, round(1e6 * step, 1),
-                           round(sum(kernel[1] for kernel in ran), 1) if told else "", len(only) if told else ""])  # fmt: skip
-        for kernel in ran:
-            self.kernel.writerow([name, way, dtype, batch, *kernel])
+        took = sum(kernel[1] for kernel in ran)
+        self.run.writerow([name, self.device, way, dtype, batch, round(1e6 * step, 1), round(took, 1), len(only)])
         self.runs.flush()
-        self.kernels.flush()
+        if way != "graph":
+            self.calls.add(way, dtype, ran)
+            self.calls.write(f"{self.folder}/kernels.csv")
 
 
 def graph_of(call):

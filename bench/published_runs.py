@@ -5,6 +5,7 @@ import concurrent.futures
 import csv
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -47,6 +48,21 @@ def weights_of_shapes(model, inputs):
         weight = model.graph.initializer.add(name=tensor.name, data_type=kind.elem_type, data_location=1)  # EXTERNAL
         weight.dims.extend(dim.dim_value for dim in kind.shape.dim)
         weight.external_data.add(key="location", value="weights.bin")
+
+
+def short_kernel(name):
+    """A CUDA kernel's name as a profiler tells it, without the arguments of templates and functions."""
+    first = re.match(r"void cutlass::Kernel2<([\w:]+)|void cutlass__5x_cudnn::Kernel<([\w:]+)", name)
+    if first:
+        return (first[1] or first[2])[:110]
+    if name.startswith("_ZN"):
+        return name[:60]
+    name = re.sub(r"void |at::native::|\(anonymous namespace\)::", "", name)
+    depth, short = 0, ""
+    for letter in name:
+        depth += {"<": 1, ">": -1}.get(letter, 0)
+        short += letter if depth == 0 and letter != ">" else ""
+    return re.sub(r"\(.*", "", short)[:110]
 
 
 def folder_arguments():
