@@ -19,6 +19,10 @@ struct MaskSource {
   std::vector<Id> inputs = {};  // without those left out
 };
 
+// Whether what is added to scores differs from head to head: a bias, for which PyTorch 2.11 has no
+// fused attention (the traces of T5 on an H200, bench/published/h200).
+inline bool DiffersByHead(const Shape& added) { return added.rank() >= 3 && added.At(-3) > 1; }
+
 // Whether a mask hides what follows each position: it is made of a triangle, of positions compared
 // with positions, or of a stored square of truth values (as GPT-2's exports slice it). `look` gives
 // the source of a value.

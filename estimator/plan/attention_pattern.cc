@@ -38,10 +38,6 @@ Count Elements(const Tensor& tensor) {
   return tensor.type.shape ? tensor.type.shape->Elements() : Count(0);
 }
 
-}  // namespace
-
-namespace {
-
 // The stored number that an operand is multiplied by; kNoValue where it is not.
 ValueId FactorOf(const ValueGraph& values, ValueId operand) {
   const auto producer = operand == kNoValue ? ValueGraph::kNoNode : values.Producer(operand);
@@ -273,11 +269,10 @@ void AttentionFinder::AddMasks(const Search& search, AttentionMatch& match) {
   }
 }
 
-// Positions weigh differently in each head: no kernel takes that.
 bool AttentionFinder::HasBias(const Search& search) const {
   return std::any_of(search.masks.begin(), search.masks.end(), [&](ValueId mask) {
     const std::optional<Shape>& shape = values_.tensor(mask).type.shape;
-    return shape && shape->rank() >= 3 && shape->At(-3) > 1;
+    return shape && DiffersByHead(*shape);
   });
 }
 

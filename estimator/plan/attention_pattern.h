@@ -14,8 +14,7 @@ namespace dlcost {
 struct AttentionMatch {
   std::vector<std::size_t> nodes;  // in execution order
   AttentionNest nest;
-  // See ScalesBoth; not where a bias for each head is added to the scores, for which PyTorch 2.11
-  // takes products and a softmax (the traces of T5 on an H200).
+  // See ScalesBoth; not where a bias for each head is added to the scores (DiffersByHead).
   bool called = false;
   // Masks that follow from positions alone: the kernel computes them and does not read them.
   std::vector<ValueId> computed_masks;

@@ -81,6 +81,10 @@ bool ConvChooser::IsPaired() const {
   return floats && unit->peak > floats->peak;
 }
 
+bool ConvChooser::OffersWinograd() const {
+  return nest_.LongestFilter() != 3 || target_.library.winograd_3x3;
+}
+
 Pipe ConvChooser::ProductPipe() const { return ProductUnit().value_or(ComputeUnit()).pipe(); }
 
 ConvChoice ConvChooser::ByRule() const {
@@ -127,8 +131,8 @@ ConvChoice ConvChooser::Choose(const TimeOf& seconds) const {
   if (tensor ? product : splits && (product || mostly_idle)) {
     if (auto fastest = FastestProduct(tensor, seconds)) take(std::move(*fastest));
   }
-  const bool staged_3x3 = nest_.LongestFilter() == 3 && target_.library.winograd_3x3;
-  if (product && !tensor && staged_3x3 && Valid(Algorithm::kWinogradNonfused)) {
+  if (product && !tensor && nest_.LongestFilter() == 3 && OffersWinograd() &&
+      Valid(Algorithm::kWinogradNonfused)) {
     Execution staged = StagedWinograd();
     if (seconds(staged, least) * kSlowProduct < least) take(std::move(staged));
   }
@@ -148,8 +152,7 @@ ConvChoice ConvChooser::ChooseOfWeights(const TimeOf& seconds) const {
   const bool tensor = ProductPipe() == Pipe::kTensor;
   std::optional<Execution> product = FastestProduct(tensor, seconds);
   choice.execution = product ? std::move(*product) : Execute(Algorithm::kImplicitGemm);
-  const bool taken = nest_.LongestFilter() != 3 || target_.library.winograd_3x3;
-  if (tensor || !taken || !Valid(Algorithm::kWinogradNonfused)) {
+  if (tensor || !OffersWinograd() || !Valid(Algorithm::kWinogradNonfused)) {
     choice.runner_up = Name(Algorithm::kIm2colGemm);
     return choice;
   }
@@ -206,7 +209,7 @@ Algorithm ConvChooser::Automatic(std::string& runner_up) const {
   // Half and narrower types on matrix units leave nothing for transforms to gain.
   if (ProductPipe() == Pipe::kTensor && Bits(type_) < 32) return Algorithm::kImplicitGemm;
   const std::int64_t longest = nest_.LongestFilter();
-  if (longest == 3 && target_.library.winograd_3x3 && Valid(Algorithm::kWinograd)) {
+  if (longest == 3 && OffersWinograd() && Valid(Algorithm::kWinograd)) {
     return WinogradOrProduct(runner_up);
   }
   if (longest > 3 && longest <= target_.library.winograd.longest_nonfused) {

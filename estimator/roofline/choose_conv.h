@@ -47,6 +47,7 @@ class ConvChooser {
   Algorithm Automatic(std::string& runner_up) const;
   Algorithm WinogradOrProduct(std::string& runner_up) const;
   Algorithm LargeFilter(std::string& runner_up) const;
+  bool OffersWinograd() const;
   double Worth(const Execution& product, const Execution& winograd) const;
   double RoughSeconds(const Execution& execution) const;
   ConvOptions Options(Pipe pipe) const;

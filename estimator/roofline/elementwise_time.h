@@ -33,8 +33,10 @@ struct StreamTime {
   double memory_seconds = 0;
   double fill_seconds = 0;  // limit of the units that have work
   double arithmetic_seconds = 0;
-  double place_seconds = 0;
-  double row_seconds = 0;     // of blocks along rows, before and between their passes
+  double place_seconds = 0;   // of instructions that general kernels alone have
+  double row_seconds = 0;     // of all blocks along rows, before and between their passes
+  double pass_seconds = 0;    // of these and memory
+  double block_seconds = 0;   // of one
   double launch_seconds = 0;  // includes the latency of the first access
   double seconds = 0;
 };

@@ -183,10 +183,13 @@ void ExplainStream(const StreamProblem& p, const StreamTime& t, double tap, Part
   }
   terms.TimeIfAny("launch", time.launch);
   TermWriter side = terms.Longest("together", t.seconds - t.launch_seconds);
-  side.Time("memory", t.memory_seconds, "and the first access");
-  side.Below().Fact("rate", t.rate, "B/s", "sustained for this kind of kernel");
-  side.TimeIfAny("rows", t.row_seconds, "blocks that wait in both passes, as far as memory does");
-  side.TimeIfAny("places", t.place_seconds, "of elements one by one, for any strides");
+  TermWriter passes =
+      t.row_seconds > 0 && !p.channels ? side.Norm("passes", t.pass_seconds, 2) : side;
+  passes.Time("memory", t.memory_seconds, "and the first access");
+  passes.Below().Fact("rate", t.rate, "B/s", "sustained for this kind of kernel");
+  passes.TimeIfAny("rows", t.row_seconds, "blocks that wait for memory in both passes");
+  side.TimeIfAny("one block", t.block_seconds, "its way along a row");
+  side.TimeIfAny("instructions", t.place_seconds, "of a kernel for any strides and sizes");
   side.TimeIfAny("arithmetic", t.arithmetic_seconds);
   if (tap > 0) side.Below().Fact("instructions", tap, "", "of a lane for each multiply-add");
   side.Time("units' share of the bandwidth", t.fill_seconds);

@@ -91,7 +91,7 @@ class AttentionFinder : Uses {
     // As exporters write a call (estimator/plan/attention_pattern.h).
     const bool biased = std::any_of(match.masks.begin(), match.masks.end(), [&](TensorId mask) {
       const Shape* shape = ShapeOf(mask);
-      return shape != nullptr && shape->rank() >= 3 && shape->At(-3) > 1;
+      return shape != nullptr && DiffersByHead(*shape);
     });
     const bool called = !biased && match.q.scale != 1 && match.q.scale == match.k.scale;
     if (!Fuses(In(first, 0), called)) return std::nullopt;

@@ -24,6 +24,7 @@ Bytes Size(const ConvOptions& options, Count elements) { return SizeOf(options.t
 // What changes its layout: images, or filters.
 struct Planes {
   Count images, channels, positions;
+  Count Elements() const { return images * channels * positions; }
 };
 
 // One multiplication (by alpha) per element that changes its layout, read and written once. Blocks
@@ -31,7 +32,7 @@ struct Planes {
 // channels / 32, images).
 Stage Conversion(const char* what, const Planes& planes, const ConvOptions& options) {
   constexpr std::int64_t kBlock = 32;
-  const Count elements = planes.images * planes.channels * planes.positions;
+  const Count elements = planes.Elements();
   Stage stage{.name = fmt::format("{} to channels last", what)};
   stage.terms.push_back({.what = fmt::format("scale {} elements", elements),
                          .kind = TermKind::kTransform,
@@ -193,14 +194,14 @@ Execution ImplicitGemmConv(const ConvNest& nest, const ConvOptions& options,
   if (options.split_k > Count(1)) execution.name += fmt::format(" split-k {}", options.split_k);
   const Planes results{nest.batch, nest.out_channels, nest.Product(&ConvAxis::out)};
   if (options.convert_layout) {
-    const Count second = nest.of_weights ? OutputElements(nest) : WeightElements(nest);
-    const char* name = nest.of_weights ? "gradient" : "weight";
+    const Planes images{nest.batch, nest.in_channels, nest.Product(&ConvAxis::in)};
     const Planes filters{nest.out_channels, nest.in_channels / nest.groups,
                          nest.Product(&ConvAxis::kernel)};
+    const Planes& second = nest.of_weights ? results : filters;
+    execution.stages.push_back(Conversion("input", images, options));
     execution.stages.push_back(
-        Conversion("input", {nest.batch, nest.in_channels, nest.Product(&ConvAxis::in)}, options));
-    execution.stages.push_back(Conversion(name, nest.of_weights ? results : filters, options));
-    execution.workspace = Size(options, InputElements(nest) + second);
+        Conversion(nest.of_weights ? "gradient" : "weight", second, options));
+    execution.workspace = Size(options, images.Elements() + second.Elements());
   }
   if (options.clears) {
     execution.stages.push_back(

@@ -174,7 +174,7 @@ inline constexpr TileShape kAlign1[] = {{.m = 128, .n = 128, .k = 32, .resident 
 inline constexpr OddRows kAmpereOdd = {.tiles = kAlign1, .rate = 0.5, .batched_in_float = true};
 // On an H200 (cuBLAS 13) the same kernels pass at 0.13 of the peak, 74 to 112 TFLOP/s in large
 // ones, where others reach 800; they share k, and run batches too (bench/published/h200:
-// cutlass_75_ tensorop_..._align1 of 128 x 128, 256 x 128 and 64 x 64).
+// cutlass_75_tensorop_..._align1 of 128 x 128, 256 x 128 and 64 x 64).
 inline constexpr TileShape kHopperAlign1[] = {
     {.m = 128, .n = 128, .k = 32, .resident = 2},
     {.m = 64, .n = 64, .k = 32, .resident = 4},

@@ -1,5 +1,7 @@
 #include "models/operators/common.h"
 
+#include <algorithm>
+
 #include "estimator/core/error.h"
 
 namespace dlcost {
@@ -16,6 +18,10 @@ void AddPartialRead(OpCost& cost, const OpContext& ctx, int i, Count elements, A
   if (ctx.HasInput(i)) {
     cost.accesses.push_back({false, i, kind, SizeOf(ctx.InputType(i), elements)});
   }
+}
+
+Count PlaneElements(const Shape& x) {
+  return x.Product(std::min<std::size_t>(2, x.rank()), x.rank());
 }
 
 void AddHeld(OpCost& cost, Count numbers, Bytes bytes, Bytes read) {

@@ -10,6 +10,9 @@ namespace dlcost {
 
 // Pieces that many operator families share.
 
+// Elements of one channel of one image.
+Count PlaneElements(const Shape& x);
+
 // Every present input read once in full, every output written once, as a stream; status counted, no
 // work yet.
 OpCost StreamAll(const OpContext& ctx);

@@ -95,10 +95,9 @@ OpCost CostNormGrad(const OpContext& ctx) {
   if (ctx.HasOutput(2)) cost.work.Add(kAdd, ctx.InputType(0), Folds(elements, scales));
   const Count others = scales > Count(0) ? elements / scales : Count(0);
   if (ctx.op() == "BatchNormalizationGrad") {  // the sums of a channel are those of its scale
-    const Shape& x = ctx.InputShape(1);
     cost.nest = ReduceNest{.outer = scales,
                            .reduce = others,
-                           .plane = x.Product(std::min<std::size_t>(2, x.rank()), x.rank()),
+                           .plane = PlaneElements(ctx.InputShape(1)),
                            .backward = true};
   } else {
     cost.nest =

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "estimator/core/error.h"
 #include "models/operators/common.h"
 #include "models/operators/counting.h"
@@ -20,12 +18,6 @@ namespace {
 
 // Elements over which BatchNormalization takes one mean, and how many means there are.
 Count Channels(const OpContext& ctx) { return ctx.InputShape(1).Elements(); }
-
-// Elements of one channel of one image.
-Count PlaneOf(const OpContext& ctx) {
-  const Shape& x = ctx.InputShape(0);
-  return x.Product(std::min<std::size_t>(2, x.rank()), x.rank());
-}
 
 bool Training(const OpContext& ctx) {
   if (ctx.since() >= 14) return ctx.Int("training_mode", 0) != 0;
@@ -66,9 +58,10 @@ OpCost CostBatchNormalization(const OpContext& ctx) {
     cost.work.Add(OpClass::kAdd, type, channels * 3);
     cost.nest = ReduceNest{.outer = channels,
                            .reduce = channels > Count(0) ? elements / channels : Count(0),
-                           .plane = PlaneOf(ctx)};
+                           .plane = PlaneElements(ctx.InputShape(0))};
   } else {
-    cost.nest = ElementwiseNest{.elements = elements, .normalizes = true, .plane = PlaneOf(ctx)};
+    cost.nest = ElementwiseNest{
+        .elements = elements, .normalizes = true, .plane = PlaneElements(ctx.InputShape(0))};
   }
   cost.work.Add(OpClass::kMul, type, elements);
   cost.work.Add(OpClass::kAdd, type, elements);

@@ -77,6 +77,33 @@ TEST(GeneralKernels, WaitInBothPassesOfANormalization) {
   EXPECT_LT(Microseconds(normalized(1024, 768, kHalf), FusionSet::Compilers()), 2.3);
 }
 
+// What `explain` prints adds up: each term is what those below it combine to.
+TEST(GeneralKernels, ExplainThemselves) {
+  const Device device = DeviceOf("h200");
+  PlanOptions options{.fusion = Fusion::kDefault, .fuses = {}};
+  options.fuses.Add(FusionStep::kViews);
+  for (const char* op : {"LayerNormalization", "Softmax", "Add"}) {
+    for (const int rows : {37, 50000}) {
+      SmallModel small;
+      small.Input("x", {rows, 768}).Weight("a", {768}).Output("y");
+      if (op == std::string("Softmax")) {
+        small.Node(op, {"x"}, {"y"});
+      } else {
+        small.Node(op, {"x", "a"}, {"y"});
+      }
+      const Plan plan = MakePlan(small.Infer(), options);
+      const KernelRun run = Runner(&device, {.explain = true}).Run(plan.kernels.back());
+      const std::vector<TimeTerm>& terms = run.expected->terms;
+      ASSERT_FALSE(terms.empty());
+      for (std::size_t i = 0; i < terms.size(); ++i) {
+        if (!terms[i].IsTime()) continue;
+        EXPECT_NEAR(Combined(terms, i), terms[i].value, 1e-9 * terms[i].value)
+            << op << " " << rows << " " << terms[i].what;
+      }
+    }
+  }
+}
+
 // Images of 64 channels of 56 x 56 under TF32, `taps` wide.
 KernelRun Convolved(int taps, MathMode math) {
   SmallModel small;
