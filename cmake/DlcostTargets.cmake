@@ -48,7 +48,8 @@ endif()
 
 # Under sanitizers libraries run a fifth as long where the compiler optimizes a little, and take two to three times as
 # long to compile. The tests save more than that, but not in those that are wide and that few tests go through.
-set(DLCOST_WIDE_LIBRARIES dlcost_compare dlcost_calibrate dlcost_cli)
+set(DLCOST_WIDE_LIBRARIES dlcost_api dlcost_calibrate dlcost_cli dlcost_compare dlcost_picture dlcost_profile_report
+    dlcost_regress dlcost_report dlcost_request dlcost_sweep)
 
 # dlcost_library(<name> [PUBLIC libs...] [PRIVATE libs...])
 # One library per folder from the folder's *.cc files, so that the link lists enforce the direction of flow.

@@ -47,7 +47,7 @@ TiedDims TakeTied(std::vector<std::string>& dims) {
   return tied;
 }
 
-int RunFormulaCommand(FormulaArguments options, const Applicability& applies) {
+int RunFormulaCommand(const FormulaArguments& options, const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "json", "latex", "cpp", "python"});
   RequireOneOf("--by", options.by, {"op", "scope"});
   applies.Require(options.format != "text" && options.by != FormulaArguments().by, "--by",

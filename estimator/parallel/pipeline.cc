@@ -177,7 +177,9 @@ Timeline PipelineTimeline(const std::vector<PipelineChunk>& chunks, int devices,
   // device, so that numbers are known beforehand.
   std::vector<std::size_t> number(2 * chunks.size() * static_cast<std::size_t>(micro_batches));
   const auto slot = [&](int chunk, int batch, bool backward) -> std::size_t& {
-    return number[static_cast<std::size_t>((chunk * micro_batches + batch) * 2 + backward)];
+    return number[2 * (static_cast<std::size_t>(chunk) * static_cast<std::size_t>(micro_batches) +
+                       static_cast<std::size_t>(batch)) +
+                  static_cast<std::size_t>(backward)];
   };
   std::size_t next = 0;
   for (int d = 0; d < devices; ++d) {

@@ -95,8 +95,8 @@ bool GoesOnAbove(const RegionRange& range) {
 
 }  // namespace
 
-Formula FindFormula(const ModelAt& model_at, std::vector<std::string> variables, const Point& base,
-                    const FormulaOptions& options) {
+Formula FindFormula(const ModelAt& model_at, const std::vector<std::string>& variables,
+                    const Point& base, const FormulaOptions& options) {
   constexpr double kNarrow = 16;
   Formula formula = FormulaAround(model_at, variables, base, options);
   const Count counted = Count(formula.region.samples) *

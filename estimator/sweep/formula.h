@@ -97,8 +97,8 @@ struct FormulaOptions {
 
 // Every count of a model as polynomials, by interpolation over what inference says at sizes around
 // `base`.
-Formula FindFormula(const ModelAt& model_at, std::vector<std::string> variables, const Point& base,
-                    const FormulaOptions& options);
+Formula FindFormula(const ModelAt& model_at, const std::vector<std::string>& variables,
+                    const Point& base, const FormulaOptions& options);
 
 // The powers that all terms share: what reading takes out of the bracket.
 Powers CommonPowers(const Polynomial& polynomial, std::size_t variables);

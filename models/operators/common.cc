@@ -32,7 +32,8 @@ void AddHeld(OpCost& cost, Count numbers, Bytes bytes, Bytes read) {
 
 OpCost StreamAll(const OpContext& ctx) {
   OpCost cost;
-  cost.accesses.reserve(static_cast<std::size_t>(ctx.NumInputs() + ctx.NumOutputs()));
+  cost.accesses.reserve(static_cast<std::size_t>(ctx.NumInputs()) +
+                        static_cast<std::size_t>(ctx.NumOutputs()));
   for (int i = 0; i < ctx.NumInputs(); ++i) AddRead(cost, ctx, i);
   for (int i = 0; i < ctx.NumOutputs(); ++i) AddWrite(cost, ctx, i);
   return cost;

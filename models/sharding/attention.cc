@@ -76,7 +76,7 @@ void Attention(ShardingContext& c) {
   for (const Axis* whole : {&queries.width, &values.width, &k[apart ? 2 : 1], &v[apart ? 2 : 1]}) {
     c.Whole(*whole);
   }
-  const Axis positions = q[apart ? 2 : 1];
+  const Axis& positions = q[apart ? 2 : 1];
   if (!apart) {
     c.Count("q_num_heads", queries.heads);
     c.Count("kv_num_heads", keys.heads);

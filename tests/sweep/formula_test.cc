@@ -18,9 +18,9 @@ namespace {
 
 // Random sizes of each model, and which of the models: sanitizers make each forty times as slow.
 #ifdef DLCOST_SANITIZE
-constexpr int kTries = 3, kEvery = 7, kNetworks = 4;
+constexpr int kTries = 1, kEvery = 7, kNetworks = 12;
 #else
-constexpr int kTries = 50, kEvery = 1, kNetworks = 1;
+constexpr int kTries = 25, kEvery = 1, kNetworks = 1;
 #endif
 
 struct Case {
