@@ -220,8 +220,8 @@ class AmountClues {
       tensor |= group.measured.tensor;
       double expected = 0;
       for (const std::size_t k : group.kernels) {
-        const Sums& sums = report_.kernels[k].sums;
-        expected += (sums.expected ? *sums.expected : sums.bound).value();
+        const KernelRow& kernel = report_.kernels[k];
+        expected += kernel.on_device.value_or(kernel.sums.bound).value();
       }
       if (expected <= 0 || !(group.measured.time->value() > 0)) continue;
       points.emplace_back(std::log2(expected), std::log2(group.measured.time->value()));

@@ -87,6 +87,7 @@ class Comparer {
       for (const auto& roof : report.device->roofs) out_.roofs.push_back(roof.name);
     }
     measured_.resize(report.kernels.size());
+    time_level_.resize(report.kernels.size(), TraceLevel::kKernel);
     for (const NodeRow& node : report.nodes) nodes_.emplace(node.name, &node);
   }
 
@@ -200,8 +201,10 @@ class Comparer {
     TraceLevel finest = TraceLevel::kModel;
     for (const std::size_t f : order) {
       const std::vector<Measured>& kernels = joined_[f].kernels;
-      for (std::size_t k = 0; k < kernels.size(); ++k)
+      for (std::size_t k = 0; k < kernels.size(); ++k) {
+        if (!measured_[k].time && kernels[k].time) time_level_[k] = levels_[f].finest;
         MergeInto(measured_[k], kernels[k], true, levels_[f].finest > finest);
+      }
       finest = std::max(finest, levels_[f].finest);
     }
     if (finest == TraceLevel::kModel) {
@@ -236,9 +239,10 @@ class Comparer {
   }
 
   // The predicted side of a kernel.
-  CompareRow Predicted(std::size_t k) const {
+  CompareRow Predicted(std::size_t k, TraceLevel level) const {
     const KernelRow& kernel = report_.kernels[k];
     CompareRow row;
+    row.time_level = level;
     row.node = report_.nodes[kernel.main].name;
     row.nodes = kernel.nodes;
     row.op = kernel.op;
@@ -259,7 +263,7 @@ class Comparer {
       row.bound = kernel.sums.bound;
       row.compute = kernel.sums.compute;
       row.memory = kernel.sums.memory;
-      row.expected = kernel.sums.expected;
+      row.expected = ExpectedAt(kernel, level);
     }
     return row;
   }
@@ -307,7 +311,7 @@ class Comparer {
     std::vector<bool> shared(measured_.size(), false);
     for (std::size_t k = 0; k < measured_.size(); ++k) {
       if (!measured_[k].any()) continue;
-      CompareRow row = Predicted(k);
+      CompareRow row = Predicted(k, time_level_[k]);
       row.measured = measured_[k];
       const auto at = [&](TraceLevel level) {
         const auto time = TimeAt(levels_, level, k);
@@ -319,16 +323,18 @@ class Comparer {
       Finish(row);
       out_.rows.push_back(std::move(row));
     }
-    for (const Joined& joined : joined_) {
-      for (const Joined::Shared& group : joined.shared) AddSharedRow(group, shared);
+    for (std::size_t f = 0; f < joined_.size(); ++f) {
+      for (const Joined::Shared& group : joined_[f].shared)
+        AddSharedRow(group, levels_[f].finest, shared);
     }
     for (std::size_t k = 0; k < measured_.size(); ++k) {
       if (!measured_[k].any() && !shared[k]) AddUnmatchedNode(k);
     }
   }
 
-  void AddSharedRow(const Joined::Shared& group, std::vector<bool>& shared) {
+  void AddSharedRow(const Joined::Shared& group, TraceLevel level, std::vector<bool>& shared) {
     CompareRow row;
+    row.time_level = level;
     row.node = fmt::format("({}{} kernels: {})", group.beside ? "beside " : "",
                            group.kernels.size(), group.ops);
     row.op = group.ops;
@@ -341,7 +347,7 @@ class Comparer {
     double out = 0;
     Flops executed_vector;
     for (const std::size_t k : group.kernels) {
-      const CompareRow one = Predicted(k);
+      const CompareRow one = Predicted(k, level);
       row.nodes.insert(row.nodes.end(), one.nodes.begin(), one.nodes.end());
       if (group.beside) continue;
       shared[k] = true;
@@ -376,7 +382,7 @@ class Comparer {
   void AddUnmatchedNode(std::size_t k) {
     const KernelRow& kernel = report_.kernels[k];
     if (kernel.launches == Count(0)) return;  // a view, or known before the run: nothing to measure
-    const CompareRow row = Predicted(k);
+    const CompareRow row = Predicted(k, time_level_[k]);
     const bool product = kernel.sums.macs > Macs(0);
     out_.unmatched_nodes.push_back(
         {row.node, row.op, row.kernel,
@@ -409,7 +415,8 @@ class Comparer {
   const std::optional<Device>& device_;
   const CompareOptions& options_;
   std::unordered_map<std::string_view, const NodeRow*> nodes_;
-  std::vector<Measured> measured_;  // as Report::kernels
+  std::vector<Measured> measured_;      // as Report::kernels
+  std::vector<TraceLevel> time_level_;  // of their times, as Report::kernels
   const NodeNames names_;
   std::vector<File> files_;
   std::vector<Joined> joined_;      // as files_

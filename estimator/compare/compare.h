@@ -39,6 +39,7 @@ struct CompareRow {
   // the layer holds if nothing is reused. Nothing where the prediction stands in other rows.
   std::optional<Bytes> memory_bytes;
   Bytes predicted_bytes;
+  TraceLevel time_level = TraceLevel::kKernel;  // that `expected` and `measured.time` are of
   std::optional<Seconds> bound, expected;
   std::optional<Seconds> compute, memory;  // bounds of the units and of the memory, apart
   Measured measured;
@@ -90,7 +91,9 @@ struct CompareTotals {
   std::optional<double> measured_flops, unmatched_flops;
   Bytes predicted_bytes;
   std::optional<double> measured_bytes;
-  std::optional<Seconds> bound, expected, measured, unmatched, idle;
+  std::optional<Seconds> bound, measured, unmatched, idle;
+  // Of the whole model, at the level that was measured; with the host's calls, where others.
+  std::optional<Seconds> expected, expected_run;
   std::int64_t runs = 1;
   std::string runs_from;  // how that is known; "" where it is one run
 };

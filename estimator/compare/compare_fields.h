@@ -90,6 +90,7 @@ void Fields(auto& v, fields::IsA<CompareTotals> auto& totals) {
   v.Field("measured_bytes", fields::Number(totals.measured_bytes));
   v.Field("bound_s", totals.bound);
   v.Field("expected_s", totals.expected);
+  v.Field("expected_run_s", totals.expected_run);
   v.Field("measured_s", totals.measured);
   v.Field("unmatched_s", totals.unmatched);
   v.Field("idle_s", totals.idle);

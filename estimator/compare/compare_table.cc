@@ -101,6 +101,8 @@ void AddRun(const Comparison& comparison, Lines& lines) {
   if (const auto& run = comparison.run) {
     std::string text =
         fmt::format("{} by the clock on the wall ({})", TimeText(run->wall), run->from);
+    if (comparison.totals.expected_run)
+      text += fmt::format(", {} expected with the host", TimeText(comparison.totals.expected_run));
     if (run->device && run->wall.value() > 0) {
       text +=
           fmt::format(": {} on the device, {} ({}) outside", TimeText(run->device),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "estimator/compare/tally.h"
 #include "estimator/core/integer.h"
@@ -55,6 +56,10 @@ class Totals {
     if (report_.device) {
       totals.bound = report_.totals.bound;
       totals.expected = report_.totals.expected;
+      if (totals.expected && InKernels()) {
+        totals.expected_run = std::exchange(totals.expected, Seconds(0));
+        for (const KernelRow& kernel : report_.kernels) Sum(totals.expected, kernel.on_device);
+      }
     }
     for (const CompareRow& row : out_.rows) {
       totals.joined_algorithmic += row.algorithmic;
@@ -94,6 +99,14 @@ class Totals {
   }
 
  private:
+  // Whether times are those of kernels, which a framework calls.
+  bool InKernels() const {
+    return report_.options.run.Calls() &&
+           std::any_of(out_.rows.begin(), out_.rows.end(), [](const CompareRow& row) {
+             return row.measured.time && row.time_level == TraceLevel::kKernel;
+           });
+  }
+
   // The rows by how much their difference weighs: in seconds, behind them in FLOPs where no time
   // was measured.
   void FindWorst() {

@@ -23,6 +23,8 @@ constexpr double kSmallPart = 0.0005;
 // A launch from a stream costs a few microseconds; kernels around that length measure it.
 constexpr double kLaunchBound = 10e-6;
 constexpr double kLowOccupancy = 0.3;
+// Of expected times: differences below need no explanation, and from where on they lack one.
+constexpr double kAsExpected = 1.3, kFarFromExpected = 2;
 // Good kernels stay within a small factor of their bound.
 constexpr double kFarFromBound = 5;
 
@@ -165,13 +167,21 @@ std::string ExplainTime(const CompareRow& row) {
                ? "faster than its memory bound: inputs were still in a cache (--cache warm)"
                : "time unexplained: faster than its memory bound by more than the caches hold";
   }
+  if (row.expected && measured < kAsExpected * row.expected->value()) return "";
   const double per_launch = measured / std::max(1.0, row.measured.launches);
-  if (per_launch < kLaunchBound && measured > 2 * bound)
+  // Expected times of kernels have it.
+  const bool launch_known = row.expected && row.time_level == TraceLevel::kKernel;
+  if (!launch_known && per_launch < kLaunchBound && measured > 2 * bound)
     return "launch overhead: the work is too short to show";
-  if (row.expected && measured < 1.3 * row.expected->value()) return "";  // as expected
   const auto occupancy = row.measured.occupancy.Value();
   if (occupancy && *occupancy < kLowOccupancy && measured > 2 * bound) {
     return fmt::format("low occupancy ({:.0f} %)", 100 * *occupancy);
+  }
+  if (launch_known) {
+    const double times = measured / row.expected->value();
+    return times > kFarFromExpected
+               ? fmt::format("time unexplained: {:.1f} times what is expected", times)
+               : "";
   }
   if (bound > 0 && measured > kFarFromBound * bound) {
     return fmt::format("time unexplained: {:.1f} times its bound", measured / bound);

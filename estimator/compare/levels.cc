@@ -100,6 +100,10 @@ std::vector<LevelRow> MergeLevels(const std::vector<FileLevels>& files) {
   return rows;
 }
 
+std::optional<Seconds> ExpectedAt(const KernelRow& kernel, TraceLevel level) {
+  return level == TraceLevel::kKernel ? kernel.on_device : kernel.sums.expected;
+}
+
 std::optional<Seconds> TimeAt(const std::vector<FileLevels>& files, TraceLevel level,
                               std::size_t kernel) {
   for (const FileLevels* const file : Telling(files, level)) {

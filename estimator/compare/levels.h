@@ -39,6 +39,10 @@ struct LevelRow {
 // The coarsest first; levels that no file tells are left out.
 std::vector<LevelRow> MergeLevels(const std::vector<FileLevels>& files);
 
+// What is expected of a kernel at that level: a profiler's rows of kernels know nothing of the
+// host.
+std::optional<Seconds> ExpectedAt(const KernelRow& kernel, TraceLevel level);
+
 // Of one predicted kernel, the time at that level with the least overhead.
 std::optional<Seconds> TimeAt(const std::vector<FileLevels>& files, TraceLevel level,
                               std::size_t kernel);

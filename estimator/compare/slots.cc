@@ -89,7 +89,7 @@ std::vector<Slot> SlotsOf(const Report& report) {
       slot.algorithmic = Flops(kernel.sums.macs.count() * 2).AsDouble();
     }
     if (report.device) {
-      slot.seconds = (kernel.sums.expected ? *kernel.sums.expected : kernel.sums.bound).value();
+      slot.seconds = kernel.on_device.value_or(kernel.sums.bound).value();
       slot.least = kernel.sums.bound.value();
     }
     for (const std::size_t producer : from[k]) {

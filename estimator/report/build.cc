@@ -290,6 +290,8 @@ class Builder {
     row.limiter = std::move(run.bound.limiter);
     row.roofs = std::move(run.bound.roofs);
     if (run.expected) {
+      row.on_device = options_.run.Calls() ? std::max(Seconds(run.expected->device), row.sums.bound)
+                                           : row.sums.expected;
       row.expected_low = Seconds(run.expected->time.low);
       row.expected_high = Seconds(run.expected->time.high);
       row.waits_for = std::move(run.expected->limiter);

@@ -179,6 +179,8 @@ struct KernelRow {
   std::vector<RoofTime> roofs;
   // Null without ReportDetail::kSteps, and where a framework's calls overlap with those of others.
   std::shared_ptr<const TimeSteps> steps;
+  // Of the expected time, what its kernels last: without the host's calls that hold them up.
+  std::optional<Seconds> on_device;
   // Four of five measurements of kernels like this one lie between.
   std::optional<Seconds> expected_low, expected_high;
 

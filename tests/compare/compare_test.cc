@@ -168,6 +168,39 @@ TEST(Compare, SummariesWithoutOrderJoinByFamily) {
   EXPECT_EQ(c.unmatched_kernels.size(), 1u);
 }
 
+// A framework's calls take longer than small kernels, and rows of kernels know nothing of them.
+TEST(Compare, KernelsAreHeldAgainstWhatTheyTakeThemselves) {
+  Predicted predicted = Predict("alexnet.onnx", 1, "p4");
+  ReportOptions options;
+  options.run.launch = Launch::kEager;
+  predicted.report = BuildReport(predicted.model, predicted.device, options);
+  const Comparison kernels =
+      CompareFiles(predicted, {ReadText("name,launches,time_us\nmaxwell_scudnn_128x64_relu,5,50\n"
+                                        "pooling_fw_4d_kernel<maxpooling_func>,3,5\n")});
+  Seconds alone, called;
+  for (const KernelRow& kernel : predicted.report.kernels) {
+    if (kernel.op != "MaxPool") continue;
+    alone += *kernel.on_device;
+    called += *kernel.sums.expected;
+  }
+  const auto pools = std::find_if(kernels.rows.begin(), kernels.rows.end(),
+                                  [](const CompareRow& row) { return row.op == "MaxPool"; });
+  ASSERT_NE(pools, kernels.rows.end());
+  EXPECT_EQ(pools->time_level, TraceLevel::kKernel);
+  EXPECT_EQ(pools->expected, alone);
+  EXPECT_LT(alone, called);
+  EXPECT_EQ(kernels.totals.expected_run, predicted.report.totals.expected);
+  EXPECT_LT(kernels.totals.expected, kernels.totals.expected_run);
+  const Comparison layers = CompareFiles(
+      predicted,
+      {ReadText(R"([{"cat":"Node","dur":30,"ts":1,"ph":"X","name":"/conv1/Conv_kernel_time",)"
+                R"("args":{"op_name":"Conv"}},)"
+                R"({"cat":"Session","name":"model_run","ph":"X","ts":1,"dur":1}])")});
+  ASSERT_EQ(layers.rows.size(), 1U);
+  EXPECT_EQ(layers.rows[0].time_level, TraceLevel::kLayer);
+  EXPECT_EQ(layers.totals.expected_run, std::nullopt);
+}
+
 TEST(Compare, PoolingByMaximumIsNotPoolingByAverage) {
   const Predicted predicted = Predict("alexnet.onnx", 1, "p4");
   const Comparison c =
