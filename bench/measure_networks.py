@@ -6,7 +6,7 @@ took), kernels.csv (what calls launched, a line per operator, sizes, kernel and 
 and the traces of two networks; with --export the networks as ONNX files of weights their shapes alone. A way is `eager`, `graph` (eager, replayed as a CUDA graph), `compile`
 (torch.compile) or `train` (eager, SGD with momentum).
 
-usage: measure_networks.py DEVICE FOLDER [--seconds S] [--only NETWORK,...] [--export]
+usage: measure_networks.py DEVICE FOLDER [--seconds S] [--only NETWORK,...] [--batches B,...] [--export]
 """
 
 import argparse
@@ -30,13 +30,18 @@ sys.path = [path for path in sys.path if os.path.abspath(path) != os.path.dirnam
 TIMM = {  # name: side of its images
     "resnet50": 224, "vgg16": 224, "mobilenetv3_large_100": 224, "efficientnet_b0": 224, "densenet121": 224,
     "convnext_tiny": 224, "vit_base_patch16_224": 224, "swin_tiny_patch4_window7_224": 224, "regnety_032": 224,
-    "resnext50_32x4d": 224,
+    "resnext50_32x4d": 224, "resnet18": 224, "inception_v3": 299, "mobilenetv2_100": 224, "seresnet50": 224,
+    "mixer_b16_224": 224, "darknet53": 256, "hrnet_w18": 224, "efficientnetv2_rw_s": 288, "mobilevit_s": 256,
+    "beit_base_patch16_224": 224, "levit_256": 224,
 }  # fmt: skip
-TEXT = {"bert-base": 128, "gpt2": 512, "llama-1b": 512, "t5-encoder": 256}  # name: tokens
+TEXT = {"bert-base": 128, "gpt2": 512, "llama-1b": 512, "t5-encoder": 256, "distilbert": 384, "bart-base": 256, "opt-125m": 1024,
+        "pythia-410m": 256, "qwen2-0.5b": 1024}  # name: tokens; fmt: skip
+AUDIO = {"wav2vec2-base": 80000}  # name: samples
 TYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 BATCHES = {"fp16": (1, 8, 64), "fp32": (1, 8, 32)}
 TRAINED = {"resnet50": 64, "mobilenetv3_large_100": 64, "bert-base": 16, "convnext_tiny": 32, "vit_base_patch16_224": 32,
-           "gpt2": 4}  # fmt: skip
+           "gpt2": 4, "resnet18": 128, "mobilenetv2_100": 64, "seresnet50": 32, "mixer_b16_224": 32, "darknet53": 32,
+           "distilbert": 16, "opt-125m": 4, "pythia-410m": 8}  # fmt: skip
 TRACED = ("resnet50", "bert-base")  # whose traces are kept, of eight at a time
 COMPILED = ("resnet50", "bert-base", "vit_base_patch16_224", "llama-1b", "mobilenetv3_large_100")
 
@@ -50,6 +55,25 @@ class First(torch.nn.Module):
 
     def forward(self, tokens):
         return self.model(tokens, return_dict=False)[0]
+
+
+def configured(hf, name):
+    """Of Hugging Face's with few lines of configuration."""
+    short = {"vocab_size": 50272, "use_cache": False}
+    return {
+        "distilbert": lambda: hf.DistilBertModel(hf.DistilBertConfig()),
+        "bart-base": lambda: hf.BartModel(hf.BartConfig(d_model=768, encoder_layers=6, decoder_layers=6, encoder_ffn_dim=3072,
+                                                        encoder_attention_heads=12, decoder_attention_heads=12,
+                                                        decoder_ffn_dim=3072, use_cache=False)),
+        "opt-125m": lambda: hf.OPTForCausalLM(hf.OPTConfig(**short)),
+        "pythia-410m": lambda: hf.GPTNeoXForCausalLM(hf.GPTNeoXConfig(
+            vocab_size=50304, hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096,
+            use_cache=False)),
+        "qwen2-0.5b": lambda: hf.Qwen2ForCausalLM(hf.Qwen2Config(
+            vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=24, num_attention_heads=14,
+            num_key_value_heads=2, tie_word_embeddings=True, use_cache=False)),
+        "wav2vec2-base": lambda: hf.Wav2Vec2Model(hf.Wav2Vec2Config()),
+    }[name]()  # fmt: skip
 
 
 def network(name):
@@ -66,6 +90,8 @@ def network(name):
     if name == "t5-encoder":
         config = hf.T5Config(d_model=768, d_ff=3072, num_layers=12, num_heads=12, use_cache=False)
         return First(hf.T5EncoderModel(config))
+    if name != "llama-1b":
+        return First(configured(hf, name))
     config = hf.LlamaConfig(vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=16,
                             num_attention_heads=32, num_key_value_heads=8, head_dim=64, tie_word_embeddings=True,
                             use_cache=False)  # fmt: skip
@@ -75,6 +101,8 @@ def network(name):
 def inputs(name, batch, dtype, device):
     if name in TIMM:
         return torch.randn(batch, 3, TIMM[name], TIMM[name], device=device, dtype=dtype)
+    if name in AUDIO:
+        return torch.randn(batch, AUDIO[name], device=device, dtype=dtype)
     return torch.randint(0, 1000, (batch, TEXT[name]), device=device)
 
 
@@ -245,11 +273,12 @@ def compiled(tables, name, dtype, batch):
     tables.add(name, "compile", dtype, batch, call)
 
 
-def cases(names):
+def cases(names, batches):
     """What to run, most wanted first: (what, name, dtype, batch)."""
+    large = ("llama-1b", "qwen2-0.5b")
     for dtype in ("fp16", "fp32"):
         for name in names:
-            yield ("infer", name, dtype, tuple(b for b in BATCHES[dtype] if name != "llama-1b" or b < 32))
+            yield ("infer", name, dtype, tuple(b for b in batches or BATCHES[dtype] if name not in large or b < 32))
     for dtype in ("amp-bf16", "fp32"):
         for name in names:
             if name in TRAINED:
@@ -264,10 +293,12 @@ def main():
     parser.add_argument("device")
     parser.add_argument("folder")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin nothing later than this")
-    parser.add_argument("--only", default=",".join([*TIMM, *TEXT]))
+    parser.add_argument("--only", default=",".join([*TIMM, *TEXT, *AUDIO]))
+    parser.add_argument("--batches", help="of inference; without: 1, 8 and 32 or 64")
     parser.add_argument("--export", action="store_true", help="write the networks alone; needs no GPU")
     arguments = parser.parse_args()
     names, began = arguments.only.split(","), time.time()
+    batches = tuple(int(b) for b in arguments.batches.split(",")) if arguments.batches else None
     torch.manual_seed(0)
     if arguments.export:
         for name in names:
@@ -278,7 +309,7 @@ def main():
                     print(f"export {name}: {type(error).__name__} {str(error)[:200]}", flush=True)
         return
     tables = Tables(arguments.folder, arguments.device)
-    for what, name, dtype, batches in cases(names):
+    for what, name, dtype, batches in cases(names, batches):
         if time.time() - began > arguments.seconds:
             print(f"no time for {what} {name} {dtype}")
             continue

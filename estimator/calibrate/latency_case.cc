@@ -63,6 +63,7 @@ class CaseMaker {
     std::optional<RowCalls> calls = CallsOf(kind, row_, type_, protocol_, skipped_);
     if (!calls) return std::nullopt;
     case_.kernels = std::move(calls->kernels);
+    for (Kernel& kernel : case_.kernels) kernel.general |= protocol_.as_is;  // PyTorch's own
     case_.type = std::move(calls->type);
     case_.options.attention = calls->attention;
     if (calls->quantizes) case_.extra_launch += protocol_.quantize_calls;

@@ -46,7 +46,7 @@ class Planner {
   Planner(const InferredModel& model, const PlanOptions& options)
       : model_(model),
         options_(options),
-        values_(Values(model, options, placed_)),
+        values_(Values(model, options, strided_)),
         grouping_(GroupingOf(values_, options)),
         traffic_(values_, grouping_) {}
 
@@ -56,7 +56,7 @@ class Planner {
 
  private:
   static ValueGraph Values(const InferredModel& model, const PlanOptions& options,
-                           std::vector<bool>& placed) {
+                           Strided& strided) {
     ValueGraph values(model);
     if (options.fusion == Fusion::kDefault && options.fuses.Has(FusionStep::kViews)) {
       // Fused attention finds out by expansions how many queries share a key.
@@ -64,9 +64,8 @@ class Planner {
       const bool materializes = form == AttentionForm::kCalled
                                     ? !CallsAttention(values)
                                     : form == AttentionForm::kMaterialized;
-      Strided strided = FindStrided(values, materializes);
+      strided = FindStrided(values, materializes);
       values.LookThrough(strided.views);
-      placed = std::move(strided.placed);
     }
     return values;
   }
@@ -119,8 +118,10 @@ class Planner {
       std::get<GemmNest>(kernel.nest).n += std::get<GemmNest>(model_.nodes[n].cost.nest).n;
     }
     kernel.nest_name = std::visit(NameOfNest{}, kernel.nest);
-    kernel.general = !placed_.empty();
+    kernel.general = !strided_.placed.empty();
     kernel.places = PlacesOf(group);
+    if (kernel.places > Count(0) && strided_.scattered[group.main])
+      kernel.scattered = kernel.places;
     kernel.math = MathType(group);
     kernel.needed = Needed(group, kernel.math);
     const Traffic traffic = TrafficOf(g);
@@ -136,27 +137,17 @@ class Planner {
   // Pooling and normalization of images have kernels of their own, which take several results at
   // once no more than copies do.
   Count PlacesOf(const Group& group) const {
-    if (placed_.empty() || group.attention) return {};
+    if (strided_.placed.empty() || group.attention) return {};
     const LoopNest& nest = model_.nodes[group.main].cost.nest;
     const auto* reduced = std::get_if<ReduceNest>(&nest);
     const auto* elements = std::get_if<ElementwiseNest>(&nest);
     const bool image =
         (reduced != nullptr && reduced->windows) || (elements != nullptr && elements->normalizes);
-    if (!image && !placed_[group.main]) return {};
+    if (!image && !strided_.placed[group.main]) return {};
     const ValueId result = values_.Result(group.main, 0);
     if (result == kNoValue || !values_.tensor(result).type.shape) return {};
     const Count results = values_.tensor(result).type.shape->Elements();
-    return elements != nullptr && elements->normalizes && IsMixed(group.main) ? results / 2
-                                                                              : results;
-  }
-
-  // Halves with statistics in floats, as under autocast: cuDNN's batch normalization takes two at
-  // once. Seen by their times alone: EfficientNet of 256 images on an A100 takes 25 ms (NVIDIA's
-  // DeepLearningExamples), 35 if one after the other.
-  bool IsMixed(std::size_t n) const {
-    const ValueId x = values_.Operand(n, 0), scale = values_.Operand(n, 1);
-    return x != kNoValue && scale != kNoValue &&
-           Bits(values_.tensor(x).type.dtype) < Bits(values_.tensor(scale).type.dtype);
+    return results;
   }
 
   // How often a framework is called for what moves nothing.
@@ -252,7 +243,7 @@ class Planner {
 
   const InferredModel& model_;
   const PlanOptions& options_;
-  std::vector<bool> placed_;  // per node: Strided::placed; empty where kernels take no strides
+  Strided strided_;  // empty where kernels take no strides
   ValueGraph values_;
   Grouping grouping_;
   TrafficCounter traffic_;

@@ -43,8 +43,8 @@ struct Kernel {
   bool general = false;
   // Results, of one run, whose place a kernel finds one by one, because it takes whatever strides
   // and sizes it is called with (estimator/plan/strides.h); 0 where it is not general, or takes
-  // several at once.
-  Count places;
+  // several at once. Of these, those whose neighbours in the result lie far apart in an operand.
+  Count places, scattered;
   // Of one run; `parts` are those of an operator with several products (OpCost::parts).
   LoopNest nest;
   std::vector<CostPart> parts;

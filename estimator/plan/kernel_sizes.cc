@@ -28,9 +28,9 @@ struct NestSizes {
     } else if constexpr (std::is_same_v<Plain, RecurrentNest>) {
       All(nest.directions, nest.steps, nest.batch, nest.input, nest.hidden, nest.gates);
     } else if constexpr (std::is_same_v<Plain, ReduceNest>) {
-      All(nest.outer, nest.reduce);
+      All(nest.outer, nest.reduce, nest.plane);
     } else if constexpr (std::is_same_v<Plain, ElementwiseNest>) {
-      All(nest.elements);
+      All(nest.elements, nest.plane);
     }
   }
 
@@ -51,6 +51,8 @@ void ForEachSize(AnyKernel& kernel, Visit visit) {
   visit(kernel.repeat);
   visit(kernel.views);
   visit(kernel.model_views);
+  visit(kernel.places);
+  visit(kernel.scattered);
   std::visit(NestSizes<Visit>{visit}, kernel.nest);
   for (auto& part : kernel.parts) std::visit(NestSizes<Visit>{visit}, part.nest);
 }
@@ -95,7 +97,8 @@ struct NestStructure {
            (nest.b_is_weight ? 1u : 0u);
   }
   std::size_t operator()(const ReduceNest& nest) const {
-    return (nest.planes ? 1u : 0u) + (nest.backward ? 2u : 0u) + (nest.across ? 4u : 0u);
+    return (nest.planes ? 1u : 0u) + (nest.backward ? 2u : 0u) + (nest.across ? 4u : 0u) +
+           (nest.windows ? 8u : 0u);
   }
   std::size_t operator()(const ConvNest& nest) const {
     return nest.axes.size() * 4 + (nest.transposed ? 1u : 0u) + (nest.of_weights ? 2u : 0u);
@@ -109,9 +112,10 @@ struct NestStructure {
     return std::hash<std::string_view>()(nest.cell);
   }
   std::size_t operator()(const ElementwiseNest& nest) const {
-    std::size_t hash = (nest.normalizes ? 1u : 0u) + (nest.activation ? 2u : 0u);
+    std::size_t hash =
+        (nest.normalizes ? 1u : 0u) + (nest.activation ? 2u : 0u) + (nest.mixed ? 4u : 0u);
     if (nest.update == nullptr) return hash;
-    hash += nest.update->passes.size() * 4;
+    hash += nest.update->passes.size() * 8;
     for (const Count elements : nest.update->tensors) {
       hash = hash * 1000003 + static_cast<std::size_t>(elements.value());
     }
@@ -145,7 +149,8 @@ void CollectSizes(const Kernel& kernel, std::vector<std::int64_t>& sizes, std::s
   mix(std::hash<std::string>()(kernel.nest_name));
   mix(static_cast<std::size_t>(kernel.math));
   mix((kernel.unknown ? 1u : 0u) + (kernel.upper_bound ? 2u : 0u) + (kernel.assumed ? 4u : 0u) +
-      (kernel.model_call ? 8u : 0u));
+      (kernel.model_call ? 8u : 0u) + (kernel.general ? 16u : 0u) +
+      (kernel.spelled_attention ? 32u : 0u));
 }
 
 Kernel WithSizes(const Kernel& like, std::span<const std::int64_t> sizes) {

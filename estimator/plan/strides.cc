@@ -46,6 +46,15 @@ Sizes InOrderOf(const Sizes& sizes, const Sizes& strides) {
   return result;
 }
 
+// Whether elements that lie next to each other lie `least` or more apart in another layout.
+bool Scatters(const Sizes& sizes, const Sizes& strides, const Sizes& other, std::int64_t least) {
+  std::size_t next = sizes.size();
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] > 1 && (next == sizes.size() || strides[i] < strides[next])) next = i;
+  }
+  return next < sizes.size() && other[next] >= least;
+}
+
 bool IsImage(const Sizes& sizes) { return sizes.size() == 4 || sizes.size() == 5; }
 
 // Strides of images whose channels, the second axis, lie one after the other.
@@ -82,11 +91,12 @@ class StrideFinder {
       changed_ = false;
       views_.assign(size_, false);
       placed_.assign(size_, false);
+      scattered_.assign(size_, false);
       layouts_.clear();
       for (std::size_t n = 0; n < size_; ++n) Visit(n);
       if (!changed_) break;
     }
-    return {std::move(views_), std::move(placed_)};
+    return {std::move(views_), std::move(placed_), std::move(scattered_)};
   }
 
  private:
@@ -167,7 +177,12 @@ class StrideFinder {
     if (!strides) return false;
     views_[n] = !copies_[n];
     placed_[n] = copies_[n];
-    if (copies_[n]) return true;
+    if (copies_[n]) {
+      const Sizes* copied = SizesOf(values_.Result(n, 0));
+      scattered_[n] = copied != nullptr && copied->size() == strides->size() &&
+                      Scatters(*copied, Contiguous(*copied), *strides, Apart(from));
+      return true;
+    }
     for (std::size_t o = 0; o < values_.NumOutputs(n); ++o) {
       if (values_.Result(n, o) != kNoValue) Lay(values_.Result(n, o), *strides, n);
     }
@@ -242,12 +257,14 @@ class StrideFinder {
     if (counted.def->role == FusionRole::kElementwise) {
       LikeOperand(n);
       placed_[n] = node.op == "Cast" || !LieAlike(n);
+      scattered_[n] = placed_[n] && Scattered(n);
       return;
     }
     if (std::holds_alternative<GemmNest>(counted.cost.nest)) {
       if (node.op == "MatMul" || node.op == "Gemm") return Multiply(n);
       return;
     }
+    if (node.op == "Concat") Concatenate(n);
     const bool resizes = node.op == "Resize" || node.op == "Upsample" || node.op == "GridSample";
     if (std::holds_alternative<AttentionNest>(counted.cost.nest) ||
         (counted.def->role == FusionRole::kMovement && !resizes)) {
@@ -263,6 +280,19 @@ class StrideFinder {
       } else if (i == 0) {
         MakeChannelsLast(values_.Result(n, 0), layout->view);
       }
+    }
+  }
+
+  // Parts that do not lie row after row are copied element by element
+  // (PyTorch, aten/src/ATen/native/cuda/Shape.cu: CatArrayBatchedCopy).
+  void Concatenate(std::size_t n) {
+    for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
+      const ValueId value = values_.Operand(n, i);
+      const Layout* layout = value == kNoValue ? nullptr : Find(value);
+      if (layout == nullptr) continue;
+      const Sizes& sizes = *SizesOf(value);
+      placed_[n] = true;
+      if (Scatters(sizes, Contiguous(sizes), layout->strides, Apart(value))) scattered_[n] = true;
     }
   }
 
@@ -305,6 +335,27 @@ class StrideFinder {
     return true;
   }
 
+  // The least number of elements that lie a sector apart.
+  std::int64_t Apart(ValueId value) const {
+    constexpr std::int64_t kSectorBits = 32 * 8;
+    return kSectorBits / std::max(1, Bits(values_.tensor(value).type.dtype));
+  }
+
+  // Whether an operand as large as the result lies in another order.
+  bool Scattered(std::size_t n) const {
+    const ValueId to = values_.Result(n, 0);
+    const Sizes* sizes = SizesOf(to);
+    if (sizes == nullptr) return false;
+    const Sizes strides = StridesOf(to, *sizes);
+    for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
+      const ValueId from = values_.Operand(n, i);
+      const Sizes* operand = SizesOf(from);
+      if (operand == nullptr || *operand != *sizes) continue;
+      if (Scatters(*sizes, strides, StridesOf(from, *sizes), Apart(from))) return true;
+    }
+    return false;
+  }
+
   // Rows are multiplied by one matrix, or matrices one by one.
   void Multiply(std::size_t n) {
     const Sizes* second = SizesOf(values_.Operand(n, 1));
@@ -328,7 +379,7 @@ class StrideFinder {
   const ValueGraph& values_;
   const bool broadcasts_;
   const std::size_t size_;
-  std::vector<bool> copies_, views_, placed_;
+  std::vector<bool> copies_, views_, placed_, scattered_;
   std::unordered_map<ValueId, Layout> layouts_;
   bool changed_ = false;
 };

@@ -16,6 +16,9 @@ struct Strided {
   // than the result. Where all lie alike, a kernel takes several elements at once.
   // Source: PyTorch, aten/src/ATen/native/cuda/CUDALoops.cuh: gpu_kernel_impl_nocast.
   std::vector<bool> placed;
+  // Per node, whether of a placed one an operand's elements lie in sectors of memory of their own
+  // that lie next to each other in the result.
+  std::vector<bool> scattered;
 };
 
 // What a framework that describes tensors by strides, as PyTorch does, moves and how. Views are

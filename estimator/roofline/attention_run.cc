@@ -31,8 +31,15 @@ AttentionForm FormOf(const Target& target, DType type) {
   return generation >= 8 ? AttentionForm::kFlash2 : AttentionForm::kFlash1;
 }
 
+// Whether a framework asks cuDNN for it.
+bool IsCudnn(const Target& target, DType type, AttentionForm form) {
+  const auto& generation = target.device.compute_capability;
+  return form == AttentionForm::kFlash && Bits(type) == 16 && generation &&
+         std::atoi(generation->c_str()) >= 9;
+}
+
 AttentionProblem AttentionProblemOf(const Part& part, const AttentionNest& whole,
-                                    const ComputeUnit& unit, AttentionForm form) {
+                                    const ComputeUnit& unit, AttentionForm form, bool cudnn) {
   const AttentionNest nest = WithoutUnseenKeys(whole);
   AttentionProblem p{.phase = AttentionPhase::kEncoder,
                      .causal = nest.causal,
@@ -64,6 +71,7 @@ AttentionProblem AttentionProblemOf(const Part& part, const AttentionNest& whole
     return p;
   }
   if (nest.cached) p.phase = AttentionPhase::kPrefill;
+  p.persistent = part.kernel.general && cudnn;
   // One query over one key that it brings itself is a prompt of one token: prefill runs.
   const bool prompt = nest.cached && p.key_length == 1;
   if (p.query_length == 1 && !prompt) {
@@ -189,7 +197,10 @@ PartRun RunAttention(const Target& target, const Part& part, const AttentionNest
       nest.backward || !Materializes(target.options.attention, part.type, nest.q_len);
   run.runner_up = nest.backward ? "" : fused ? "materialized" : "flash";
   std::optional<AttentionProblem> p;
-  if (timed) p = AttentionProblemOf(part, nest, *unit, FormOf(target, part.type));
+  if (timed) {
+    const AttentionForm form = FormOf(target, part.type);
+    p = AttentionProblemOf(part, nest, *unit, form, IsCudnn(target, part.type, form));
+  }
   const Constant range =
       nest.q_len == Count(1) ? Constant::kRangeDecode : Constant::kRangeAttention;
   if (!fused) {

@@ -53,6 +53,10 @@ constexpr double kSingleTogether = 2.2;  // and what these read at a time, over 
 constexpr double kSingleFill = 0.65, kSingleFill8 = 0.25;
 // Start and end of a block that serves all queries of a key-value head, over one of one query.
 constexpr double kSharedStart = 2.4;
+// Start and end of a tile of queries beside other tiles of the same block, over that of a block:
+// cuDNN 9 takes an H200 2.3 us for each tile of 64 keys, of which 10 follow each other on a unit,
+// and 4.3 for one of 384 (bench/published/h200, h100: grids of as many blocks as units).
+constexpr double kPersistentStart = 0.52;
 
 double PaddedHead(const AttentionProblem& p) {
   return std::exp2(std::ceil(std::log2(std::max(p.head_size, kHeadGranule))));
@@ -181,7 +185,8 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   const double rows = resident * tile;
   const bool narrow =
       narrow_head && p.phase != AttentionPhase::kPrefill && p.key_length <= kFewKeys;
-  const double overhead = d[C::kAttentionBlockOverhead] * (narrow ? kernel.narrow_overhead : 1) +
+  const double start = p.persistent ? kPersistentStart : narrow ? kernel.narrow_overhead : 1;
+  const double overhead = d[C::kAttentionBlockOverhead] * start +
                           (narrow_head && narrow_floats ? kernel.narrow_start_8bit : 0);
   const double average = rows * average_keys * score_clocks / d.clock;
   const double longest = rows * keys * score_clocks / d.clock;
@@ -215,7 +220,8 @@ AttentionTime PrefillTime(const TimingDevice& d, const AttentionProblem& p,
     t.launch_seconds += 2 * d[C::kLaunchGraph];
   }
   StreamMemory(d, conditions, t.memory_bytes + t.prepare_bytes, &t);
-  t.launch_seconds += d[C::kLaunchAttention] + KernelsOf(d, p).side_launches * d[C::kLaunchGraph];
+  const int beside = p.persistent ? 0 : KernelsOf(d, p).side_launches;
+  t.launch_seconds += d[C::kLaunchAttention] + beside * d[C::kLaunchGraph];
   t.overlap = d[C::kKernelOverlap];
   t.seconds = t.prepare_seconds + Overlap(t.overlap, t.units_seconds, t.memory_seconds);
   return t;

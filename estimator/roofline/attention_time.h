@@ -28,6 +28,8 @@ struct AttentionProblem {
   double peak = 0;                             // dense matrix rate for the query type, FLOP/s
   bool tensor = true;                          // of matrix units
   AttentionForm form = AttentionForm::kFlash;  // whose kernels
+  // As many blocks as units take one tile of queries after the other: cuDNN's.
+  bool persistent = false;
   // How it runs, as the candidate says.
   double tile = 128;    // queries of one block's tile; in decode 1
   bool shared = false;  // decode: one block serves all queries of a key-value head

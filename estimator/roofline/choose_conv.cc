@@ -130,6 +130,10 @@ ConvChoice ConvChooser::Choose(const TimeOf& seconds) const {
   const bool splits = !(strided && !tensor) && !IsPaired() && nest_.groups == Count(1);
   if (tensor ? product : splits && (product || mostly_idle)) {
     if (auto fastest = FastestProduct(tensor, seconds)) take(std::move(*fastest));
+    // Planes that are no whole pieces of memory are slow to multiply: converted instead.
+    if (tensor && Options(Pipe::kTensor).images_apart) {
+      if (auto converted = FastestProduct(tensor, seconds, true)) take(std::move(*converted));
+    }
   }
   if (product && !tensor && nest_.LongestFilter() == 3 && OffersWinograd() &&
       Valid(Algorithm::kWinogradNonfused)) {
@@ -167,8 +171,9 @@ ConvChoice ConvChooser::ChooseOfWeights(const TimeOf& seconds) const {
 
 // Few output positions leave the large tiles of convolution kernels without work for most units:
 // the product is then shared out along k, as matrix products are.
-std::optional<Execution> ConvChooser::FastestProduct(bool tensor, const TimeOf& seconds) const {
-  ConvOptions options = Options(ProductPipe());
+std::optional<Execution> ConvChooser::FastestProduct(bool tensor, const TimeOf& seconds,
+                                                     bool converted) const {
+  ConvOptions options = Options(ProductPipe(), converted);
   Execution candidate = ImplicitGemmConv(nest_, options, target_.library);
   // Conversions may stand before and behind it.
   Stage& product = *std::find_if(candidate.stages.begin(), candidate.stages.end(),
@@ -183,7 +188,7 @@ std::optional<Execution> ConvChooser::FastestProduct(bool tensor, const TimeOf& 
   auto tiles = tensor ? TensorTiles() : vector_tiles;
   const std::optional<TileShape> only = OnlyTile();
   if (only) tiles = {&*only, 1};
-  const GemmNest nest = ImplicitGemmOf(nest_, options.by_tap);
+  const GemmNest nest = ImplicitGemmOf(nest_, options.by_tap, options.images_apart);
   const TimedTile best = FastestTile(
       nest, tiles, tensor ? Bits(type_) / 8.0 : 2, nest_.groups == Count(1),
       [&](const TileGrid& grid, double least) {
@@ -267,25 +272,35 @@ double ConvChooser::RoughSeconds(const Execution& execution) const {
   return seconds;
 }
 
-ConvOptions ConvChooser::Options(Pipe pipe) const {
+// A filter of one tap that takes every position is a matrix product of planes.
+bool ConvChooser::IsMatrixOfPlanes() const {
+  return !nest_.transposed && !nest_.of_weights &&
+         std::all_of(nest_.axes.begin(), nest_.axes.end(), [](const ConvAxis& axis) {
+           return axis.kernel == 1 && axis.stride == 1 && axis.in == axis.out;
+         });
+}
+
+ConvOptions ConvChooser::Options(Pipe pipe, bool converted) const {
   ConvOptions options{.pipe = pipe, .type = type_};
   const bool tensor = pipe == Pipe::kTensor;
+  const bool planes = IsMatrixOfPlanes() && !converted;
+  // Of one position there is but one order.
+  const bool several = nest_.Product(&ConvAxis::out) > Count(1);
+  options.images_apart = tensor && planes && several && target_.options.converts;
   options.by_tap = tensor && IsByTap();
   options.clears = target_.library.conv_clears && LeavesGaps(nest_);
   const auto tiles = tensor ? TensorTiles() : VectorTiles();
   const std::optional<TileShape> only = OnlyTile();
-  options.tile =
-      only ? *only : ChooseTile(ImplicitGemmOf(nest_, options.by_tap), tiles, target_.device);
+  options.tile = only ? *only
+                      : ChooseTile(ImplicitGemmOf(nest_, options.by_tap, options.images_apart),
+                                   tiles, target_.device);
   if (tensor) options.tile = ForBytes(options.tile, Bits(type_) / 8.0);
   const Library& library = target_.library;
-  // Forward, filters of one tap are matrix products of what is channels first; kernels for float32
-  // write channels first.
-  const bool backward = nest_.transposed || nest_.of_weights;
-  const bool taps = backward || nest_.LongestFilter() > 1;
-  const bool halves = Bits(type_) == 16 && library.conv_halves_nhwc && taps;
-  const bool floats = type_ == DType::kFloat32 && library.tensor_conv_nhwc && taps;
+  // What is a matrix product of planes stays channels first.
+  const bool halves = Bits(type_) == 16 && library.conv_halves_nhwc && !planes;
+  const bool floats = type_ == DType::kFloat32 && library.tensor_conv_nhwc && !planes;
   options.convert_layout = tensor && target_.options.converts && (floats || halves);
-  options.convert_result = options.convert_layout && halves;
+  options.convert_result = options.convert_layout && (halves || library.conv_floats_nhwc);
   return options;
 }
 

@@ -50,10 +50,13 @@ class ConvChooser {
   bool OffersWinograd() const;
   double Worth(const Execution& product, const Execution& winograd) const;
   double RoughSeconds(const Execution& execution) const;
-  ConvOptions Options(Pipe pipe) const;
+  // `converted`: channels last, whatever the filter.
+  ConvOptions Options(Pipe pipe, bool converted = false) const;
+  bool IsMatrixOfPlanes() const;
   Execution StagedWinograd() const;
   ConvChoice ChooseOfWeights(const TimeOf& seconds) const;
-  std::optional<Execution> FastestProduct(bool tensor, const TimeOf& seconds) const;
+  std::optional<Execution> FastestProduct(bool tensor, const TimeOf& seconds,
+                                          bool converted = false) const;
   int FourierTile() const;
   Execution Execute(Algorithm algorithm) const;
 

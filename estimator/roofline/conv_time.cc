@@ -102,6 +102,17 @@ double PaddedChannels(const Library& library, double channels, double element_by
   return channels <= 4 ? 4 : RoundUp(channels, 16);
 }
 
+// Rate of a product for each image, whose rows are its positions, over that of others. Matrix units
+// that are cut lose nothing to how rows lie (Library::odd_rows).
+double PlaneRate(const TimingDevice& d, const ConvProblem& p) {
+  if (d[C::kTensorCut] < 1) return 1;
+  const Library& library = *d.library;
+  const auto positions = Truncate<std::int64_t>(p.out_height * p.out_width);
+  if (p.element_bytes > 2) return positions % 4 == 0 ? library.first_tf32 : library.first_tf32_odd;
+  if (positions % 8 == 0) return 1;
+  return positions % 2 == 0 ? library.even_rows.rate : library.odd_rows.rate;
+}
+
 // The implicit GEMM with the constants of matrix products.
 ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
                      const Traffic& traffic, const Conditions& conditions) {
@@ -122,6 +133,12 @@ ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
                    .activation_bytes = traffic.input,
                    .extra_bytes = p.extra_bytes,
                    .start = p.tensor ? d.library->conv_tensor_start / d.clock : 0};
+  if (!p.of_weights && grid.batch.AsDouble() > p.groups) {  // ConvOptions::images_apart
+    gemm.batch *= p.batch;
+    gemm.m /= p.batch;
+    gemm.weight_bytes = traffic.weights;
+    gemm.peak *= PlaneRate(d, p);
+  }
   if (p.of_weights) {
     const double taps = p.kernel_height * p.kernel_width;
     gemm.batch = p.by_tap ? p.groups * taps : p.groups;

@@ -70,7 +70,7 @@ UnitConstants Constants(const TimingDevice& d, const GemmProblem& p) {
   const double share = Widens(d, p)    ? d.library->widening.rate
                        : narrow_floats ? d[C::kTensorEfficiency8]
                                        : d[C::kTensorEfficiency];
-  const double rate = p.odd_rows ? d.library->odd_rows.rate : 1;
+  const double rate = p.rows != nullptr ? p.rows->rate : 1;
   return {std::min(1.0, share * p.spare), TensorShape(d, p) * rate, d[C::kTensorFill],
           d[C::kTensorDrain], d[C::kTensorOverlap]};
 }
@@ -301,7 +301,7 @@ GemmTime GemmTimer::Vector() const {
 std::span<const TileShape> GemmTimer::Tiles() const {
   const Library& library = *device_.library;
   if (Widens(device_, problem_)) return library.widening.tiles;
-  if (problem_.odd_rows) return library.odd_rows.tiles;
+  if (problem_.rows != nullptr) return problem_.rows->tiles;
   return problem_.tensor ? library.gemm_tensor : library.gemm_vector;
 }
 

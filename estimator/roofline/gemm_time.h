@@ -24,8 +24,8 @@ struct GemmProblem {
   bool linear = false;  // of weights, whose kernels walk both operands along k (StridedLoads)
   double peak = 0;      // dense, FLOP/s of the whole device, for these types
   double spare = 1;     // ComputeUnit::spare
-  // Rows have an odd number of 16-bit elements, and the library has kernels of its own for them.
-  bool odd_rows = false;
+  // The library's kernels for rows as these lie; null: its usual ones.
+  const UnalignedRows* rows = nullptr;
   // Bytes of one weight that is stored in fewer bits than what it meets; else 0.
   double narrow_weight = 0;
   // What is really read, where it is not batch * m * k and batch * n * k elements: the image of an
@@ -69,7 +69,7 @@ class GemmTimer {
   GemmTime Vector() const;
   // The library's for the problem on such units, and whether they come with parts of k.
   std::span<const TileShape> Tiles() const;
-  bool Splits() const { return !problem_.odd_rows || device_.library->odd_rows.splits; }
+  bool Splits() const { return problem_.rows == nullptr || problem_.rows->splits; }
 
  private:
   struct Shared;

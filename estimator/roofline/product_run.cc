@@ -10,15 +10,20 @@
 namespace dlcost {
 namespace {
 
-// Whether rows of 16-bit operands or results have an odd number of elements, as a library meets
-// them on matrix units that are not cut (OddRows). A single row is a matrix-vector product.
-bool HasOddRows(const Target& target, DType type, const GemmNest& nest) {
+// What the library has for rows of 16-bit operands or results as they lie, on matrix units that are
+// not cut; null: its usual kernels. A single row is a matrix-vector product.
+const UnalignedRows* RowsOf(const Target& target, DType type, const GemmNest& nest) {
   if (!target.options.odd_rows || Bits(type) != 16 || nest.m <= Count(1) || nest.n <= Count(1)) {
-    return false;
+    return nullptr;
   }
-  const bool cut = target.timing != nullptr && (*target.timing)[Constant::kTensorCut] < 1;
+  if (target.timing != nullptr && (*target.timing)[Constant::kTensorCut] < 1) return nullptr;
   const Count row = nest.a_transposed ? nest.m : nest.k;
-  return !cut && (nest.n % 2 != Count(0) || row % 2 != Count(0));
+  const auto divides = [&](std::int64_t by) {
+    return nest.n % by == Count(0) && row % by == Count(0);
+  };
+  constexpr std::int64_t kPiece = 8;  // elements in 16 bytes
+  if (!divides(2)) return &target.library.odd_rows;
+  return divides(kPiece) ? nullptr : &target.library.even_rows;
 }
 
 GemmProblem GemmProblemOf(const Part& part, const GemmNest& nest, const ComputeUnit& unit) {
@@ -51,7 +56,7 @@ GemmProblem GemmProblemOf(const Part& part, const GemmNest& nest, const ComputeU
 }
 
 // What may round to TF32 need not: one row is a matrix-vector product of floats. Batches with odd
-// rows: OddRows.
+// rows: UnalignedRows.
 std::optional<ComputeUnit> UnitOf(const Target& target, DType type, const GemmNest& nest) {
   std::optional<ComputeUnit> unit = FindUnit(target, type);
   if (!unit || !unit->tensor) return unit;
@@ -59,8 +64,8 @@ std::optional<ComputeUnit> UnitOf(const Target& target, DType type, const GemmNe
     const bool one = nest.m <= Count(1) || nest.n <= Count(1);
     return one ? FindVectorUnit(target, type) : unit;
   }
-  const bool in_float = target.library.odd_rows.batched_in_float && nest.batch > Count(1) &&
-                        HasOddRows(target, type, nest);
+  const UnalignedRows* rows = nest.batch > Count(1) ? RowsOf(target, type, nest) : nullptr;
+  const bool in_float = rows != nullptr && rows->batched_in_float;
   const std::optional<ComputeUnit> floats = in_float ? InFloat(target, type) : std::nullopt;
   return floats ? floats : unit;
 }
@@ -108,11 +113,10 @@ void ExplainProduct(const Target& target, const GemmProblem& p, const TileGrid* 
                                  d[p.tensor ? Constant::kTensorOverlap : Constant::kVectorOverlap]);
     side.Time("all waves", t.units_seconds);
     if (t.widening_seconds > 0) side.Below().Time("widening weights", t.widening_seconds);
-    if (p.odd_rows) {
-      side.Below().Fact("rate", 100 * d.library->odd_rows.rate, "%",
-                        "rows of an odd number of elements");
+    if (p.rows != nullptr) {
+      side.Below().Fact("rate", 100 * p.rows->rate, "%", "rows that are no multiple of 16 bytes");
       time.advice.push_back(
-          "Rows of an odd number of 16-bit elements take kernels that load one by one; pad them.");
+          "Rows of 16-bit elements that 8 does not divide take slower kernels; pad them.");
     }
     ExplainTiles(d.units, *grid, {t.waves, t.tile_seconds, t.efficiency, t.busy}, side.Below(),
                  time.advice);
@@ -164,9 +168,10 @@ PartRun RunProduct(const Target& target, const Part& part, const GemmNest& nest)
     return run;
   }
   GemmProblem p = GemmProblemOf(part, nest, *unit);
-  const OddRows& odd = target.library.odd_rows;
-  p.odd_rows = unit->tensor && !odd.tiles.empty() && (p.batch <= 1 || !odd.batched_in_float) &&
-               HasOddRows(target, part.type, nest);
+  const UnalignedRows* rows = unit->tensor ? RowsOf(target, part.type, nest) : nullptr;
+  if (rows != nullptr && !rows->tiles.empty() && (p.batch <= 1 || !rows->batched_in_float)) {
+    p.rows = rows;
+  }
   const Conditions conditions =
       ConditionsOf(target, part, p.weight_bytes.value_or(p.batch * p.n * p.k * p.input_bytes));
   const GemmTimer timer(*target.timing, p, conditions);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "estimator/core/integer.h"
 #include "estimator/roofline/elementwise_time.h"
@@ -32,31 +33,95 @@ void AddArithmetic(const Target& target, const Part& part, StreamProblem& p) {
   p.special_rate = unit->peak / 2 / 4;
 }
 
-// Channels first a framework's depthwise kernel has a thread for each result, and each tap is eight
-// instructions of it, two more where operands are narrower than the sum: two for bounds, three for
-// addresses, two loads, two conversions, one addition (counted in PyTorch,
-// aten/src/ATen/native/cuda/DepthwiseConv2d.cu, conv_depthwise2d_forward_kernel). They run in
-// float32. Channels last libraries have kernels that share what they load.
+// Channels first a library's depthwise kernel takes eight instructions of a lane for each tap, two
+// more where operands are narrower than the sum: two for bounds, three for addresses, two loads,
+// two conversions, one addition. Channels last libraries have kernels that share what they load.
 constexpr double kTapInstructions = 8, kTapConversions = 2;
 // For the gradient of weights a block has one tap of one channel, and finds out for each position
-// where in the image it is: beside the same eight a division by the width of the image, "up to 20
-// instructions" (CUDA C++ Programming Guide, Arithmetic Instructions), its remainder, two to the
-// place in the input, two of the loop (conv_depthwise2d_grad_weight_kernel).
+// where in the image it is: a division by the width of the image, "up to 20 instructions" (CUDA C++
+// Programming Guide, Arithmetic Instructions), its remainder, two to the place in the input, two of
+// the loop.
 constexpr double kTapPlace = 25;
 
-// Instructions of a tap; 0: the kernel has none.
-double TapOf(const Target& target, const Part& part) {
-  const auto* conv = std::get_if<ConvNest>(&part.nest);
-  if (conv == nullptr || !target.options.converts) return 0;
-  return kTapInstructions + (conv->of_weights ? kTapPlace : 0) +
-         (Bits(part.type) < 32 ? kTapConversions : 0);
+// A framework's own (PyTorch, aten/src/ATen/native/cuda/DepthwiseConv2d.cu) have a thread for each
+// result, which finds its place by divisions and asks for each tap whether it lies in the image, in
+// integers, of which a unit has 64 lanes since Volta. Clocks of a unit, in any type, on an H100 and
+// an H200 (PyTorch 2.11): of a result, forward (3x3 and 5x5, strides of 1 and 2) and of an input's
+// gradient, and for each of its taps.
+constexpr double kOwnForward = 1.55, kOwnForwardTap = 0.11;
+constexpr double kOwnBack = 4.1, kOwnBackTap = 0.04;
+// A block of the gradient of weights has one tap of one channel: of each position, and of each
+// image.
+constexpr double kOwnWeights = 0.41, kOwnWeightsImage = 34;
+
+std::int64_t TapsOf(const ConvNest& conv) { return conv.Product(&ConvAxis::kernel).value(); }
+
+// Whether PyTorch takes cuDNN's kernel for a depthwise convolution of halves
+// (aten/src/ATen/native/Convolution.cpp, check_cudnn_depthwise_workload_with_filter), by the
+// filter, the width, and with a stride of two by what was timed. Gradients likewise.
+bool TakesLibrary(const ConvNest& conv, DType type) {
+  if (type != DType::kFloat16 || conv.axes.size() != 2) return false;
+  const ConvAxis& axis = conv.axes.back();
+  const std::int64_t filter = axis.kernel, channels = conv.in_channels.value();
+  const std::int64_t width = conv.transposed ? axis.out : axis.in;
+  if (filter != conv.axes.front().kernel || channels < 32 || width < 7) return false;
+  if (filter > 5) return true;  // data lie channels last around those of networks
+  if (filter != 1 && filter != 3 && filter != 5) return false;
+  if (axis.stride != 2) return axis.stride == 1;
+  if (conv.batch == Count(1)) return filter > 1 || width <= 28;
+  if (filter == 1) return conv.batch <= Count(16) && channels >= 128 && width <= 7;
+  return channels >= 512 || (channels >= 256 && width >= 28);
 }
 
-void AddTaps(const Target& target, const Part& part, double tap, StreamProblem& p) {
-  const std::optional<ComputeUnit> unit = FindVectorUnit(target, DType::kFloat32);
-  if (!unit) return;
-  p.arithmetic_peak = unit->peak;
-  p.arithmetic = 2 * tap * part.work.Of(OpClass::kMac).AsDouble();
+// Clocks that all units take together.
+double OwnClocks(const ConvNest& conv, double units) {
+  const auto taps = static_cast<double>(TapsOf(conv));
+  const double images = conv.batch.AsDouble();
+  const double positions = conv.Product(&ConvAxis::out).AsDouble();
+  if (conv.of_weights) {
+    const double blocks = conv.out_channels.AsDouble() * taps;
+    return std::ceil(blocks / units) * units * images *
+           (kOwnWeights * positions + kOwnWeightsImage);
+  }
+  const double results = images * conv.out_channels.AsDouble() * positions;
+  return results *
+         (conv.transposed ? kOwnBack + kOwnBackTap * taps : kOwnForward + kOwnForwardTap * taps);
+}
+
+// Of a depthwise convolution channels first.
+void AddTaps(const Target& target, const Part& part, StreamProblem& p) {
+  const auto* conv = std::get_if<ConvNest>(&part.nest);
+  if (conv == nullptr || !target.options.converts) return;
+  if (part.kernel.general && !TakesLibrary(*conv, part.type)) {
+    p.arithmetic_peak = target.timing->units * target.timing->clock;
+    p.arithmetic = OwnClocks(*conv, target.timing->units);
+  } else if (const auto unit = FindVectorUnit(target, DType::kFloat32)) {
+    const double tap = kTapInstructions + (conv->of_weights ? kTapPlace : 0) +
+                       (Bits(part.type) < 32 ? kTapConversions : 0);
+    p.arithmetic_peak = unit->peak;
+    p.arithmetic = 2 * tap * part.work.Of(OpClass::kMac).AsDouble();
+  }
+}
+
+// The type of most of its operations: kernels without products are timed by their bytes, whatever
+// their type.
+DType TypeOf(const Work& work) {
+  DType type = DType::kFloat32;
+  Count most;
+  for (const Work::Entry& entry : work.entries()) {
+    Count all;
+    for (const Count count : entry.counts) all += count;
+    if (all <= most) continue;
+    most = all;
+    type = entry.dtype;
+  }
+  return type;
+}
+
+// Whether PyTorch normalizes batches by kernels of its own: cuDNN's want statistics in floats, and
+// data in floats or halves (aten/src/ATen/native/Normalization.cpp, _select_batch_norm_backend).
+bool IsNative(DType type, bool mixed) {
+  return type == DType::kBfloat16 || (Bits(type) < 32 && !mixed);
 }
 
 // In elements of a kernel that finds their places: what a pooling's result takes, and each element
@@ -64,6 +129,24 @@ void AddTaps(const Target& target, const Part& part, double tap, StreamProblem& 
 // Source: PyTorch 2.11 and cuDNN 9 on an H200: windows of 2 x 2 and 3 x 3, averages as maxima;
 // batch normalization of channels of 7 x 7 takes as long as of 14 x 14.
 constexpr double kPooled = 2.8, kPooledElement = 0.29, kLeastPlane = 205;
+// Clocks of a unit for a plane, whichever kernel.
+constexpr double kPlaneClocks = 170;
+
+// Halves with statistics in floats, as under autocast: cuDNN takes two at once. Seen by their times
+// alone: EfficientNet of 256 images on an A100 takes 25 ms (NVIDIA's DeepLearningExamples), 35 if
+// one after the other.
+constexpr double kPairs = 2;
+
+double NormalizedPlaces(const Target& target, const Part& part, const ElementwiseNest& elements) {
+  // All channels of a pixel lie together, or there is but one pixel.
+  if (!target.options.converts || elements.plane <= Count(1)) return 0;
+  const double places = part.kernel.places.AsDouble(), plane = elements.plane.AsDouble();
+  const DType type = TypeOf(part.work);
+  if (IsNative(type, elements.mixed)) {
+    return places * std::max(1 / kOwnPlanes, kPlaneClocks / plane) * kPlaces;
+  }
+  return places * std::max(1.0, kLeastPlane / plane) / (Bits(type) < 32 ? kPairs : 1);
+}
 
 double PlacesOf(const Target& target, const Part& part) {
   const double places = part.kernel.places.AsDouble();
@@ -71,10 +154,28 @@ double PlacesOf(const Target& target, const Part& part) {
     return places * (kPooled + kPooledElement * rows->reduce.AsDouble());
   }
   const auto* elements = std::get_if<ElementwiseNest>(&part.nest);
-  if (elements == nullptr || !elements->normalizes) return places;
-  if (!target.options.converts) return 0;  // all channels of a pixel lie together
-  const double plane = std::max(1.0, elements->plane.AsDouble());
-  return places * std::max(1.0, kLeastPlane / plane);
+  const bool normalizes = elements != nullptr && elements->normalizes;
+  return normalizes ? NormalizedPlaces(target, part, *elements) : places;
+}
+
+// PyTorch's own batch normalization converts the running mean and works out the deviation in
+// kernels before its own (aten/src/ATen/native/cuda/Normalization.cu, batch_norm_cuda_out).
+void AddStatistics(const Target& target, const Part& part, PartRun& run) {
+  const auto* elements = std::get_if<ElementwiseNest>(&part.nest);
+  if (elements == nullptr || !elements->normalizes || !part.kernel.general) return;
+  if (!IsNative(TypeOf(part.work), elements->mixed)) return;
+  constexpr int kKernels = 2;
+  StreamProblem small{.bytes = 1, .general = true};
+  const double seconds =
+      kKernels * ExpectedStream(*target.timing, small, ConditionsOf(target, part, 0)).seconds;
+  run.execution.name = "statistics, then channels";
+  if (run.execution.stages.empty()) {
+    AddPointwise(run.execution, "channels", TermKind::kPointwise, part.work);
+  }
+  run.execution.stages.push_back({.name = "statistics", .launches = kKernels});
+  run.time->apart += seconds;
+  run.time->seconds += seconds;
+  if (target.options.explain) TermWriter(run.time->terms).Time("statistics", seconds);
 }
 
 // Of a call along rows, as shares of launch.call.
@@ -174,7 +275,7 @@ void AddSumsAcross(const Target& target, const Part& part, PartRun& run) {
   if (target.options.explain) TermWriter(run.time->terms).Time("sums over rows", sums.seconds);
 }
 
-void ExplainStream(const StreamProblem& p, const StreamTime& t, double tap, PartTime& time) {
+void ExplainStream(const StreamProblem& p, const StreamTime& t, PartTime& time) {
   TermWriter terms(time.terms);
   terms.Fact("traffic", p.bytes, "B", "read and written");
   terms.Fact("from device memory", 100 * t.miss, "%", "the rest is in the cache");
@@ -185,13 +286,12 @@ void ExplainStream(const StreamProblem& p, const StreamTime& t, double tap, Part
   TermWriter side = terms.Longest("together", t.seconds - t.launch_seconds);
   TermWriter passes =
       t.row_seconds > 0 && !p.channels ? side.Norm("passes", t.pass_seconds, 2) : side;
-  passes.Time("memory", t.memory_seconds, "and the first access");
+  passes.Time("memory", t.memory_seconds, p.general ? "" : "and the first access");
   passes.Below().Fact("rate", t.rate, "B/s", "sustained for this kind of kernel");
   passes.TimeIfAny("rows", t.row_seconds, "blocks that wait for memory in both passes");
   side.TimeIfAny("one block", t.block_seconds, "its way along a row");
   side.TimeIfAny("instructions", t.place_seconds, "of a kernel for any strides and sizes");
   side.TimeIfAny("arithmetic", t.arithmetic_seconds);
-  if (tap > 0) side.Below().Fact("instructions", tap, "", "of a lane for each multiply-add");
   side.Time("units' share of the bandwidth", t.fill_seconds);
 }
 
@@ -213,13 +313,14 @@ PartRun RunStream(const Target& target, const Part& part) {
     p.rows = rows->outer.AsDouble();
     p.row_elements = rows->reduce.AsDouble();
     p.channels = rows->plane > Count(0);
+    p.native = p.channels && IsNative(TypeOf(part.work), true);
     // Else all channels of a pixel lie together: not measured.
     p.general &= !p.channels || target.options.converts;
   }
   p.places = PlacesOf(target, part);
+  p.scattered = part.kernel.scattered.AsDouble();
   AddArithmetic(target, part, p);
-  const double tap = TapOf(target, part);
-  if (tap > 0) AddTaps(target, part, tap, p);
+  AddTaps(target, part, p);
   const StreamTime t = ExpectedStream(*target.timing, p, ConditionsOf(target, part));
   PartTime& time = run.time.emplace();
   time.launch = t.launch_seconds;
@@ -235,10 +336,11 @@ PartRun RunStream(const Target& target, const Part& part) {
   time.before = call.before;
   if (elements != nullptr && elements->normalizes) time.setup = SetupOfLayer(*target.timing);
   if (IsTypeCopy(part.work)) time.calls = kCallsOfCopy;
-  if (target.options.explain) ExplainStream(p, t, tap, time);
+  if (target.options.explain) ExplainStream(p, t, time);
   ReadAgain(part, t.reread_bytes, run);
   AddCopiesOfPlanes(target, part, run);
   AddSumsAcross(target, part, run);
+  AddStatistics(target, part, run);
   return run;
 }
 

@@ -29,7 +29,7 @@ class AttentionFinder : Uses {
       bool trains = false;
       ForEachRead(node, [&](TensorId id) { trains |= trained_[Index(id)]; });
       for (const TensorId id : node.outputs) {
-        if (id != kNoTensor) trained_[Index(id)] = trains;
+        if (id != kNoTensor) trained_[Index(id)] = trains && IsFloat(tensor(id).type.dtype);
       }
     }
   }
@@ -93,7 +93,9 @@ class AttentionFinder : Uses {
       const Shape* shape = ShapeOf(mask);
       return shape != nullptr && DiffersByHead(*shape);
     });
-    const bool called = !biased && match.q.scale != 1 && match.q.scale == match.k.scale;
+    const std::optional<double> q_factor = FactorOf(In(first, 0)),
+                                k_factor = FactorOf(In(first, 1));
+    const bool called = !biased && q_factor && q_factor == k_factor;
     if (!Fuses(In(first, 0), called)) return std::nullopt;
     match.scale *= match.q.scale * match.k.scale;
     match.nodes.push_back(first);
@@ -111,6 +113,15 @@ class AttentionFinder : Uses {
     }
     if (!Fit(match)) return std::nullopt;
     return match;
+  }
+
+  // The number that an operand of a product is multiplied by right before it, 1 too.
+  std::optional<double> FactorOf(TensorId operand) const {
+    std::size_t n = Maker(operand);
+    if (Is(n, "Cast")) n = Maker(In(n, 0));
+    double factor = 1;
+    if (!Is(n, "Mul") || !BesideFactor(*this, n, factor)) return std::nullopt;
+    return factor;
   }
 
   // From what the softmax reads back to the product that makes the scores: masks, then the cap,
@@ -371,7 +382,8 @@ class AttentionFinder : Uses {
   }
 
   const AttentionFusion& options_;
-  std::vector<bool> trained_;  // per tensor: some parameter is behind it
+  // Per tensor: some parameter is behind it, other than by its sizes or a comparison.
+  std::vector<bool> trained_;
 };
 
 }  // namespace

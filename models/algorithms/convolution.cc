@@ -89,8 +89,12 @@ Count PhasesOf(const ConvNest& nest) {
   return phases;
 }
 
-GemmNest ImplicitGemmOf(const ConvNest& nest, bool by_tap) {
+GemmNest ImplicitGemmOf(const ConvNest& nest, bool by_tap, bool images_apart) {
   GemmNest gemm = AsGemm(nest);
+  if (images_apart) {
+    gemm.batch = nest.groups * nest.batch;
+    gemm.m = nest.Product(&ConvAxis::out);
+  }
   if (by_tap) {
     gemm.m = nest.in_channels / nest.groups;
     gemm.batch = nest.groups * nest.Product(&ConvAxis::kernel);
@@ -176,7 +180,8 @@ Execution DepthwiseConv(const ConvNest& nest, const ConvOptions& options) {
 }
 
 void SetTiles(Stage& product, const ConvNest& nest, const ConvOptions& options) {
-  product.grid = GridOf(ImplicitGemmOf(nest, options.by_tap), options.tile, options.split_k);
+  product.grid = GridOf(ImplicitGemmOf(nest, options.by_tap, options.images_apart), options.tile,
+                        options.split_k);
   product.extra_read = product.extra_written = Bytes();
   const Count results = nest.of_weights ? WeightElements(nest) : OutputElements(nest);
   if (options.split_k > Count(1)) AddSplitTraffic(product, results, options.type);
@@ -199,9 +204,13 @@ Execution ImplicitGemmConv(const ConvNest& nest, const ConvOptions& options,
                          nest.Product(&ConvAxis::kernel)};
     const Planes& second = nest.of_weights ? results : filters;
     execution.stages.push_back(Conversion("input", images, options));
-    execution.stages.push_back(
-        Conversion(nest.of_weights ? "gradient" : "weight", second, options));
-    execution.workspace = Size(options, images.Elements() + second.Elements());
+    execution.workspace = Size(options, images.Elements());
+    // Filters of one tap lie alike either way.
+    if (nest.of_weights || nest.Product(&ConvAxis::kernel) > Count(1)) {
+      execution.stages.push_back(
+          Conversion(nest.of_weights ? "gradient" : "weight", second, options));
+      execution.workspace += Size(options, second.Elements());
+    }
   }
   if (options.clears) {
     execution.stages.push_back(

@@ -17,6 +17,8 @@ struct ConvOptions {
   Count split_k = 1;    // thread blocks that share one tile of an implicit product
   bool by_tap = false;  // the gradient of weights: a product for each tap of the filter
   bool clears = false;  // a pass of its own writes zeros to all of the result before
+  // Filters of one tap over channels first: a product for each image, whose positions are its rows.
+  bool images_apart = false;
   // Tensors are NCHW in memory; a kernel that wants NHWC converts its operands, and what it has
   // written where it writes NHWC too.
   bool convert_layout = false;
@@ -39,7 +41,8 @@ ConvNest InAnyOrder(ConvNest nest);
 // every one of them meets one of prod(min(stride, kernel)) parts of the filter: m = N prod(ceil(out
 // / stride) min(stride, kernel)), n = Cout/g, k = Cin/g prod(kernel) / prod(min(stride, kernel)).
 // The gradient of weights tap by tap: as many products of m = Cin/g as the filter has taps.
-GemmNest ImplicitGemmOf(const ConvNest& nest, bool by_tap = false);
+// One image after the other: as many products of m = prod(out) as there are images.
+GemmNest ImplicitGemmOf(const ConvNest& nest, bool by_tap = false, bool images_apart = false);
 // Whether a stride leaves output positions of a transposed convolution that no tap reaches.
 bool LeavesGaps(const ConvNest& nest);
 // Into how many parts a transposed convolution's filter falls, one per phase of the stride.

@@ -68,6 +68,7 @@ constexpr Library kHopper = {.id = "hopper",
                              .gemm_tensor = kHopperTensor,
                              .widening = kMarlin,
                              .odd_rows = kHopperOdd,
+                             .even_rows = kHopperEven,
                              .conv_vector = kAmpereConv,
                              .conv_tensor = kHopperTensor,
                              .gemm_scale = kScale,
@@ -75,6 +76,12 @@ constexpr Library kHopper = {.id = "hopper",
                              .conv_epilogue = {.mul = 1},
                              .tensor_conv_nhwc = true,
                              .conv_halves_nhwc = true,
+                             .conv_floats_nhwc = true,
+                             // cutlass_80_tensorop_s1688gemm_..._nn_align4 and _align1 on an H100
+                             // (bench/published/h100/kernels.csv): large ones at 110 to 137 and 40
+                             // to 53 TFLOP/s.
+                             .first_tf32 = 0.35,
+                             .first_tf32_odd = 0.13,
                              .matrix_vector = kMatrixVector,
                              .winograd = kCudnnWinograd,
                              // None of 191 filters of three ran so on an H200, in fp32 or TF32

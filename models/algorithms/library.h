@@ -135,10 +135,12 @@ struct Widening {
   double rate = 1;                        // of the peak, in the products
 };
 
-// Products on matrix units of 16-bit operands or results whose rows have an odd number of elements.
-// Asynchronous copies take 4, 8 or 16 bytes at such addresses (PTX ISA, cp.async), of which every
-// other row has none: kernels of the generation before run, which load element by element.
-struct OddRows {
+// Kernels for products on matrix units of 16-bit operands or results whose rows are no whole pieces
+// of 16 bytes, as those of an odd number of elements. Asynchronous copies take 4, 8 or 16 bytes at
+// such addresses (PTX ISA, cp.async), of which every other odd row has none: kernels of the
+// generation before run, which load element by element. Copies of whole tiles take 16
+// (cp.async.bulk.tensor): for other even rows kernels of the generation with copies of 4.
+struct UnalignedRows {
   std::span<const TileShape> tiles = {};  // empty: as others
   bool splits = false;                    // they share k
   double rate = 1;                        // of the peak, in the products
@@ -151,7 +153,8 @@ struct Library {
   // Matrix products, rows and columns as in the nest (row-major C). Preferred first.
   std::span<const TileShape> gemm_vector, gemm_tensor;
   Widening widening = {};
-  OddRows odd_rows = {};  // where matrix units are not cut (Constant::kTensorCut)
+  UnalignedRows odd_rows = {};  // where matrix units are not cut (Constant::kTensorCut)
+  UnalignedRows even_rows = {};
   // Which of them runs: weights with rows of activations, and strided-batched products.
   OccupancyRule linear, batched;
   // Products of several rows on matrix units with fewer multiply-adds than this run in one part of
@@ -184,6 +187,10 @@ struct Library {
   // The same of those of halves with more than one tap: cuDNN's since version 8. Earlier ones have
   // kernels for NCHW (DeepBench's rows on V100 and T4 leave no time for conversions).
   bool conv_halves_nhwc = false;
+  bool conv_floats_nhwc = false;  // kernels of floats write channels last as well
+  // Rate of filters of one tap in TF32 over channels first, over that of other convolutions: where
+  // four divides the positions of an image, and where not. Of halves: odd_rows, even_rows.
+  double first_tf32 = 1, first_tf32_odd = 1;
   // Rate of convolutions on matrix units over that of products of the same size, the clocks that
   // their kernels take before the first product (where filters and edges lie is worked out, the
   // image is on its way), and the multiple that they pad channels of halves to. Set together to the

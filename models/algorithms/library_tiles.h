@@ -171,7 +171,8 @@ inline constexpr Widening kMarlin = {
 inline constexpr TileShape kAlign1[] = {{.m = 128, .n = 128, .k = 32, .resident = 2}};
 // Attention of 197 positions in fp16 takes an A100 as long as in fp32, 680 to 850 us for 640 to 720
 // of 384 heads of 64 to 88 (facebookresearch/xformers, pull 587, eager).
-inline constexpr OddRows kAmpereOdd = {.tiles = kAlign1, .rate = 0.5, .batched_in_float = true};
+inline constexpr UnalignedRows kAmpereOdd = {
+    .tiles = kAlign1, .rate = 0.5, .batched_in_float = true};
 // On an H200 (cuBLAS 13) the same kernels pass at 0.13 of the peak, 74 to 112 TFLOP/s in large
 // ones, where others reach 800; they share k, and run batches too (bench/published/h200:
 // cutlass_75_tensorop_..._align1 of 128 x 128, 256 x 128 and 64 x 64).
@@ -179,10 +180,21 @@ inline constexpr TileShape kHopperAlign1[] = {
     {.m = 128, .n = 128, .k = 32, .resident = 2},
     {.m = 64, .n = 64, .k = 32, .resident = 4},
 };
-inline constexpr OddRows kHopperOdd = {.tiles = kHopperAlign1, .splits = true, .rate = 0.13};
+inline constexpr UnalignedRows kHopperOdd = {.tiles = kHopperAlign1, .splits = true, .rate = 0.13};
+// Even rows that 8 does not divide run in cutlass_80_..._align2 on an H100 and an H200 alike
+// (bench/published/h200, h100), large ones at 165 to 214 TFLOP/s; in halves of the work of larger
+// tiles where these are few.
+inline constexpr TileShape kHopperAlign2[] = {
+    {.m = 256, .n = 128, .k = 32},
+    {.m = 128, .n = 256, .k = 32},
+    {.m = 128, .n = 64, .k = 64, .resident = 2},
+    {.m = 64, .n = 64, .k = 32, .resident = 3},
+    {.m = 32, .n = 32, .k = 64, .resident = 6},
+};
+inline constexpr UnalignedRows kHopperEven = {.tiles = kHopperAlign2, .splits = true, .rate = 0.23};
 // ViT of 577 positions in fp16 on a T4 takes 2.4 times as long in PyTorch as with positions padded
 // to 584 (NVIDIA/FasterTransformer, docs/vit_guide.md).
-inline constexpr OddRows kTuringOdd = {.batched_in_float = true};
+inline constexpr UnalignedRows kTuringOdd = {.batched_in_float = true};
 // Register tiles of AVX-512 kernels (oneDNN's and OpenBLAS's developer guides): rows in registers,
 // columns in two vectors.
 inline constexpr TileShape kCpuGemm[] = {{.m = 6, .n = 32, .k = 1}};

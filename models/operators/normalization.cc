@@ -60,8 +60,10 @@ OpCost CostBatchNormalization(const OpContext& ctx) {
                            .reduce = channels > Count(0) ? elements / channels : Count(0),
                            .plane = PlaneElements(ctx.InputShape(0))};
   } else {
-    cost.nest = ElementwiseNest{
-        .elements = elements, .normalizes = true, .plane = PlaneElements(ctx.InputShape(0))};
+    cost.nest = ElementwiseNest{.elements = elements,
+                                .normalizes = true,
+                                .plane = PlaneElements(ctx.InputShape(0)),
+                                .mixed = Bits(type) < Bits(ctx.InputType(1))};
   }
   cost.work.Add(OpClass::kMul, type, elements);
   cost.work.Add(OpClass::kAdd, type, elements);

@@ -123,6 +123,7 @@ struct ElementwiseNest {
   Count elements;
   bool normalizes = false;  // with statistics that are known: batch normalization at inference
   Count plane = 1;          // elements of one channel of one image, which it normalizes alike
+  bool mixed = false;       // by statistics of a wider type, as under autocast
   bool activation = false;  // a function that networks hold as a layer of its own: Relu, Gelu
   std::shared_ptr<const UpdatePasses> update =
       nullptr;  // of optimizers that frameworks also run so

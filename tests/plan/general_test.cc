@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "estimator/plan/attention_pattern.h"
+#include "estimator/plan/kernel_sizes.h"
 #include "tests/infer/small_model.h"
 #include "tests/plan/plan_model.h"
 
@@ -63,6 +66,38 @@ TEST(Places, OfATransposition) {
   EXPECT_EQ(plan.kernels[1].places, Count(0));
 }
 
+// Where neighbours of the result lie a sector of memory apart, that is slower again.
+TEST(Places, ScatteredWhereTheInnermostAxisMoves) {
+  const auto copied = [](std::vector<std::int64_t> order, int width) {
+    SmallModel small;
+    small.Input("x", {2, 16, width}).Output("y");
+    SetInts(small.AddNode("Transpose", {"x"}, {"t"}), "perm", std::move(order));
+    const Plan plan = MakePlan(small.Node("Softmax", {"t"}, {"y"}).Infer(), Eager());
+    return plan.kernels.front();
+  };
+  EXPECT_EQ(copied({0, 2, 1}, 8).places, Count(2 * 16 * 8));
+  EXPECT_EQ(copied({0, 2, 1}, 8).scattered, Count(2 * 16 * 8));  // 32 bytes
+  EXPECT_EQ(copied({0, 2, 1}, 4).scattered, Count(0));
+  EXPECT_EQ(copied({1, 0, 2}, 8).scattered, Count(0));  // rows stay rows
+  SmallModel sum;
+  sum.Input("x", {16, 8}).Input("z", {8, 16}).Output("y");
+  SetInts(sum.AddNode("Transpose", {"x"}, {"t"}), "perm", {1, 0});
+  EXPECT_EQ(Last(sum.Node("Add", {"t", "z"}, {"y"}), Eager()).scattered, Count(128));
+}
+
+// Halves of rows are copied element by element, whole tensors are not.
+TEST(Places, OfAConcatenationOfViews) {
+  const auto joined = [](bool views) {
+    SmallModel small;
+    small.Input("x", {4, 16}).Input("z", {4, 8}).Ints("parts", {8, 8}).Output("y");
+    SetInt(small.AddNode("Split", {"x", "parts"}, {"a", "b"}), "axis", 1);
+    SetInt(small.AddNode("Concat", {views ? "b" : "z", "z"}, {"y"}), "axis", 1);
+    return PlacesOf(small);
+  };
+  EXPECT_EQ(joined(true), Count(4 * 16));
+  EXPECT_EQ(joined(false), Count(0));
+}
+
 TEST(Places, OfPoolingAndNormalizationOfImages) {
   SmallModel pool;
   pool.Input("x", {2, 3, 8, 8}).Output("y");
@@ -77,6 +112,29 @@ TEST(Places, OfPoolingAndNormalizationOfImages) {
   const Kernel kernel = Last(batch, Eager());
   EXPECT_EQ(kernel.places, Count(2 * 3 * 64));
   EXPECT_EQ(std::get<ElementwiseNest>(kernel.nest).plane, Count(64));
+}
+
+// A model's kernels of equal sizes are timed once: strides and planes are sizes too.
+TEST(Places, AreSizesOfAKernel) {
+  const auto sizes = [](const Kernel& kernel) {
+    std::pair<std::vector<std::int64_t>, std::size_t> found;
+    CollectSizes(kernel, found.first, found.second);
+    return found;
+  };
+  Kernel kernel;
+  kernel.nest = ElementwiseNest{.elements = 64, .normalizes = true};
+  const auto changed = [&](const std::function<void(Kernel&)>& change) {
+    Kernel other = kernel;
+    change(other);
+    EXPECT_EQ(sizes(WithSizes(other, sizes(kernel).first)).first, sizes(kernel).first);
+    return sizes(other) != sizes(kernel);
+  };
+  EXPECT_FALSE(changed([](Kernel&) {}));
+  EXPECT_TRUE(changed([](Kernel& k) { k.places = 64; }));
+  EXPECT_TRUE(changed([](Kernel& k) { k.scattered = 64; }));
+  EXPECT_TRUE(changed([](Kernel& k) { k.general = true; }));
+  EXPECT_TRUE(changed([](Kernel& k) { std::get<ElementwiseNest>(k.nest).plane = 4; }));
+  EXPECT_TRUE(changed([](Kernel& k) { std::get<ElementwiseNest>(k.nest).mixed = true; }));
 }
 
 TEST(Places, CompiledKernelsHaveThemFromTheStart) {

@@ -34,6 +34,18 @@ inline Device DeviceOf(const std::string& name) {
   return DeviceDatabase({std::string(DLCOST_SOURCE_DIR) + "/hw_specs"}).Find(name);
 }
 
+// One product, alone.
+inline Kernel Alone(const LoopNest& nest, DType type = DType::kFloat32) {
+  Kernel kernel;
+  kernel.nest = nest;
+  kernel.nest_name = "product";
+  kernel.math = type;
+  kernel.work.Add(OpClass::kMac, type, MacsOf(nest));
+  kernel.needed = kernel.work;
+  kernel.bytes_read = kernel.bytes_written = Bytes(1);
+  return kernel;
+}
+
 inline Plan PlanWith(const InferredModel& model, Fusion fusion) {
   PlanOptions options;
   options.fusion = fusion;

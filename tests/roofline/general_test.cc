@@ -62,6 +62,82 @@ TEST(GeneralKernels, PoolAndNormalizeImages) {
   EXPECT_NEAR(normalized(2048, 7), 41.2, 5);  // a block for each channel of 49
 }
 
+// bench/published/h100/kernels.csv, of what is transposed innermost.
+TEST(GeneralKernels, BringASectorForEachElementThatLiesAcross) {
+  const auto copied = [](int images, int rows, int columns, int type) {
+    SmallModel small;
+    small.Input("x", {images, columns, rows}, type).Output("y");
+    SetInts(small.AddNode("Transpose", {"x"}, {"t"}), "perm", {0, 2, 1});
+    SmallModel& whole = small.Node("Softmax", {"t"}, {"y"});
+    const Plan plan = MakePlan(whole.Infer(), [] {
+      PlanOptions options{.fusion = Fusion::kDefault, .fuses = {}};
+      options.fuses.Add(FusionStep::kViews);
+      return options;
+    }());
+    const Device device = DeviceOf("h100-sxm5");
+    return 1e6 * Runner(&device, {}).Run(plan.kernels.front()).expected->time.expected;
+  };
+  EXPECT_NEAR(copied(16, 196, 768, kHalf), 19.2, 3);
+  EXPECT_NEAR(copied(16, 196, 768, kFloat), 19.7, 3);
+  EXPECT_NEAR(copied(4, 196, 768, kHalf), 6, 1);
+}
+
+// Halves whose statistics are halves as well: PyTorch's own kernels, and two for the statistics. In
+// bfloat16 always, and in training one block for each channel (bench/published/h100/kernels.csv).
+TEST(GeneralKernels, NormalizeBatchesThemselves) {
+  const auto normalized = [](int images, int channels, int side, int type, bool trains) {
+    SmallModel small;
+    small.Input("x", {images, channels, side, side}, type).Output("y");
+    for (const char* name : {"a", "b", "c", "d"}) small.Weight(name, {channels}, type);
+    onnx::NodeProto& node = small.AddNode("BatchNormalization", {"x", "a", "b", "c", "d"}, {"y"});
+    if (trains) SetInt(node, "training_mode", 1);
+    return Eager(small);
+  };
+  EXPECT_NEAR(normalized(16, 256, 56, kHalf, false), 30.6 + 3.7, 4);
+  EXPECT_NEAR(normalized(16, 2048, 7, kHalf, false), 21.4 + 3.7, 4);
+  EXPECT_NEAR(normalized(128, 64, 56, onnx::TensorProto::BFLOAT16, true), 383 + 66, 60);
+  EXPECT_NEAR(normalized(128, 64, 112, onnx::TensorProto::BFLOAT16, true), 1339 + 232, 200);
+}
+
+// Rows without pixels are one place each, not one block each.
+TEST(GeneralKernels, NormalizeRowsInOnePass) {
+  SmallModel small;
+  small.Input("x", {3136, 1280}, kHalf).Output("y");
+  for (const char* name : {"a", "b", "c", "d"}) small.Weight(name, {1280}, kFloat);
+  EXPECT_LT(Eager(small.Node("BatchNormalization", {"x", "a", "b", "c", "d"}, {"y"})), 7);
+}
+
+// Depthwise convolutions of PyTorch's own and of cuDNN, one way and the other
+// (bench/published/h100/kernels.csv).
+TEST(GeneralKernels, ConvolveChannelByChannel) {
+  const auto convolved = [](int channels, int side, int stride, DType type, bool back,
+                            bool of_weights) {
+    const std::int64_t out = side / stride;
+    const ConvAxis axis{.in = back ? out : side,
+                        .out = back ? side : out,
+                        .kernel = 3,
+                        .stride = stride,
+                        .pad_begin = 1,
+                        .pad_end = 1};
+    Kernel kernel = Alone(ConvNest{.batch = of_weights || back ? 64 : 16,
+                                   .groups = channels,
+                                   .in_channels = channels,
+                                   .out_channels = channels,
+                                   .axes = {axis, axis},
+                                   .transposed = back,
+                                   .of_weights = of_weights},
+                          type);
+    kernel.general = true;
+    const Device device = DeviceOf("h100-sxm5");
+    return 1e6 * Runner(&device, {}).Run(kernel).expected->time.expected;
+  };
+  EXPECT_NEAR(convolved(960, 18, 1, DType::kFloat32, false, false), 46.8, 6);
+  EXPECT_NEAR(convolved(960, 18, 1, DType::kFloat16, false, false), 14, 4);  // cuDNN's
+  EXPECT_NEAR(convolved(144, 56, 2, DType::kFloat16, false, false), 19.7, 4);
+  EXPECT_NEAR(convolved(144, 56, 1, DType::kFloat32, true, false), 514, 40);
+  EXPECT_NEAR(convolved(144, 56, 1, DType::kFloat32, false, true), 414, 40);
+}
+
 TEST(GeneralKernels, WaitInBothPassesOfANormalization) {
   const auto normalized = [](int rows, int columns, int type) {
     SmallModel small;
@@ -118,11 +194,32 @@ KernelRun Convolved(int taps, MathMode math) {
 // cuDNN 9: products of what lies channels first, and what is transposed in blocks of 32 channels
 // and positions.
 TEST(GeneralKernels, ConvertImagesForFiltersOfSeveralTaps) {
-  EXPECT_EQ(Convolved(1, MathMode::kTf32).launches, Count(1));
+  const KernelRun one = Convolved(1, MathMode::kTf32);
+  EXPECT_EQ(one.launches, Count(1));
+  EXPECT_EQ(one.execution->Grid()->batch, Count(8));  // a product for each image
+  EXPECT_EQ(one.execution->Grid()->m, Count(56 * 56));
   const KernelRun run = Convolved(3, MathMode::kTf32);
-  ASSERT_EQ(run.execution->stages.size(), 3U);
+  ASSERT_EQ(run.execution->stages.size(), 4U);
   EXPECT_EQ(run.execution->stages[0].transposed, Count(8 * 64 * 56 * 56));
   EXPECT_EQ(run.execution->stages[1].transposed, Count(64 * 64 * 32));  // nine taps
+}
+
+// Of planes of an odd number of positions cuDNN 9 makes slow products, or converts them.
+TEST(GeneralKernels, MultiplyPlanesAsTheyLie) {
+  const auto convolved = [](int in, int out, int side) {
+    SmallModel small;
+    small.Input("x", {16, in, side, side}).Weight("w", {out, in, 1, 1}).Output("y");
+    const Device device = DeviceOf("h100-sxm5");
+    const Plan plan =
+        MakePlan(small.Node("Conv", {"x", "w"}, {"y"}).Infer(), {.fusion = Fusion::kDefault});
+    return Runner(&device, {.math = MathMode::kTf32}).Run(plan.kernels.back());
+  };
+  EXPECT_NEAR(1e6 * convolved(256, 64, 56).expected->time.expected, 21.4, 7);
+  EXPECT_NEAR(1e6 * convolved(160, 960, 18).expected->time.expected, 21.9, 6);
+  const KernelRun odd = convolved(2048, 512, 7);
+  EXPECT_NEAR(1e6 * odd.expected->time.expected, 19.9, 6);
+  EXPECT_EQ(odd.launches, Count(3));                    // there, and back
+  EXPECT_EQ(convolved(512, 64, 1).launches, Count(1));  // of one position there is one order
 }
 
 TEST(GeneralKernels, TakeNoWinogradOnAHopper) {

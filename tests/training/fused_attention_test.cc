@@ -61,6 +61,33 @@ TEST(FusedAttention, KeepsARowSumInsteadOfScores) {
   EXPECT_EQ(step.step->saved_bytes, Bytes(4 * (192 + 36 + 3 * 192 + 192 + 48)));
 }
 
+// Torch's exporter makes a mask of the sizes of what a parameter made, and multiplies queries and
+// keys of a call by one number, which may be 1: their model scaled the queries before.
+TEST(FusedAttention, IsCalledWithAMaskOfTheSizesOfATrainedTensor) {
+  const auto fused = [](float of_keys) {
+    SmallModel model;
+    model.Input("x", {2, 4, 6, 4}).Weight("w", {4, 4}).Floats("half", {0.5F});
+    model.Floats("q1", {1}).Floats("k1", {of_keys}).Floats("hide", {-1e9F});
+    model.Ints("one", {1}).Ints("ends", {1, 1, 6, 6});
+    model.Node("MatMul", {"x", "w"}, {"h"}).Node("Mul", {"h", "half"}, {"scaled"});
+    auto* order = model.AddNode("Transpose", {"h"}, {"ht"}).add_attribute();
+    order->set_name("perm");
+    order->set_type(onnx::AttributeProto::INTS);
+    for (const int axis : {0, 1, 3, 2}) order->add_ints(axis);
+    model.Node("Mul", {"scaled", "q1"}, {"q"}).Node("Mul", {"ht", "k1"}, {"k"});
+    model.Node("Shape", {"h"}, {"sizes"});
+    Set(model.AddNode("Cast", {"sizes"}, {"numbers"}), "to", onnx::TensorProto::FLOAT);
+    model.Node("ReduceSum", {"numbers"}, {"number"}).Node("Mul", {"number", "hide"}, {"mask"});
+    model.Node("MatMul", {"q", "k"}, {"s"}).Node("Add", {"s", "mask"}, {"m"});
+    model.Node("Softmax", {"m"}, {"p"}).Node("MatMul", {"p", "h"}, {"y"}).Output("y");
+    TrainOptions options = Fused();
+    options.fuses_attention = [](DType, bool called) { return called; };
+    return Find(StepOf(model.Infer(), options), "FusedAttention") != nullptr;
+  };
+  EXPECT_TRUE(fused(1));
+  EXPECT_FALSE(fused(2));
+}
+
 // Sums of sums have as many ways up as a power of two, and deep ones no end.
 TEST(FusedAttention, LooksForScoresNoLongerThanItIsWorth) {
   for (const bool both : {true, false}) {
