@@ -20,26 +20,34 @@ double VisibleKeys(const AttentionNest& nest) {
   return VisibleScores(nest).AsDouble() / std::max(nest.q_len, Count(1)).AsDouble();
 }
 
+// The first number of the device's compute capability, where cuDNN and FlashAttention come in.
+constexpr int kFlashGeneration = 8, kCudnnGeneration = 9;
+std::optional<int> GenerationOf(const Target& target) {
+  const auto& capability = target.device.compute_capability;
+  return capability ? std::optional(std::atoi(capability->c_str())) : std::nullopt;
+}
+
 // Whose kernels a call gets: those of FlashAttention-2 from compute capability 8.0 on, in 16 bits;
 // from 9.0 on cuDNN's, as fast as any; else CUTLASS's, as FlashAttention came out.
 // Source: PyTorch, aten/src/ATen/native/transformers/cuda/sdp_utils.cpp; traces of 2.11 on an H200.
 AttentionForm FormOf(const Target& target, DType type) {
   if (target.options.attention != AttentionForm::kCalled) return target.options.attention;
-  if (Bits(type) != 16 || !target.device.compute_capability) return AttentionForm::kFlash;
-  const int generation = std::atoi(target.device.compute_capability->c_str());
-  if (generation >= 9) return AttentionForm::kFlash;
-  return generation >= 8 ? AttentionForm::kFlash2 : AttentionForm::kFlash1;
+  const std::optional<int> generation = GenerationOf(target);
+  if (Bits(type) != 16 || !generation || *generation >= kCudnnGeneration) {
+    return AttentionForm::kFlash;
+  }
+  return *generation >= kFlashGeneration ? AttentionForm::kFlash2 : AttentionForm::kFlash1;
 }
 
 // Whether a framework asks cuDNN for it.
-bool IsCudnn(const Target& target, DType type, AttentionForm form) {
-  const auto& generation = target.device.compute_capability;
-  return form == AttentionForm::kFlash && Bits(type) == 16 && generation &&
-         std::atoi(generation->c_str()) >= 9;
+bool IsCudnn(const Target& target, const Part& part, AttentionForm form) {
+  return part.kernel.general && form == AttentionForm::kFlash && Bits(part.type) == 16 &&
+         GenerationOf(target).value_or(0) >= kCudnnGeneration;
 }
 
-AttentionProblem AttentionProblemOf(const Part& part, const AttentionNest& whole,
-                                    const ComputeUnit& unit, AttentionForm form, bool cudnn) {
+AttentionProblem AttentionProblemOf(const Target& target, const Part& part,
+                                    const AttentionNest& whole, const ComputeUnit& unit) {
+  const AttentionForm form = FormOf(target, part.type);
   const AttentionNest nest = WithoutUnseenKeys(whole);
   AttentionProblem p{.phase = AttentionPhase::kEncoder,
                      .causal = nest.causal,
@@ -71,7 +79,7 @@ AttentionProblem AttentionProblemOf(const Part& part, const AttentionNest& whole
     return p;
   }
   if (nest.cached) p.phase = AttentionPhase::kPrefill;
-  p.persistent = part.kernel.general && cudnn;
+  p.persistent = IsCudnn(target, part, form);
   // One query over one key that it brings itself is a prompt of one token: prefill runs.
   const bool prompt = nest.cached && p.key_length == 1;
   if (p.query_length == 1 && !prompt) {
@@ -197,10 +205,7 @@ PartRun RunAttention(const Target& target, const Part& part, const AttentionNest
       nest.backward || !Materializes(target.options.attention, part.type, nest.q_len);
   run.runner_up = nest.backward ? "" : fused ? "materialized" : "flash";
   std::optional<AttentionProblem> p;
-  if (timed) {
-    const AttentionForm form = FormOf(target, part.type);
-    p = AttentionProblemOf(part, nest, *unit, form, IsCudnn(target, part.type, form));
-  }
+  if (timed) p = AttentionProblemOf(target, part, nest, *unit);
   const Constant range =
       nest.q_len == Count(1) ? Constant::kRangeDecode : Constant::kRangeAttention;
   if (!fused) {

@@ -54,8 +54,6 @@ constexpr double kOwnBack = 4.1, kOwnBackTap = 0.04;
 // image.
 constexpr double kOwnWeights = 0.41, kOwnWeightsImage = 34;
 
-std::int64_t TapsOf(const ConvNest& conv) { return conv.Product(&ConvAxis::kernel).value(); }
-
 // Whether PyTorch takes cuDNN's kernel for a depthwise convolution of halves
 // (aten/src/ATen/native/Convolution.cpp, check_cudnn_depthwise_workload_with_filter), by the
 // filter, the width, and with a stride of two by what was timed. Gradients likewise.
@@ -75,7 +73,7 @@ bool TakesLibrary(const ConvNest& conv, DType type) {
 
 // Clocks that all units take together.
 double OwnClocks(const ConvNest& conv, double units) {
-  const auto taps = static_cast<double>(TapsOf(conv));
+  const double taps = conv.Product(&ConvAxis::kernel).AsDouble();
   const double images = conv.batch.AsDouble();
   const double positions = conv.Product(&ConvAxis::out).AsDouble();
   if (conv.of_weights) {
@@ -158,26 +156,6 @@ double PlacesOf(const Target& target, const Part& part) {
   return normalizes ? NormalizedPlaces(target, part, *elements) : places;
 }
 
-// PyTorch's own batch normalization converts the running mean and works out the deviation in
-// kernels before its own (aten/src/ATen/native/cuda/Normalization.cu, batch_norm_cuda_out).
-void AddStatistics(const Target& target, const Part& part, PartRun& run) {
-  const auto* elements = std::get_if<ElementwiseNest>(&part.nest);
-  if (elements == nullptr || !elements->normalizes || !part.kernel.general) return;
-  if (!IsNative(TypeOf(part.work), elements->mixed)) return;
-  constexpr int kKernels = 2;
-  StreamProblem small{.bytes = 1, .general = true};
-  const double seconds =
-      kKernels * ExpectedStream(*target.timing, small, ConditionsOf(target, part, 0)).seconds;
-  run.execution.name = "statistics, then channels";
-  if (run.execution.stages.empty()) {
-    AddPointwise(run.execution, "channels", TermKind::kPointwise, part.work);
-  }
-  run.execution.stages.push_back({.name = "statistics", .launches = kKernels});
-  run.time->apart += seconds;
-  run.time->seconds += seconds;
-  if (target.options.explain) TermWriter(run.time->terms).Time("statistics", seconds);
-}
-
 // Of a call along rows, as shares of launch.call.
 struct RowsCall {
   // What it prepares beyond that of an elementwise function, the layer's own call (kLayerCall)
@@ -218,19 +196,27 @@ bool IsTypeCopy(const Work& work) {
   return work.Of(OpClass::kConvert) > Count(0);
 }
 
-// The kernel along rows itself, which whatever it takes beside its operands stands behind.
-Stage& RowsOf(const Part& part, PartRun& run) {
+// The kernel itself, along rows or channels, which whatever it takes beside its operands stands
+// behind.
+Stage& KernelOf(const Part& part, PartRun& run, const char* name = "rows") {
   if (run.execution.stages.empty()) {
-    AddPointwise(run.execution, "rows", TermKind::kPointwise, part.work);
+    AddPointwise(run.execution, name, TermKind::kPointwise, part.work);
   }
   return run.execution.stages.front();
+}
+
+// Kernels beside it.
+void AddBeside(const Target& target, const char* name, double seconds, PartRun& run) {
+  run.time->apart += seconds;
+  run.time->seconds += seconds;
+  if (target.options.explain) TermWriter(run.time->terms).Time(name, seconds);
 }
 
 // Less than a hundredth of the kernel's bytes is none.
 void ReadAgain(const Part& part, double bytes, PartRun& run) {
   if (bytes < 0.01 * part.bytes()) return;
   run.execution.name = "rows read again";
-  RowsOf(part, run).extra_read = Bytes(RoundToInteger(bytes));
+  KernelOf(part, run).extra_read = Bytes(RoundToInteger(bytes));
 }
 
 // Channels last to channels first before the kernel, and back before the next: each reads and
@@ -247,13 +233,10 @@ void AddCopiesOfPlanes(const Target& target, const Part& part, PartRun& run) {
       {.bytes = 2 * bytes.AsDouble(), .element_bytes = std::max(Bits(part.type), 4) / 8.0},
       ConditionsOf(target, part, 0));
   run.execution.name = "channels first, and back";
-  RowsOf(part, run);
+  KernelOf(part, run);
   run.execution.stages.push_back(
       {.name = "copies", .launches = 2, .extra_read = bytes * 2, .extra_written = bytes * 2});
-  const double seconds = kCopiesOfPlanes * copy.seconds;
-  run.time->apart += seconds;
-  run.time->seconds += seconds;
-  if (options.explain) TermWriter(run.time->terms).Time("channels first, and back", seconds);
+  AddBeside(target, "channels first, and back", kCopiesOfPlanes * copy.seconds, run);
 }
 
 // Sums over all rows are a kernel of its own, which reads the data and its gradient once more
@@ -268,11 +251,24 @@ void AddSumsAcross(const Target& target, const Part& part, PartRun& run) {
       *target.timing,
       {.bytes = bytes.AsDouble(), .element_bytes = std::max(Bits(part.type), 4) / 8.0}, conditions);
   run.execution.name = "rows, then sums over all";
-  RowsOf(part, run);
+  KernelOf(part, run);
   run.execution.stages.push_back({.name = "sums over rows", .extra_read = bytes});
-  run.time->apart += sums.seconds;
-  run.time->seconds += sums.seconds;
-  if (target.options.explain) TermWriter(run.time->terms).Time("sums over rows", sums.seconds);
+  AddBeside(target, "sums over rows", sums.seconds, run);
+}
+
+// PyTorch's own batch normalization converts the running mean and works out the deviation in
+// kernels before its own (aten/src/ATen/native/cuda/Normalization.cu, batch_norm_cuda_out).
+void AddStatistics(const Target& target, const Part& part, PartRun& run) {
+  const auto* elements = std::get_if<ElementwiseNest>(&part.nest);
+  if (elements == nullptr || !elements->normalizes || !part.kernel.general) return;
+  if (!IsNative(TypeOf(part.work), elements->mixed)) return;
+  constexpr int kKernels = 2;
+  const StreamTime small =
+      ExpectedStream(*target.timing, {.bytes = 1, .general = true}, ConditionsOf(target, part, 0));
+  run.execution.name = "statistics, then channels";
+  KernelOf(part, run, "channels");
+  run.execution.stages.push_back({.name = "statistics", .launches = kKernels});
+  AddBeside(target, "statistics", kKernels * small.seconds, run);
 }
 
 void ExplainStream(const StreamProblem& p, const StreamTime& t, PartTime& time) {

@@ -97,12 +97,7 @@ TEST(Blocked, CoresShareRowsAndColumns) {
 }
 
 Kernel KernelOf(const LoopNest& nest, DType type, std::int64_t read, std::int64_t written) {
-  Kernel kernel;
-  kernel.nest = nest;
-  kernel.nest_name = "row";
-  kernel.math = type;
-  kernel.work.Add(OpClass::kMac, type, MacsOf(nest));
-  kernel.needed = kernel.work;
+  Kernel kernel = Alone(nest, type);
   kernel.bytes_read = Bytes(read);
   kernel.bytes_written = Bytes(written);
   return kernel;
