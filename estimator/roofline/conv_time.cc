@@ -133,7 +133,7 @@ ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
                    .activation_bytes = traffic.input,
                    .extra_bytes = p.extra_bytes,
                    .start = p.tensor ? d.library->conv_tensor_start / d.clock : 0};
-  if (!p.of_weights && grid.batch.AsDouble() > p.groups) {  // ConvOptions::images_apart
+  if (grid.of_planes) {
     gemm.batch *= p.batch;
     gemm.m /= p.batch;
     gemm.weight_bytes = traffic.weights;

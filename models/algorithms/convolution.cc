@@ -182,6 +182,7 @@ Execution DepthwiseConv(const ConvNest& nest, const ConvOptions& options) {
 void SetTiles(Stage& product, const ConvNest& nest, const ConvOptions& options) {
   product.grid = GridOf(ImplicitGemmOf(nest, options.by_tap, options.images_apart), options.tile,
                         options.split_k);
+  product.grid->of_planes = options.images_apart;
   product.extra_read = product.extra_written = Bytes();
   const Count results = nest.of_weights ? WeightElements(nest) : OutputElements(nest);
   if (options.split_k > Count(1)) AddSplitTraffic(product, results, options.type);

@@ -92,8 +92,9 @@ struct TileGrid {
     friend bool operator==(const Cut&, const Cut&) = default;
   };
   std::optional<Cut> cut = std::nullopt;
-  int resident = 1;   // TileShape::resident
-  bool wide = false;  // TileShape::wide
+  int resident = 1;        // TileShape::resident
+  bool wide = false;       // TileShape::wide
+  bool of_planes = false;  // ConvOptions::images_apart
 
   Count padded_m() const { return cut ? cut->m : RoundUp(m, tile_m); }
   Count padded_n() const { return cut ? cut->n : RoundUp(n, tile_n); }

@@ -226,22 +226,30 @@ TEST(GeneralKernels, TakeTilesOfAttentionOneAfterTheOther) {
   EXPECT_EQ(microseconds("a100", true), microseconds("a100", false));  // not cuDNN's
 }
 
+// A filter of one tap over planes of `side` squared positions, under TF32.
+KernelRun OfOneTap(int images, int in, int out, int side) {
+  SmallModel small;
+  small.Input("x", {images, in, side, side}).Weight("w", {out, in, 1, 1}).Output("y");
+  const Device device = DeviceOf("h100-sxm5");
+  const Plan plan =
+      MakePlan(small.Node("Conv", {"x", "w"}, {"y"}).Infer(), {.fusion = Fusion::kDefault});
+  return Runner(&device, {.math = MathMode::kTf32}).Run(plan.kernels.back());
+}
+
+double Seconds(const KernelRun& run) { return run.expected->time.expected; }
+
 // Of planes of an odd number of positions cuDNN 9 makes slow products, or converts them.
 TEST(GeneralKernels, MultiplyPlanesAsTheyLie) {
-  const auto convolved = [](int in, int out, int side) {
-    SmallModel small;
-    small.Input("x", {16, in, side, side}).Weight("w", {out, in, 1, 1}).Output("y");
-    const Device device = DeviceOf("h100-sxm5");
-    const Plan plan =
-        MakePlan(small.Node("Conv", {"x", "w"}, {"y"}).Infer(), {.fusion = Fusion::kDefault});
-    return Runner(&device, {.math = MathMode::kTf32}).Run(plan.kernels.back());
-  };
-  EXPECT_NEAR(1e6 * convolved(256, 64, 56).expected->time.expected, 21.4, 7);
-  EXPECT_NEAR(1e6 * convolved(160, 960, 18).expected->time.expected, 21.9, 6);
-  const KernelRun odd = convolved(2048, 512, 7);
-  EXPECT_NEAR(1e6 * odd.expected->time.expected, 19.9, 6);
-  EXPECT_EQ(odd.launches, Count(3));                    // there, and back
-  EXPECT_EQ(convolved(512, 64, 1).launches, Count(1));  // of one position there is one order
+  EXPECT_NEAR(1e6 * Seconds(OfOneTap(16, 256, 64, 56)), 21.4, 7);
+  EXPECT_NEAR(1e6 * Seconds(OfOneTap(16, 160, 960, 18)), 21.9, 6);
+  const KernelRun odd = OfOneTap(16, 2048, 512, 7);
+  EXPECT_NEAR(1e6 * Seconds(odd), 19.9, 6);
+  EXPECT_EQ(odd.launches, Count(3));                       // there, and back
+  EXPECT_EQ(OfOneTap(16, 512, 64, 1).launches, Count(1));  // of one position there is one order
+}
+
+TEST(GeneralKernels, MultiplyThePlaneOfOneImageAsThoseOfSeveral) {
+  EXPECT_NEAR(Seconds(OfOneTap(2, 512, 512, 128)) / Seconds(OfOneTap(1, 512, 512, 128)), 2, 0.2);
 }
 
 TEST(GeneralKernels, TakeNoWinogradOnAHopper) {
