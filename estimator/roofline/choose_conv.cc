@@ -31,8 +31,12 @@ constexpr double kFarSlower = 2;
 // Nor a product that takes so many times as long as staged Winograd (4,800 recorded choices: errors
 // on T4 fall by 1.7 points, no other device changes).
 constexpr double kSlowProduct = 1.25;
-// So few channels of a result leave seven eighths of the smallest tile, 32 columns, empty.
+// So few channels of a result leave seven eighths of the smallest tile, 32 columns, empty; images
+// have as few.
 constexpr int kFewChannels = 4;
+
+// Recorded grids of implicit_convolve_sgemm on images in halves.
+constexpr TileShape kImageTile = {.m = 32, .n = 32, .k = 8};
 
 // The one tile of halves on vector units.
 constexpr TileShape kHalvesTile = {.m = 128, .n = 128, .k = 8, .resident = 2};
@@ -47,10 +51,12 @@ bool ConvChooser::IsDepthwise() const {
 Execution ConvChooser::Depthwise() const { return Execute(Algorithm::kDepthwise); }
 
 // cuDNN's tf32 kernels want four channels at a time and leave the rest to vector units; half types
-// are padded instead.
+// are padded instead, from version 9 on floats too, but for images.
 std::optional<ComputeUnit> ConvChooser::ProductUnit() const {
   const std::optional<ComputeUnit> unit = FindFastestUnit(target_, type_);
-  const bool aligned = nest_.in_channels / nest_.groups % 4 == Count(0);
+  const Count channels = nest_.in_channels / nest_.groups;
+  const bool padded = target_.library.conv_floats_nhwc && channels > Count(kFewChannels);
+  const bool aligned = padded || channels % 4 == Count(0);
   if (!unit || !unit->tensor || type_ != DType::kFloat32 || aligned) return unit;
   return FindVectorUnit(target_, type_);
 }
@@ -127,13 +133,15 @@ ConvChoice ConvChooser::Choose(const TimeOf& seconds) const {
   if (choice.execution.algorithm == Algorithm::kWinograd && Valid(Algorithm::kWinogradNonfused)) {
     take(StagedWinograd());
   }
-  const bool splits = !(strided && !tensor) && !IsPaired() && nest_.groups == Count(1);
+  const bool splits =
+      RanksByTime() || (!(strided && !tensor) && !IsPaired() && nest_.groups == Count(1));
   if (tensor ? product : splits && (product || mostly_idle)) {
     if (auto fastest = FastestProduct(tensor, seconds)) take(std::move(*fastest));
     // Planes that are no whole pieces of memory are slow to multiply: converted instead.
     if (tensor && Options(Pipe::kTensor).images_apart) {
       if (auto converted = FastestProduct(tensor, seconds, true)) take(std::move(*converted));
     }
+    if (tensor && Bits(type_) == 16 && MayStayPlanes()) take(OfPlanes());
   }
   if (product && !tensor && nest_.LongestFilter() == 3 && OffersWinograd() &&
       Valid(Algorithm::kWinogradNonfused)) {
@@ -169,6 +177,17 @@ ConvChoice ConvChooser::ChooseOfWeights(const TimeOf& seconds) const {
   return choice;
 }
 
+// Whether the tile of a convolution on vector units is the fastest one.
+bool ConvChooser::RanksByTime() const {
+  return !nest_.of_weights && !nest_.transposed && target_.library.conv_vector_loads > 0;
+}
+
+bool ConvChooser::MayShareK(bool tensor, const ConvOptions& options) const {
+  if (nest_.groups != Count(1)) return false;
+  if (nest_.of_weights || options.images_apart) return true;
+  return tensor ? target_.library.conv_tensor_splits : !RanksByTime();
+}
+
 // Few output positions leave the large tiles of convolution kernels without work for most units:
 // the product is then shared out along k, as matrix products are.
 std::optional<Execution> ConvChooser::FastestProduct(bool tensor, const TimeOf& seconds,
@@ -184,17 +203,20 @@ std::optional<Execution> ConvChooser::FastestProduct(bool tensor, const TimeOf& 
                     .k = static_cast<int>(grid.tile_k.value())};
     options.split_k = grid.split_k;
   };
-  const auto vector_tiles = nest_.of_weights ? VectorTiles() : target_.library.gemm_vector;
+  const bool by_time = !tensor && RanksByTime();
+  const auto vector_tiles =
+      nest_.of_weights || by_time ? VectorTiles() : target_.library.gemm_vector;
   auto tiles = tensor ? TensorTiles() : vector_tiles;
   const std::optional<TileShape> only = OnlyTile();
   if (only) tiles = {&*only, 1};
   const GemmNest nest = ImplicitGemmOf(nest_, options.by_tap, options.images_apart);
   const TimedTile best = FastestTile(
-      nest, tiles, tensor ? Bits(type_) / 8.0 : 2, nest_.groups == Count(1),
+      nest, tiles, tensor ? Bits(type_) / 8.0 : 2, MayShareK(tensor, options),
       [&](const TileGrid& grid, double least) {
         const bool whole = grid.split_k == Count(1);
         const bool idle = grid.Blocks() / grid.split_k < Count(target_.device.units.value_or(1));
-        const bool other = whole ? !tensor && !nest_.of_weights : !idle && !options.by_tap;
+        const bool other =
+            whole ? !tensor && !nest_.of_weights && !by_time : !idle && !options.by_tap;
         if (other) return std::numeric_limits<double>::infinity();
         set(grid);
         SetTiles(product, nest_, options);
@@ -272,18 +294,27 @@ double ConvChooser::RoughSeconds(const Execution& execution) const {
   return seconds;
 }
 
-// A filter of one tap that takes every position is a matrix product of planes.
-bool ConvChooser::IsMatrixOfPlanes() const {
-  return !nest_.transposed && !nest_.of_weights &&
-         std::all_of(nest_.axes.begin(), nest_.axes.end(), [](const ConvAxis& axis) {
-           return axis.kernel == 1 && axis.stride == 1 && axis.in == axis.out;
-         });
+// Whether the filter has one tap, which takes every position.
+bool ConvChooser::IsMatrixProduct() const {
+  return std::all_of(nest_.axes.begin(), nest_.axes.end(), [](const ConvAxis& axis) {
+    return axis.kernel == 1 && axis.stride == 1 && axis.in == axis.out;
+  });
+}
+
+// Images have too few channels to be worth converting.
+bool ConvChooser::MayStayPlanes() const {
+  return target_.options.converts && target_.library.conv_halves_nhwc && !nest_.transposed &&
+         nest_.groups == Count(1) && nest_.in_channels <= Count(kFewChannels);
+}
+
+Execution ConvChooser::OfPlanes() const {
+  return ImplicitGemmConv(nest_, {.type = type_, .tile = kImageTile}, target_.library);
 }
 
 ConvOptions ConvChooser::Options(Pipe pipe, bool converted) const {
   ConvOptions options{.pipe = pipe, .type = type_};
   const bool tensor = pipe == Pipe::kTensor;
-  const bool planes = IsMatrixOfPlanes() && !converted;
+  const bool planes = IsMatrixProduct() && !nest_.transposed && !nest_.of_weights && !converted;
   // Of one position there is but one order.
   const bool several = nest_.Product(&ConvAxis::out) > Count(1);
   options.images_apart = tensor && planes && several && target_.options.converts;
@@ -301,6 +332,11 @@ ConvOptions ConvChooser::Options(Pipe pipe, bool converted) const {
   const bool floats = type_ == DType::kFloat32 && library.tensor_conv_nhwc && !planes;
   options.convert_layout = tensor && target_.options.converts && (floats || halves);
   options.convert_result = options.convert_layout && (halves || library.conv_floats_nhwc);
+  // Of images kernels take what channels there are.
+  options.pad_channels = tensor && (halves || (floats && library.conv_floats_nhwc)) &&
+                         !options.convert_layout && target_.options.odd_rows &&
+                         !IsMatrixProduct() && nest_.groups == Count(1) &&
+                         nest_.in_channels > Count(kFewChannels);
   return options;
 }
 

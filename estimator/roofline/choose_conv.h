@@ -48,11 +48,16 @@ class ConvChooser {
   Algorithm WinogradOrProduct(std::string& runner_up) const;
   Algorithm LargeFilter(std::string& runner_up) const;
   bool OffersWinograd() const;
+  bool RanksByTime() const;
+  bool MayShareK(bool tensor, const ConvOptions& options) const;
   double Worth(const Execution& product, const Execution& winograd) const;
   double RoughSeconds(const Execution& execution) const;
   // `converted`: channels last, whatever the filter.
   ConvOptions Options(Pipe pipe, bool converted = false) const;
-  bool IsMatrixOfPlanes() const;
+  bool IsMatrixProduct() const;
+  // Whether vector units may take halves as they lie, channels first, and the kernel for that.
+  bool MayStayPlanes() const;
+  Execution OfPlanes() const;
   Execution StagedWinograd() const;
   ConvChoice ChooseOfWeights(const TimeOf& seconds) const;
   std::optional<Execution> FastestProduct(bool tensor, const TimeOf& seconds,

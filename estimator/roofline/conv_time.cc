@@ -15,11 +15,19 @@ using C = Constant;
 constexpr double kWarpFilters = 32;  // of a vector kernel's tile that one warp computes
 constexpr double kPairedRate = 0.9;  // of pairs of halves, over twice that of floats
 constexpr double kDepthStep = 8;     // the main loop advances by eight elements of k
+// FLOP per clock of a unit where halves of images are multiplied one by one, as they lie: a unit
+// of an H100 or an H200 takes 0.58 us for 32 x 32 results of 27 products each, 2.6 us where they
+// are of 147, after as long a start as matrix units (implicit_convolve_sgemm,
+// bench/published/*/kernels.csv).
+constexpr double kImageFlops = 62;
+// As tile.busy_area, of tiles whose loads add to their arithmetic (Library::conv_vector_loads).
+constexpr double kLoadsBusyArea = 1860;
 
 // The products of a method, and what they read and write.
 struct Products {
   double efficiency;
   double memory_bytes;  // overlapped with the products
+  bool by_tile = true;  // tiles have a start, and large ones are faster
 };
 
 double Sustained(const TimingDevice& d) { return d.memory_rate * d[C::kMemorySustained]; }
@@ -38,13 +46,18 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Conditions& 
   const double units = d.units * (p.paired ? 2 : 1);
   const double rate = p.peak * (p.paired ? kPairedRate : 1);
   t->waves = std::ceil(t->tiles / units);
-  t->busy = std::min(1.0, t->waves * rows * columns * planes / d[C::kTileBusyArea]);
-  t->efficiency =
-      std::min(1.0, w.efficiency / (1 + d[C::kConvTilePenalty] * (1 / rows + 1 / columns)));
+  const double loads = d.library->conv_vector_loads;
+  const double area = loads > 0 ? kLoadsBusyArea : d[C::kTileBusyArea];
+  t->busy = std::min(1.0, t->waves * rows * columns * planes / area);
+  // Of a tile's step, loads over arithmetic.
+  const double penalty = !w.by_tile  ? 0
+                         : loads > 0 ? rate / units / d.clock * p.element_bytes / (2 * loads)
+                                     : d[C::kConvTilePenalty];
+  t->efficiency = std::min(1.0, w.efficiency / (1 + penalty * (1 / rows + 1 / columns)));
   // Warps whose filters lie beyond the last one compute nothing.
   const double used = std::min(columns, RoundUp(t->n, kWarpFilters) / std::ceil(t->n / columns));
   const double arithmetic = 2 * rows * used * depth * planes / (rate / units * t->efficiency);
-  t->tile_seconds = arithmetic / t->busy + d[C::kTileOverhead];
+  t->tile_seconds = arithmetic / t->busy + (w.by_tile ? d[C::kTileOverhead] : 0);
   t->executed_flops = 2 * t->tiles * rows * columns * depth * planes;
   t->units_seconds = UnderPower(d, {.tensor = p.tensor,
                                     .energy_width = p.energy_width,
@@ -71,20 +84,40 @@ Traffic TensorTraffic(const ConvProblem& p) {
           input * p.element_bytes, output * p.element_bytes};
 }
 
-// Elements per clock of a unit that a kernel transposes, in any type: 580 thousand million per
-// second in 16 bits on an H200 (cuDNN 9), where memory could pass 1,000.
-constexpr double kTransposed = 2.2;
+// Elements per clock of a unit that a kernel transposes, in any type: where the last-level cache
+// holds what it reads and writes, and where it does not (cuDNN 9 on an H100 and an H200 alike:
+// bench/published/*/kernels.csv).
+constexpr double kTransposed = 2.9;
+constexpr double kTransposedFar = 2.05;
+
+// Clocks of a unit for each position whose channels cuDNN 9 pads or cuts, and for each of its
+// channels: nhwcAddPaddingKernel, 350 to 1,000 us of the calls in bench/published/h200/conv.csv.
+constexpr double kPaddedPosition = 54;
+constexpr double kPaddedChannel = 0.61;
+
+// What a kernel that only moves data takes beside its launch, of which the share `far` passes
+// through memory.
+double MovingClocks(const Stage& stage, double far, double element_bytes) {
+  if (stage.padded > Count(0)) {
+    const double bytes = (stage.extra_read + stage.extra_written).AsDouble();
+    return stage.padded.AsDouble() * kPaddedPosition + bytes / 2 / element_bytes * kPaddedChannel;
+  }
+  return stage.transposed.AsDouble() * ((1 - far) / kTransposed + far / kTransposedFar);
+}
 
 // What conversions of layouts take, each a kernel of its own, and what else goes through memory.
-double TransformSeconds(const TimingDevice& d, const Execution& execution, double extra) {
+double TransformSeconds(const TimingDevice& d, const ConvProblem& p, const Conditions& conditions,
+                        const Execution& execution, double extra) {
   double seconds = 0;
   for (const Stage& stage : execution.stages) {
-    if (stage.transposed == Count(0)) continue;
+    if (stage.transposed == Count(0) && stage.padded == Count(0)) continue;
     const double bytes = (stage.extra_read + stage.extra_written).AsDouble();
     extra -= bytes;
+    // What it reads was written just before, and what it writes is read next.
+    const double far = MissShare(d, conditions, bytes / 2);
     seconds += d[C::kLaunchGraph] +
-               std::max(bytes / Sustained(d),
-                        stage.transposed.AsDouble() / (kTransposed * d.units * d.clock));
+               std::max(bytes * far / Sustained(d),
+                        MovingClocks(stage, far, p.element_bytes) / (d.units * d.clock));
   }
   return seconds + std::max(0.0, extra) / Sustained(d);
 }
@@ -96,9 +129,22 @@ void Slow(double rate, ConvTime* t) {
   t->hot_seconds /= rate;
 }
 
+// The first layer of ResNets has a kernel of its own, which walks the taps of four channels one
+// behind the other (cuDNN 9: ..._image_first_layer_..._k64c4r7s7_stride2).
+bool IsFirstLayer(const ConvProblem& p) {
+  return p.channels <= 4 && p.filters == 64 && p.kernel_height == 7 && p.kernel_width == 7 &&
+         std::ceil(p.width / 2) == p.out_width;
+}
+
 // Channels as kernels for matrix units load them: of 8 bits sixteen at a time, or four of an image.
-double PaddedChannels(const Library& library, double channels, double element_bytes) {
-  if (element_bytes >= 2) return RoundUp(channels, library.conv_tensor_channels);
+double PaddedChannels(const Library& library, const ConvProblem& p) {
+  const double channels = p.channels / p.groups;
+  if (p.element_bytes >= 2) {
+    const bool several = p.kernel_height * p.kernel_width > 1;
+    const bool stepped = library.conv_tensor_step > 0 && several && !IsFirstLayer(p);
+    return RoundUp(channels, stepped ? library.conv_tensor_step / p.element_bytes
+                                     : library.conv_tensor_channels);
+  }
   return channels <= 4 ? 4 : RoundUp(channels, 16);
 }
 
@@ -117,8 +163,7 @@ double PlaneRate(const TimingDevice& d, const ConvProblem& p) {
 ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
                      const Traffic& traffic, const Conditions& conditions) {
   const double group_channels = p.channels / p.groups;
-  const double channels =
-      p.tensor ? PaddedChannels(*d.library, group_channels, p.element_bytes) : group_channels;
+  const double channels = p.tensor ? PaddedChannels(*d.library, p) : group_channels;
   // What an image's operands take is time that slower arithmetic hides.
   const double share = std::min(1.0, (p.by_tap ? 1 : d.library->conv_tensor_rate) * p.spare);
   GemmProblem gemm{.batch = p.groups,
@@ -132,7 +177,8 @@ ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
                    .peak = p.tensor ? p.peak * share : p.peak,
                    .activation_bytes = traffic.input,
                    .extra_bytes = p.extra_bytes,
-                   .start = p.tensor ? d.library->conv_tensor_start / d.clock : 0};
+                   .start = p.tensor ? d.library->conv_tensor_start / d.clock : 0,
+                   .fill = grid.of_planes ? 1 : d.library->conv_tensor_fill};
   if (grid.of_planes) {
     gemm.batch *= p.batch;
     gemm.m /= p.batch;
@@ -170,6 +216,12 @@ ConvProblem InFloats(ConvProblem p) {
   return p;
 }
 
+// Images in halves on vector units (Library::conv_halves_nhwc).
+ConvProblem OneByOne(const TimingDevice& d, ConvProblem p) {
+  p.peak = kImageFlops * d.units * d.clock;
+  return p;
+}
+
 }  // namespace
 
 ConvTime TimeOfConv(const TimingDevice& device, const ConvProblem& p, const Execution& execution,
@@ -204,11 +256,17 @@ ConvTime TimeOfConv(const TimingDevice& device, const ConvProblem& p, const Exec
           if (stage.grid) extra -= (stage.extra_read + stage.extra_written).AsDouble();
         }
       } else {
-        RunProducts(device, p, conditions, *grid,
-                    {efficiency, traffic.activations + traffic.weights}, &t);
+        const double bytes = traffic.activations + traffic.weights;
+        if (p.element_bytes == 2 && !p.paired && device.library->conv_halves_nhwc) {
+          RunProducts(device, OneByOne(device, p), conditions, *grid, {1, bytes, false}, &t);
+          t.start_seconds = device.library->conv_tensor_start / device.clock;
+          t.units_seconds += t.start_seconds;
+        } else {
+          RunProducts(device, p, conditions, *grid, {efficiency, bytes}, &t);
+        }
       }
       // im2col writes the unfolded input and the product reads it; the same for another layout.
-      t.transform_seconds = TransformSeconds(device, execution, extra);
+      t.transform_seconds = TransformSeconds(device, p, conditions, execution, extra);
   }
   if (t.overlap == 0) t.overlap = device[C::kKernelOverlap];
   if (p.reached < 1) Slow(device.library->conv_unreached, &t);

@@ -71,7 +71,7 @@ UnitConstants Constants(const TimingDevice& d, const GemmProblem& p) {
                        : narrow_floats ? d[C::kTensorEfficiency8]
                                        : d[C::kTensorEfficiency];
   const double rate = p.rows != nullptr ? p.rows->rate : 1;
-  return {std::min(1.0, share * p.spare), TensorShape(d, p) * rate, d[C::kTensorFill],
+  return {std::min(1.0, share * p.spare), TensorShape(d, p) * rate, d[C::kTensorFill] * p.fill,
           d[C::kTensorDrain], d[C::kTensorOverlap]};
 }
 

@@ -33,6 +33,7 @@ struct GemmProblem {
   std::optional<double> activation_bytes, weight_bytes;
   double extra_bytes = 0;  // other operands: a residual, a bias
   double start = 0;        // seconds before the first tile multiplies, beside the launch
+  double fill = 1;         // rate at which operands reach a unit, over that of usual products
 };
 
 // Where the time of one way to run it goes. Times in seconds.

@@ -61,7 +61,7 @@ struct RunOptions {
   // (`converts` is false), they are copied before, and what comes out before the next kernel.
   bool planes_first = false;
   // Libraries get rows as they lie, of an odd number of 16-bit elements too, which no asynchronous
-  // copy takes (Library::odd_rows): nobody pads them.
+  // copy takes (Library::odd_rows), and channels (ConvOptions::pad_channels): nobody pads them.
   bool odd_rows = false;
   // A board pauses before each kernel, as where a stopwatch waits for it: it starts at full clock
   // and comes down within burst.time. Else it has been at work for long, at the clock that its

@@ -45,6 +45,47 @@ Stage Conversion(const char* what, const Planes& planes, const ConvOptions& opti
   return stage;
 }
 
+// What convolutions on matrix units load at a time.
+Count InPieces(const ConvOptions& options, Count channels) {
+  constexpr int kPieceBits = 128;
+  return RoundUp(channels, Count(kPieceBits / Bits(options.type)));
+}
+
+Stage Padding(const char* name, Count positions, Count from, Count to, const ConvOptions& options) {
+  return {.name = name,
+          .extra_read = Size(options, positions * from),
+          .extra_written = Size(options, positions * to),
+          .padded = positions};
+}
+
+// Adds the kernels that pad what the product reads.
+void PadOperands(const ConvNest& nest, const ConvOptions& options, Execution& execution) {
+  const Count in = nest.in_channels, out = nest.out_channels;
+  const Count wide = InPieces(options, in), results = InPieces(options, out);
+  if (wide != in) {
+    const Count positions = nest.batch * nest.Product(&ConvAxis::in);
+    execution.stages.push_back(Padding("pad channels", positions, in, wide, options));
+    execution.workspace += Size(options, positions * wide);
+  }
+  if (wide != in || results != out) {
+    // The gradient of the weights reads that of the results.
+    const Count positions = nest.of_weights ? nest.batch * nest.Product(&ConvAxis::out)
+                                            : nest.Product(&ConvAxis::kernel) * out;
+    const Count from = nest.of_weights ? out : in, to = nest.of_weights ? results : wide;
+    execution.stages.push_back(Padding("pad filters", positions, from, to, options));
+    execution.workspace += Size(options, positions * to);
+  }
+}
+
+// And the one that cuts its result.
+void CutResult(const ConvNest& nest, const ConvOptions& options, Execution& execution) {
+  const Count out = nest.out_channels, results = InPieces(options, out);
+  if (nest.of_weights || results == out) return;
+  const Count positions = nest.batch * nest.Product(&ConvAxis::out);
+  execution.stages.push_back(Padding("cut channels", positions, results, out, options));
+  execution.workspace += Size(options, positions * results);
+}
+
 }  // namespace
 
 Count InputElements(const ConvNest& nest) {
@@ -213,6 +254,7 @@ Execution ImplicitGemmConv(const ConvNest& nest, const ConvOptions& options,
       execution.workspace += Size(options, second.Elements());
     }
   }
+  if (options.pad_channels) PadOperands(nest, options, execution);
   if (options.clears) {
     execution.stages.push_back(
         {.name = "clear", .extra_written = Size(options, OutputElements(nest))});
@@ -223,6 +265,7 @@ Execution ImplicitGemmConv(const ConvNest& nest, const ConvOptions& options,
     execution.stages.back().name = "result to channels first";
     execution.workspace += Size(options, OutputElements(nest));
   }
+  if (options.pad_channels) CutResult(nest, options, execution);
   return execution;
 }
 

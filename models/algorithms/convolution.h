@@ -23,6 +23,9 @@ struct ConvOptions {
   // written where it writes NHWC too.
   bool convert_layout = false;
   bool convert_result = false;
+  // Channels last that are no whole pieces of 16 bytes are padded by kernels of their own, and the
+  // result's cut back.
+  bool pad_channels = false;
 };
 
 // The convolution as a product: per group, m = N prod(out) positions, n = Cout/g channels,

@@ -115,6 +115,7 @@ struct Stage {
   // operands that have to be read again (weights of a recurrent step).
   Bytes extra_read, extra_written;
   Count transposed;  // elements that change their layout, whole blocks of a kernel for that
+  Count padded;      // positions whose channels are padded to whole pieces, or cut back to what is
 
   Instructions On(Pipe pipe) const;
 };

@@ -69,8 +69,9 @@ constexpr Library kHopper = {.id = "hopper",
                              .widening = kMarlin,
                              .odd_rows = kHopperOdd,
                              .even_rows = kHopperEven,
-                             .conv_vector = kAmpereConv,
+                             .conv_vector = kHopperConv,
                              .conv_tensor = kHopperTensor,
+                             .conv_vector_loads = 15,
                              .gemm_scale = kScale,
                              .gemm_accumulate = kAccumulate,
                              .conv_epilogue = {.mul = 1},
@@ -82,6 +83,14 @@ constexpr Library kHopper = {.id = "hopper",
                              // to 53 TFLOP/s.
                              .first_tf32 = 0.35,
                              .first_tf32_odd = 0.13,
+                             // Recorded tiles, grids and times of an H100 and an H200
+                             // (bench/published/*/conv.csv, kernels.csv): a step of 64 x 64 or 256
+                             // x 64 elements, 64 bytes deep, takes 280 to 430 clocks; 12 of 211
+                             // convolutions share k.
+                             .conv_tensor_start = 4500,
+                             .conv_tensor_step = 64,
+                             .conv_tensor_fill = 0.6,
+                             .conv_tensor_splits = false,
                              .matrix_vector = kMatrixVector,
                              .winograd = kCudnnWinograd,
                              // None of 191 filters of three ran so on an H200, in fp32 or TF32

@@ -175,6 +175,9 @@ struct Library {
   bool row_by_row = false;
   // Convolution as implicit product: rows are output positions, columns output channels.
   std::span<const TileShape> conv_vector, conv_tensor;
+  // Where no rule for the tile on vector units was found: the fastest of them, k whole. Bytes of
+  // operands that reach a unit per clock beside the arithmetic. 0: ranked by how full they are.
+  double conv_vector_loads = 0;
   // Gradients of weights on vector units; empty: those of conv_vector.
   std::span<const TileShape> conv_weights = {};
   // Gradients of 16-bit weights on matrix units whose tiles hold channels of one tap of the filter.
@@ -199,6 +202,13 @@ struct Library {
   double conv_tensor_rate = 0.8;
   double conv_tensor_start = 3200;
   int conv_tensor_channels = 8;
+  // Filters of several taps walk each tap in whole steps of so many bytes of channels (CUTLASS,
+  // implicit_gemm_convolution.md); 0: the channels of all taps follow each other.
+  int conv_tensor_step = 0;
+  // Rate at which operands reach a unit, over that of products: a tile gathers the image.
+  double conv_tensor_fill = 1;
+  // Whether units share out k of convolutions that leave most of them idle.
+  bool conv_tensor_splits = true;
   // Gradients. Rate of those of weights of 1x1 filters, and of those of inputs where the stride
   // leaves positions that no tap reaches, over that of other products.
   double conv_weights_1x1 = 0.75, conv_unreached = 0.6;
