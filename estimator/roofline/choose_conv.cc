@@ -179,7 +179,7 @@ ConvChoice ConvChooser::ChooseOfWeights(const TimeOf& seconds) const {
 
 // Whether the tile of a convolution on vector units is the fastest one.
 bool ConvChooser::RanksByTime() const {
-  return !nest_.of_weights && !nest_.transposed && target_.library.conv_vector_loads > 0;
+  return !nest_.of_weights && !nest_.transposed && target_.library.vector_loads > 0;
 }
 
 bool ConvChooser::MayShareK(bool tensor, const ConvOptions& options) const {

@@ -20,7 +20,7 @@ constexpr double kDepthStep = 8;     // the main loop advances by eight elements
 // are of 147, after as long a start as matrix units (implicit_convolve_sgemm,
 // bench/published/*/kernels.csv).
 constexpr double kImageFlops = 62;
-// As tile.busy_area, of tiles whose loads add to their arithmetic (Library::conv_vector_loads).
+// As tile.busy_area, of tiles whose loads add to their arithmetic (Library::vector_loads).
 constexpr double kLoadsBusyArea = 1860;
 
 // The products of a method, and what they read and write.
@@ -46,7 +46,7 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Conditions& 
   const double units = d.units * (p.paired ? 2 : 1);
   const double rate = p.peak * (p.paired ? kPairedRate : 1);
   t->waves = std::ceil(t->tiles / units);
-  const double loads = d.library->conv_vector_loads;
+  const double loads = d.library->vector_loads;
   const double area = loads > 0 ? kLoadsBusyArea : d[C::kTileBusyArea];
   t->busy = std::min(1.0, t->waves * rows * columns * planes / area);
   // Of a tile's step, loads over arithmetic.

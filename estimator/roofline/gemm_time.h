@@ -21,6 +21,7 @@ struct GemmProblem {
   double energy_width = 2;  // EnergyWidth of the inputs
   double output_bytes = 2;
   bool tensor = true;   // runs on matrix units, else on vector units
+  bool biased = false;  // adds a stored vector
   bool linear = false;  // of weights, whose kernels walk both operands along k (StridedLoads)
   double peak = 0;      // dense, FLOP/s of the whole device, for these types
   double spare = 1;     // ComputeUnit::spare
@@ -70,7 +71,7 @@ class GemmTimer {
   GemmTime Vector() const;
   // The library's for the problem on such units, and whether they come with parts of k.
   std::span<const TileShape> Tiles() const;
-  bool Splits() const { return problem_.rows == nullptr || problem_.rows->splits; }
+  bool Splits() const;
 
  private:
   struct Shared;

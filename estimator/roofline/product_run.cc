@@ -39,6 +39,7 @@ GemmProblem GemmProblemOf(const Part& part, const GemmNest& nest, const ComputeU
                 .peak = unit.peak,
                 .spare = unit.spare};
   const double results = p.batch * p.m * p.n;
+  p.biased = part.work.Of(OpClass::kAdd).AsDouble() >= results;
   p.output_bytes = std::clamp(part.written / results, 1.0, 8.0);
   const double first = p.batch * p.m * p.k * p.input_bytes;
   const double rest = part.read - first;

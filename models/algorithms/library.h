@@ -168,6 +168,11 @@ struct Library {
   StridedLoads strided;  // of vector kernels for weights
   // Products of up to so many rows run on vector units as with a vector: weights pass once.
   int vector_rows = 1;
+  // Bytes of operands that reach a unit per clock on vector units, beside the arithmetic, where the
+  // tile is the fastest one, as no rule for it was found. 0: they hide, and tiles have rules.
+  double vector_loads = 0;
+  // Products that add a stored vector keep k whole on vector units.
+  bool biased_whole = false;
   // Products of halves on vector units multiply and add in fp32, whatever faster the device has.
   bool halves_in_float = false;
   // Blocks of vector kernels start one row of tiles after the other; else in an order close to
@@ -175,9 +180,6 @@ struct Library {
   bool row_by_row = false;
   // Convolution as implicit product: rows are output positions, columns output channels.
   std::span<const TileShape> conv_vector, conv_tensor;
-  // Where no rule for the tile on vector units was found: the fastest of them, k whole. Bytes of
-  // operands that reach a unit per clock beside the arithmetic. 0: ranked by how full they are.
-  double conv_vector_loads = 0;
   // Gradients of weights on vector units; empty: those of conv_vector.
   std::span<const TileShape> conv_weights = {};
   // Gradients of 16-bit weights on matrix units whose tiles hold channels of one tap of the filter.
