@@ -122,6 +122,7 @@ class Planner {
     kernel.places = PlacesOf(group);
     if (kernel.places > Count(0) && strided_.scattered[group.main])
       kernel.scattered = kernel.places;
+    kernel.channels_last = kernel.general && strided_.channels_last[group.main];
     kernel.math = MathType(group);
     kernel.needed = Needed(group, kernel.math);
     const Traffic traffic = TrafficOf(g);

@@ -45,6 +45,8 @@ struct Kernel {
   // and sizes it is called with (estimator/plan/strides.h); 0 where it is not general, or takes
   // several at once. Of these, those whose neighbours in the result lie far apart in an operand.
   Count places, scattered;
+  // It reads an image whose channels lie one after the other, whatever the rest of the model does.
+  bool channels_last = false;
   // Of one run; `parts` are those of an operator with several products (OpCost::parts).
   LoopNest nest;
   std::vector<CostPart> parts;

@@ -92,11 +92,13 @@ class StrideFinder {
       views_.assign(size_, false);
       placed_.assign(size_, false);
       scattered_.assign(size_, false);
+      channels_last_.assign(size_, false);
       layouts_.clear();
       for (std::size_t n = 0; n < size_; ++n) Visit(n);
       if (!changed_) break;
     }
-    return {std::move(views_), std::move(placed_), std::move(scattered_)};
+    return {std::move(views_), std::move(placed_), std::move(scattered_),
+            std::move(channels_last_)};
   }
 
  private:
@@ -278,6 +280,7 @@ class StrideFinder {
       if (!IsImage(sizes) || !Same(sizes, layout->strides, ChannelsLast(sizes))) {
         Copy(*layout);
       } else if (i == 0) {
+        channels_last_[n] = true;
         MakeChannelsLast(values_.Result(n, 0), layout->view);
       }
     }
@@ -379,7 +382,7 @@ class StrideFinder {
   const ValueGraph& values_;
   const bool broadcasts_;
   const std::size_t size_;
-  std::vector<bool> copies_, views_, placed_, scattered_;
+  std::vector<bool> copies_, views_, placed_, scattered_, channels_last_;
   std::unordered_map<ValueId, Layout> layouts_;
   bool changed_ = false;
 };

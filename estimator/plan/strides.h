@@ -19,6 +19,9 @@ struct Strided {
   // Per node, whether of a placed one an operand's elements lie in sectors of memory of their own
   // that lie next to each other in the result.
   std::vector<bool> scattered;
+  // Per node, whether it is a convolution, pooling or normalization of an image whose channels lie
+  // one after the other, which writes its result so.
+  std::vector<bool> channels_last;
 };
 
 // What a framework that describes tensors by strides, as PyTorch does, moves and how. Views are

@@ -170,6 +170,11 @@ PartRun RunInMath(const Target& target, const Part& part, const ConvNest& asked)
 
 PartRun RunConvolution(const Target& target, const Part& part, const ConvNest& asked) {
   if (MacsOf(asked) == Count(0) || asked.axes.empty()) return {};
+  if (target.options.converts && part.kernel.channels_last) {  // nothing to convert
+    RunOptions options = target.options;
+    options.converts = false;
+    return RunConvolution({target.device, target.timing, target.library, options}, part, asked);
+  }
   PartRun run = RunInMath(target, part, asked);
   const bool may_round = part.type == DType::kFloat32 && target.options.math != MathMode::kDefault;
   if (!may_round || !run.time || run.forced) return run;

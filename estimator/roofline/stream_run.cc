@@ -86,10 +86,35 @@ double OwnClocks(const ConvNest& conv, double units) {
          (conv.transposed ? kOwnBack + kOwnBackTap * taps : kOwnForward + kOwnForwardTap * taps);
 }
 
-// Of a depthwise convolution channels first.
+// The library's channels last: products per clock of a unit, in 16 and 32 bits, and the clocks that
+// a result waits for each tap of its filter. 7 x 7 filters of ConvNeXt on an H200 (cuDNN 9,
+// conv2d_c1_k1_nhwc and its like, 12 to 1,500 us in bench/published/h200/kernels.csv, within a
+// fifth).
+struct LastRate {
+  double narrow, wide;
+};
+constexpr LastRate kLastForward = {25, 9.8}, kLastBack = {11.3, 9.8}, kLastWeights = {27, 0.7};
+constexpr LastRate kLastWait = {400, 200};
+
+double LastClocks(const ConvNest& conv, DType type, double units) {
+  const auto of = [&](const LastRate& rate) { return Bits(type) < 32 ? rate.narrow : rate.wide; };
+  const double rate = of(conv.of_weights   ? kLastWeights
+                         : conv.transposed ? kLastBack
+                                           : kLastForward);
+  return MacsOf(conv).AsDouble() / rate +
+         of(kLastWait) * conv.Product(&ConvAxis::kernel).AsDouble() * units;
+}
+
+// Of a depthwise convolution.
 void AddTaps(const Target& target, const Part& part, StreamProblem& p) {
   const auto* conv = std::get_if<ConvNest>(&part.nest);
-  if (conv == nullptr || !target.options.converts) return;
+  if (conv == nullptr) return;
+  if (!target.options.converts) {
+    if (!part.kernel.general) return;
+    p.arithmetic_peak = target.timing->units * target.timing->clock;
+    p.arithmetic = LastClocks(*conv, part.type, target.timing->units);
+    return;
+  }
   if (part.kernel.general && !TakesLibrary(*conv, part.type)) {
     p.arithmetic_peak = target.timing->units * target.timing->clock;
     p.arithmetic = OwnClocks(*conv, target.timing->units);
@@ -137,7 +162,8 @@ constexpr double kPairs = 2;
 
 double NormalizedPlaces(const Target& target, const Part& part, const ElementwiseNest& elements) {
   // All channels of a pixel lie together, or there is but one pixel.
-  if (!target.options.converts || elements.plane <= Count(1)) return 0;
+  const bool last = !target.options.converts || part.kernel.channels_last;
+  if (last || elements.plane <= Count(1)) return 0;
   const double places = part.kernel.places.AsDouble(), plane = elements.plane.AsDouble();
   const DType type = TypeOf(part.work);
   if (IsNative(type, elements.mixed)) {

@@ -166,7 +166,12 @@ TEST(Strides, ConvolutionsKeepTheOrderOfAxes) {
     small.Node("Conv", {last ? "t" : "x", "w"}, {"c"});
     SetInts(small.AddNode("Transpose", {"c"}, {"u"}), "perm", {0, 2, 3, 1});
     small.Node("Softmax", {"u"}, {"y"});
-    EXPECT_EQ(CountLabels(PlanOfViews(small.Infer()), "transpose"), last ? 0 : 1);
+    const Plan plan = PlanOfViews(small.Infer());
+    EXPECT_EQ(CountLabels(plan, "transpose"), last ? 0 : 1);
+    for (const Kernel& kernel : Launched(plan)) {
+      const bool convolves = std::holds_alternative<ConvNest>(kernel.nest);
+      EXPECT_EQ(kernel.channels_last, last && convolves);
+    }
   }
 }
 

@@ -252,6 +252,27 @@ TEST(GeneralKernels, MultiplyThePlaneOfOneImageAsThoseOfSeveral) {
   EXPECT_NEAR(Seconds(OfOneTap(2, 512, 512, 128)) / Seconds(OfOneTap(1, 512, 512, 128)), 2, 0.2);
 }
 
+// Filters of seven over channels that lie last, as ConvNeXt's permutations leave them: cuDNN's
+// kernels for that, though the model's data lie channels first.
+TEST(GeneralKernels, TakeChannelsLastAsTheyLie) {
+  const auto filtered = [](int images, int channels, int side, int type) {
+    SmallModel small;
+    small.Input("pixels", {images, side, side, channels}, type)
+        .Weight("w", {channels, 1, 7, 7}, type)
+        .Output("y");
+    SetInts(small.AddNode("Transpose", {"pixels"}, {"x"}), "perm", {0, 3, 1, 2});
+    onnx::NodeProto& node = small.AddNode("Conv", {"x", "w"}, {"y"});
+    SetInts(node, "pads", {3, 3, 3, 3});
+    SetInt(node, "group", channels);
+    return Eager(small);
+  };
+  EXPECT_NEAR(filtered(64, 96, 56, kHalf), 144.7, 20);
+  EXPECT_NEAR(filtered(64, 384, 14, kHalf), 46.4, 8);
+  EXPECT_NEAR(filtered(8, 768, 7, kHalf), 10.7, 3);
+  EXPECT_NEAR(filtered(32, 192, 28, kFloat), 96.7, 12);
+  EXPECT_NEAR(filtered(8, 768, 7, kFloat), 11, 3);
+}
+
 TEST(GeneralKernels, TakeNoWinogradOnAHopper) {
   EXPECT_EQ(Convolved(3, MathMode::kDefault).execution->algorithm, Algorithm::kImplicitGemm);
 }
