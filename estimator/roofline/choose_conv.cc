@@ -301,6 +301,15 @@ bool ConvChooser::IsMatrixProduct() const {
   });
 }
 
+// Filters that are no whole pieces of 16 bytes, and those of groups whose channels are no share of
+// a step of 32: HRNet's of 18 and 36, RegNetY's groups of 24.
+bool ConvChooser::HasUsualFilters() const {
+  constexpr int kPieceBits = 128, kStep = 32;
+  if (nest_.groups == Count(1)) return nest_.out_channels % (kPieceBits / Bits(type_)) == Count(0);
+  const Count channels = nest_.in_channels / nest_.groups;
+  return kStep % channels.value() == 0 || channels % kStep == Count(0);
+}
+
 // Images have too few channels to be worth converting.
 bool ConvChooser::MayStayPlanes() const {
   return target_.options.converts && target_.library.conv_halves_nhwc && !nest_.transposed &&
@@ -332,6 +341,8 @@ ConvOptions ConvChooser::Options(Pipe pipe, bool converted) const {
   const bool floats = type_ == DType::kFloat32 && library.tensor_conv_nhwc && !planes;
   options.convert_layout = tensor && target_.options.converts && (floats || halves);
   options.convert_result = options.convert_layout && (halves || library.conv_floats_nhwc);
+  options.generic_filters =
+      options.convert_layout && library.conv_floats_nhwc && !nest_.of_weights && !HasUsualFilters();
   // Of images kernels take what channels there are.
   options.pad_channels = tensor && (halves || (floats && library.conv_floats_nhwc)) &&
                          !options.convert_layout && target_.options.odd_rows &&

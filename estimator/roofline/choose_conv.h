@@ -55,6 +55,8 @@ class ConvChooser {
   // `converted`: channels last, whatever the filter.
   ConvOptions Options(Pipe pipe, bool converted = false) const;
   bool IsMatrixProduct() const;
+  // Whether there is a kernel that converts filters like these.
+  bool HasUsualFilters() const;
   // Whether vector units may take halves as they lie, channels first, and the kernel for that.
   bool MayStayPlanes() const;
   Execution OfPlanes() const;

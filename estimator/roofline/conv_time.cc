@@ -95,6 +95,10 @@ constexpr double kTransposedFar = 2.05;
 constexpr double kPaddedPosition = 54;
 constexpr double kPaddedChannel = 0.61;
 
+// Clocks that cuDNN 9's kernel for any layouts takes for filters, whatever their size: 9 us on an
+// H100 and an H200 (tensorTransformGeneric, bench/published/*/kernels.csv).
+constexpr double kGenericClocks = 15e3;
+
 // What a kernel that only moves data takes beside its launch, of which the share `far` passes
 // through memory.
 double MovingClocks(const Stage& stage, double far, double element_bytes) {
@@ -115,6 +119,7 @@ double TransformSeconds(const TimingDevice& d, const ConvProblem& p, const Condi
     extra -= bytes;
     // What it reads was written just before, and what it writes is read next.
     const double far = MissShare(d, conditions, bytes / 2);
+    if (stage.generic) seconds += kGenericClocks / d.clock;
     seconds += d[C::kLaunchGraph] +
                std::max(bytes * far / Sustained(d),
                         MovingClocks(stage, far, p.element_bytes) / (d.units * d.clock));

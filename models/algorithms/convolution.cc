@@ -251,6 +251,7 @@ Execution ImplicitGemmConv(const ConvNest& nest, const ConvOptions& options,
     if (nest.of_weights || nest.Product(&ConvAxis::kernel) > Count(1)) {
       execution.stages.push_back(
           Conversion(nest.of_weights ? "gradient" : "weight", second, options));
+      execution.stages.back().generic = options.generic_filters;
       execution.workspace += Size(options, second.Elements());
     }
   }

@@ -26,6 +26,8 @@ struct ConvOptions {
   // Channels last that are no whole pieces of 16 bytes are padded by kernels of their own, and the
   // result's cut back.
   bool pad_channels = false;
+  // Filters are converted by a kernel for any layouts.
+  bool generic_filters = false;
 };
 
 // The convolution as a product: per group, m = N prod(out) positions, n = Cout/g channels,

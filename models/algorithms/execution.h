@@ -116,6 +116,7 @@ struct Stage {
   Bytes extra_read, extra_written;
   Count transposed;  // elements that change their layout, whole blocks of a kernel for that
   Count padded;      // positions whose channels are padded to whole pieces, or cut back to what is
+  bool generic = false;  // a kernel for any layouts, not one for these
 
   Instructions On(Pipe pipe) const;
 };

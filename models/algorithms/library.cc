@@ -89,7 +89,6 @@ constexpr Library kHopper = {.id = "hopper",
                              // (bench/published/*/conv.csv, kernels.csv): a step of 64 x 64 or 256
                              // x 64 elements, 64 bytes deep, takes 280 to 430 clocks; 12 of 211
                              // convolutions share k.
-                             .conv_tensor_start = 4500,
                              .conv_tensor_step = 64,
                              .conv_tensor_fill = 0.6,
                              .conv_tensor_splits = false,
