@@ -45,6 +45,15 @@ bool IsCudnn(const Target& target, const Part& part, AttentionForm form) {
          GenerationOf(target).value_or(0) >= kCudnnGeneration;
 }
 
+// FlashAttention-2 has a single query walk the keys in a tile of many, as prompts do; where heads
+// leave units idle (flash_api.cpp, num_splits_heuristic: less than 0.8 of two blocks a unit), and
+// over a cache, it takes a kernel that shares out the keys.
+bool WalksAsPrompt(const Target& target, const AttentionProblem& p, bool cached) {
+  constexpr double kFull = 0.8 * 2;
+  return p.form == AttentionForm::kFlash2 && !cached &&
+         p.batch * p.heads >= kFull * target.timing->units;
+}
+
 AttentionProblem AttentionProblemOf(const Target& target, const Part& part,
                                     const AttentionNest& whole, const ComputeUnit& unit) {
   const AttentionForm form = FormOf(target, part.type);
@@ -83,8 +92,8 @@ AttentionProblem AttentionProblemOf(const Target& target, const Part& part,
   // One query over one key that it brings itself is a prompt of one token: prefill runs.
   const bool prompt = nest.cached && p.key_length == 1;
   if (p.query_length == 1 && !prompt) {
-    p.phase = AttentionPhase::kDecode;
     p.visible = p.key_length;
+    if (!WalksAsPrompt(target, p, nest.cached)) p.phase = AttentionPhase::kDecode;
   }
   return p;
 }
