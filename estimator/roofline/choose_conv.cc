@@ -31,10 +31,6 @@ constexpr double kFarSlower = 2;
 // Nor a product that takes so many times as long as staged Winograd (4,800 recorded choices: errors
 // on T4 fall by 1.7 points, no other device changes).
 constexpr double kSlowProduct = 1.25;
-// So few channels of a result leave seven eighths of the smallest tile, 32 columns, empty; images
-// have as few.
-constexpr int kFewChannels = 4;
-
 // Recorded grids of implicit_convolve_sgemm on images in halves.
 constexpr TileShape kImageTile = {.m = 32, .n = 32, .k = 8};
 
@@ -294,22 +290,6 @@ double ConvChooser::RoughSeconds(const Execution& execution) const {
   return seconds;
 }
 
-// Whether the filter has one tap, which takes every position.
-bool ConvChooser::IsMatrixProduct() const {
-  return std::all_of(nest_.axes.begin(), nest_.axes.end(), [](const ConvAxis& axis) {
-    return axis.kernel == 1 && axis.stride == 1 && axis.in == axis.out;
-  });
-}
-
-// Filters that are no whole pieces of 16 bytes, and those of groups whose channels are no share of
-// a step of 32: HRNet's of 18 and 36, RegNetY's groups of 24.
-bool ConvChooser::HasUsualFilters() const {
-  constexpr int kPieceBits = 128, kStep = 32;
-  if (nest_.groups == Count(1)) return nest_.out_channels % (kPieceBits / Bits(type_)) == Count(0);
-  const Count channels = nest_.in_channels / nest_.groups;
-  return kStep % channels.value() == 0 || channels % kStep == Count(0);
-}
-
 // Images have too few channels to be worth converting.
 bool ConvChooser::MayStayPlanes() const {
   return target_.options.converts && target_.library.conv_halves_nhwc && !nest_.transposed &&
@@ -318,37 +298,6 @@ bool ConvChooser::MayStayPlanes() const {
 
 Execution ConvChooser::OfPlanes() const {
   return ImplicitGemmConv(nest_, {.type = type_, .tile = kImageTile}, target_.library);
-}
-
-ConvOptions ConvChooser::Options(Pipe pipe, bool converted) const {
-  ConvOptions options{.pipe = pipe, .type = type_};
-  const bool tensor = pipe == Pipe::kTensor;
-  const bool planes = IsMatrixProduct() && !nest_.transposed && !nest_.of_weights && !converted;
-  // Of one position there is but one order.
-  const bool several = nest_.Product(&ConvAxis::out) > Count(1);
-  options.images_apart = tensor && planes && several && target_.options.converts;
-  options.by_tap = tensor && IsByTap();
-  options.clears = target_.library.conv_clears && LeavesGaps(nest_);
-  const auto tiles = tensor ? TensorTiles() : VectorTiles();
-  const std::optional<TileShape> only = OnlyTile();
-  options.tile = only ? *only
-                      : ChooseTile(ImplicitGemmOf(nest_, options.by_tap, options.images_apart),
-                                   tiles, target_.device);
-  if (tensor) options.tile = ForBytes(options.tile, Bits(type_) / 8.0);
-  const Library& library = target_.library;
-  // What is a matrix product of planes stays channels first.
-  const bool halves = Bits(type_) == 16 && library.conv_halves_nhwc && !planes;
-  const bool floats = type_ == DType::kFloat32 && library.tensor_conv_nhwc && !planes;
-  options.convert_layout = tensor && target_.options.converts && (floats || halves);
-  options.convert_result = options.convert_layout && (halves || library.conv_floats_nhwc);
-  options.generic_filters =
-      options.convert_layout && library.conv_floats_nhwc && !nest_.of_weights && !HasUsualFilters();
-  // Of images kernels take what channels there are.
-  options.pad_channels = tensor && (halves || (floats && library.conv_floats_nhwc)) &&
-                         !options.convert_layout && target_.options.odd_rows &&
-                         !IsMatrixProduct() && nest_.groups == Count(1) &&
-                         nest_.in_channels > Count(kFewChannels);
-  return options;
 }
 
 Execution ConvChooser::Execute(Algorithm algorithm) const {

@@ -9,6 +9,10 @@
 
 namespace dlcost {
 
+// So few channels of a result leave seven eighths of the smallest tile, 32 columns, empty; images
+// have as few.
+inline constexpr int kFewChannels = 4;
+
 struct ConvChoice {
   Execution execution;
   std::string runner_up;  // "" when nothing else could run it
@@ -54,6 +58,11 @@ class ConvChooser {
   double RoughSeconds(const Execution& execution) const;
   // `converted`: channels last, whatever the filter.
   ConvOptions Options(Pipe pipe, bool converted = false) const;
+  // Channels of a tap that a kernel walks together (ConvOptions::channel_step).
+  int ChannelStep() const;
+  // Of a ResNet, which has a kernel of its own that walks the taps of four channels one behind the
+  // other.
+  bool IsFirstLayer() const;
   bool IsMatrixProduct() const;
   // Whether there is a kernel that converts filters like these.
   bool HasUsualFilters() const;

@@ -134,22 +134,9 @@ void Slow(double rate, ConvTime* t) {
   t->hot_seconds /= rate;
 }
 
-// The first layer of ResNets has a kernel of its own, which walks the taps of four channels one
-// behind the other (cuDNN 9: ..._image_first_layer_..._k64c4r7s7_stride2).
-bool IsFirstLayer(const ConvProblem& p) {
-  return p.channels <= 4 && p.filters == 64 && p.kernel_height == 7 && p.kernel_width == 7 &&
-         std::ceil(p.width / 2) == p.out_width;
-}
-
 // Channels as kernels for matrix units load them: of 8 bits sixteen at a time, or four of an image.
-double PaddedChannels(const Library& library, const ConvProblem& p) {
-  const double channels = p.channels / p.groups;
-  if (p.element_bytes >= 2) {
-    const bool several = p.kernel_height * p.kernel_width > 1;
-    const bool stepped = library.conv_tensor_step > 0 && several && !IsFirstLayer(p);
-    return RoundUp(channels, stepped ? library.conv_tensor_step / p.element_bytes
-                                     : library.conv_tensor_channels);
-  }
+double PaddedChannels(const Library& library, double channels, double element_bytes) {
+  if (element_bytes >= 2) return RoundUp(channels, library.conv_tensor_channels);
   return channels <= 4 ? 4 : RoundUp(channels, 16);
 }
 
@@ -168,7 +155,8 @@ double PlaneRate(const TimingDevice& d, const ConvProblem& p) {
 ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
                      const Traffic& traffic, const Conditions& conditions) {
   const double group_channels = p.channels / p.groups;
-  const double channels = p.tensor ? PaddedChannels(*d.library, p) : group_channels;
+  const double channels =
+      p.tensor ? PaddedChannels(*d.library, group_channels, p.element_bytes) : group_channels;
   // What an image's operands take is time that slower arithmetic hides.
   const double share = std::min(1.0, (p.by_tap ? 1 : d.library->conv_tensor_rate) * p.spare);
   GemmProblem gemm{.batch = p.groups,
@@ -202,7 +190,11 @@ ConvTime ProductConv(const TimingDevice& d, const ConvProblem& p, TileGrid grid,
                    d[C::kVectorEfficiency];
     }
   }
-  grid.k = Count(Truncate(gemm.k));
+  if (grid.walked > Count(0)) {
+    gemm.k = grid.walked.AsDouble();
+  } else {
+    grid.k = Count(Truncate(gemm.k));
+  }
   ConvTime t{GemmTimer(d, gemm, conditions).Tiled(grid, 0)};  // its sum is that of TimeOfConv
   if (p.of_weights && p.kernel_height * p.kernel_width <= 1) Slow(d.library->conv_weights_1x1, &t);
   t.batch = gemm.batch;

@@ -224,6 +224,12 @@ void SetTiles(Stage& product, const ConvNest& nest, const ConvOptions& options) 
   product.grid = GridOf(ImplicitGemmOf(nest, options.by_tap, options.images_apart), options.tile,
                         options.split_k);
   product.grid->of_planes = options.images_apart;
+  if (options.channel_step > 0) {
+    ConvNest whole = nest;
+    const Count channels = nest.in_channels / nest.groups;
+    whole.in_channels = nest.groups * RoundUp(channels, Count(options.channel_step));
+    product.grid->walked = ImplicitGemmOf(whole, options.by_tap, options.images_apart).k;
+  }
   product.extra_read = product.extra_written = Bytes();
   const Count results = nest.of_weights ? WeightElements(nest) : OutputElements(nest);
   if (options.split_k > Count(1)) AddSplitTraffic(product, results, options.type);

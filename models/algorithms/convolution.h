@@ -28,6 +28,9 @@ struct ConvOptions {
   bool pad_channels = false;
   // Filters are converted by a kernel for any layouts.
   bool generic_filters = false;
+  // Each tap walks its channels in whole steps of so many; 0: channels of all taps follow each
+  // other.
+  int channel_step = 0;
 };
 
 // The convolution as a product: per group, m = N prod(out) positions, n = Cout/g channels,

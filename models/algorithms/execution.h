@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -92,6 +93,7 @@ struct TileGrid {
     friend bool operator==(const Cut&, const Cut&) = default;
   };
   std::optional<Cut> cut = std::nullopt;
+  Count walked = 0;        // what k comes to before its ends pad (ConvOptions::channel_step); 0: k
   int resident = 1;        // TileShape::resident
   bool wide = false;       // TileShape::wide
   bool of_planes = false;  // ConvOptions::images_apart
@@ -99,7 +101,10 @@ struct TileGrid {
   Count padded_m() const { return cut ? cut->m : RoundUp(m, tile_m); }
   Count padded_n() const { return cut ? cut->n : RoundUp(n, tile_n); }
   // Every part of a split walks the same number of whole steps.
-  Count padded_k() const { return cut ? cut->k : RoundUp(CeilDiv(k, split_k), tile_k) * split_k; }
+  Count padded_k() const {
+    const Count steps = std::max(walked, k);
+    return cut ? cut->k : RoundUp(CeilDiv(steps, split_k), tile_k) * split_k;
+  }
   Count Blocks() const;                 // thread blocks of the launch
   Count Waves(Count concurrent) const;  // rounds, when `concurrent` blocks run at a time
   double PaddingShare() const;          // share of executed multiply-adds that only pad, 0 to 1

@@ -64,6 +64,17 @@ TEST(HopperConvolution, WalksEachTapInWholeSteps) {
   EXPECT_GT(seconds(97), 1.2 * seconds(96));
 }
 
+// What a tap walks is executed, not only timed: 8 channels as 32, in a tile 64 deep.
+TEST(HopperConvolution, ExecutesWhatItWalks) {
+  const KernelRun run = OnHopper({127, 8, 101, 352, 3, 1, 1}, kHalves, kPadded);
+  EXPECT_EQ(run.execution->Grid()->k, Count(9 * 8));
+  EXPECT_EQ(run.execution->Grid()->walked, Count(9 * 32));
+  EXPECT_EQ(run.execution->Grid()->padded_k(), Count(320));
+  EXPECT_GE(run.execution->On(Pipe::kTensor).fma, Count(127LL * 101 * 101 * 352 * 320));
+  const KernelRun first = OnHopper({16, 3, 224, 64, 7, 2, 3}, kHalves, kLast);
+  EXPECT_EQ(first.execution->Grid()->walked, Count(0));
+}
+
 // Of images in halves vector units take the planes as they lie: 31.6 us of MobileNetV2, 57 us of
 // 64 filters. The first layer of ResNets has a kernel of its own.
 TEST(HopperConvolution, TakesImagesAsTheyLie) {
