@@ -30,8 +30,8 @@ bool ConvChooser::IsFirstLayer() const {
 // Filters that are no whole pieces of 16 bytes, and those of groups whose channels are no share of
 // a step of 32: HRNet's of 18 and 36, RegNetY's groups of 24.
 bool ConvChooser::HasUsualFilters() const {
-  constexpr int kPieceBits = 128, kStep = 32;
-  if (nest_.groups == Count(1)) return nest_.out_channels % (kPieceBits / Bits(type_)) == Count(0);
+  constexpr int kStep = 32;
+  if (nest_.groups == Count(1)) return InPieces(type_, nest_.out_channels) == nest_.out_channels;
   const Count channels = nest_.in_channels / nest_.groups;
   return kStep % channels.value() == 0 || channels % kStep == Count(0);
 }

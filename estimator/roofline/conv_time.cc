@@ -46,14 +46,14 @@ void RunProducts(const TimingDevice& d, const ConvProblem& p, const Conditions& 
   const double units = d.units * (p.paired ? 2 : 1);
   const double rate = p.peak * (p.paired ? kPairedRate : 1);
   t->waves = std::ceil(t->tiles / units);
-  const double loads = d.library->vector_loads;
-  const double area = loads > 0 ? kLoadsBusyArea : d[C::kTileBusyArea];
+  const bool loads = d.library->vector_loads > 0;
+  const double area = loads ? kLoadsBusyArea : d[C::kTileBusyArea];
   t->busy = std::min(1.0, t->waves * rows * columns * planes / area);
-  // Of a tile's step, loads over arithmetic.
-  const double penalty = !w.by_tile  ? 0
-                         : loads > 0 ? rate / units / d.clock * p.element_bytes / (2 * loads)
-                                     : d[C::kConvTilePenalty];
-  t->efficiency = std::min(1.0, w.efficiency / (1 + penalty * (1 / rows + 1 / columns)));
+  const double sides = 1 / rows + 1 / columns;
+  const double penalty = !w.by_tile ? 0
+                         : loads    ? LoadsOverArithmetic(d, rate / units, p.element_bytes, sides)
+                                    : d[C::kConvTilePenalty] * sides;
+  t->efficiency = std::min(1.0, w.efficiency / (1 + penalty));
   // Warps whose filters lie beyond the last one compute nothing.
   const double used = std::min(columns, RoundUp(t->n, kWarpFilters) / std::ceil(t->n / columns));
   const double arithmetic = 2 * rows * used * depth * planes / (rate / units * t->efficiency);

@@ -62,11 +62,11 @@ double VectorShape(const TimingDevice& d, const GemmProblem& p) {
 
 // Rate of a tile on vector units, over that of 128 x 128, whose loads vector.efficiency has in it.
 double LoadsRate(const TimingDevice& d, const GemmProblem& p, double rows, double columns) {
-  const double loads = d.library->vector_loads;
-  if (p.tensor || loads <= 0) return 1;
-  constexpr double kSides = 1.0 / 64;
-  const double share = p.peak / d.units / d.clock * p.input_bytes / (2 * loads);
-  return (1 + share * kSides) / (1 + share * (1 / rows + 1 / columns));
+  if (p.tensor || d.library->vector_loads <= 0) return 1;
+  const auto loads = [&](double sides) {
+    return LoadsOverArithmetic(d, p.peak / d.units, p.input_bytes, sides);
+  };
+  return (1 + loads(1.0 / 64)) / (1 + loads(1 / rows + 1 / columns));
 }
 
 // What kernels of small products cost large ones: LongSums.
@@ -94,6 +94,10 @@ UnitConstants Constants(const TimingDevice& d, const GemmProblem& p) {
 }
 
 }  // namespace
+
+double LoadsOverArithmetic(const TimingDevice& d, double rate, double element_bytes, double sides) {
+  return rate / d.clock * element_bytes / (2 * d.library->vector_loads) * sides;
+}
 
 // What stays the same for all tiles: computed once.
 struct GemmTimer::Shared {

@@ -37,6 +37,12 @@ struct GemmProblem {
   double fill = 1;         // rate at which operands reach a unit, over that of usual products
 };
 
+// On vector units, what loading a tile's step takes over its arithmetic, by the tile's sides:
+// 1/rows
+// + 1/columns. `rate` is that of one unit in FLOP/s; the library's vector_loads are not 0.
+double LoadsOverArithmetic(const TimingDevice& device, double rate, double element_bytes,
+                           double sides);
+
 // Where the time of one way to run it goes. Times in seconds.
 struct GemmTime {
   double tiles = 0, waves = 0;  // tiles of all parts; rounds over the units, the last one included

@@ -45,12 +45,6 @@ Stage Conversion(const char* what, const Planes& planes, const ConvOptions& opti
   return stage;
 }
 
-// What convolutions on matrix units load at a time.
-Count InPieces(const ConvOptions& options, Count channels) {
-  constexpr int kPieceBits = 128;
-  return RoundUp(channels, Count(kPieceBits / Bits(options.type)));
-}
-
 Stage Padding(const char* name, Count positions, Count from, Count to, const ConvOptions& options) {
   return {.name = name,
           .extra_read = Size(options, positions * from),
@@ -61,7 +55,7 @@ Stage Padding(const char* name, Count positions, Count from, Count to, const Con
 // Adds the kernels that pad what the product reads.
 void PadOperands(const ConvNest& nest, const ConvOptions& options, Execution& execution) {
   const Count in = nest.in_channels, out = nest.out_channels;
-  const Count wide = InPieces(options, in), results = InPieces(options, out);
+  const Count wide = InPieces(options.type, in), results = InPieces(options.type, out);
   if (wide != in) {
     const Count positions = nest.batch * nest.Product(&ConvAxis::in);
     execution.stages.push_back(Padding("pad channels", positions, in, wide, options));
@@ -79,7 +73,7 @@ void PadOperands(const ConvNest& nest, const ConvOptions& options, Execution& ex
 
 // And the one that cuts its result.
 void CutResult(const ConvNest& nest, const ConvOptions& options, Execution& execution) {
-  const Count out = nest.out_channels, results = InPieces(options, out);
+  const Count out = nest.out_channels, results = InPieces(options.type, out);
   if (nest.of_weights || results == out) return;
   const Count positions = nest.batch * nest.Product(&ConvAxis::out);
   execution.stages.push_back(Padding("cut channels", positions, results, out, options));
@@ -117,6 +111,11 @@ GemmNest AsGemm(const ConvNest& nest) {
     gemm.k = in * taps;
   }
   return gemm;
+}
+
+Count InPieces(DType type, Count channels) {
+  constexpr int kPieceBits = 128;
+  return RoundUp(channels, Count(kPieceBits / Bits(type)));
 }
 
 ConvNest InAnyOrder(ConvNest nest) {

@@ -39,6 +39,9 @@ struct ConvOptions {
 // positions: m = Cin/g prod(kernel), n = Cout/g, k = N prod(out).
 GemmNest AsGemm(const ConvNest& nest);
 
+// Channels as kernels on matrix units load them, in pieces of 16 bytes.
+Count InPieces(DType type, Count channels);
+
 // Machines whose loops take any order compute the gradient of weights as they do the convolution:
 // the same extents, shared out over positions.
 ConvNest InAnyOrder(ConvNest nest);

@@ -204,18 +204,22 @@ TEST(GeneralKernels, ConvertImagesForFiltersOfSeveralTaps) {
   EXPECT_EQ(run.execution->stages[1].transposed, Count(64 * 64 * 32));  // nine taps
 }
 
+// Heads with keys and values of their own.
+AttentionNest Heads(int batch, int heads, int queries, int keys, int size) {
+  return {.batch = batch,
+          .q_heads = heads,
+          .kv_heads = heads,
+          .q_len = queries,
+          .kv_len = keys,
+          .qk_dim = size,
+          .v_dim = size};
+}
+
 // cuDNN's attention has as many blocks as units, each of which takes tile after tile: 576 of 128
 // queries of DistilBERT, 384 positions of 12 heads of 16 texts in halves, take an H100 24.6 us
 // (bench/published/h100/kernels.csv), a third less than is expected. Others start a block for each.
 TEST(GeneralKernels, TakeTilesOfAttentionOneAfterTheOther) {
-  Kernel kernel = Alone(AttentionNest{.batch = 16,
-                                      .q_heads = 12,
-                                      .kv_heads = 12,
-                                      .q_len = 384,
-                                      .kv_len = 384,
-                                      .qk_dim = 64,
-                                      .v_dim = 64},
-                        DType::kFloat16);
+  Kernel kernel = Alone(Heads(16, 12, 384, 384, 64), DType::kFloat16);
   const auto microseconds = [&](const char* gpu, bool general) {
     kernel.general = general;
     const Device device = DeviceOf(gpu);
@@ -230,14 +234,7 @@ TEST(GeneralKernels, TakeTilesOfAttentionOneAfterTheOther) {
 // in 170; of 2 x 16 heads the keys are shared out (bench/published/h200/attention.csv).
 TEST(GeneralKernels, WalkTheKeysOfOneQueryAsThoseOfAPrompt) {
   const auto microseconds = [](int batch, int heads, int keys, int size, AttentionForm form) {
-    const Kernel kernel = Alone(AttentionNest{.batch = batch,
-                                              .q_heads = heads,
-                                              .kv_heads = heads,
-                                              .q_len = 1,
-                                              .kv_len = keys,
-                                              .qk_dim = size,
-                                              .v_dim = size},
-                                DType::kBfloat16);
+    const Kernel kernel = Alone(Heads(batch, heads, 1, keys, size), DType::kBfloat16);
     const Device device = DeviceOf("h200");
     return 1e6 * Runner(&device, {.attention = form}).Run(kernel).expected->time.expected;
   };
@@ -245,32 +242,6 @@ TEST(GeneralKernels, WalkTheKeysOfOneQueryAsThoseOfAPrompt) {
   EXPECT_NEAR(microseconds(41, 16, 5824, 32, AttentionForm::kFlash2), 390, 60);
   EXPECT_LT(microseconds(31, 64, 1296, 64, AttentionForm::kFlash), 200);
   EXPECT_NEAR(microseconds(2, 16, 4144, 32, AttentionForm::kFlash2), 20.3, 8);
-}
-
-// A filter of one tap over planes of `side` squared positions, under TF32.
-KernelRun OfOneTap(int images, int in, int out, int side) {
-  SmallModel small;
-  small.Input("x", {images, in, side, side}).Weight("w", {out, in, 1, 1}).Output("y");
-  const Device device = DeviceOf("h100-sxm5");
-  const Plan plan =
-      MakePlan(small.Node("Conv", {"x", "w"}, {"y"}).Infer(), {.fusion = Fusion::kDefault});
-  return Runner(&device, {.math = MathMode::kTf32}).Run(plan.kernels.back());
-}
-
-double Seconds(const KernelRun& run) { return run.expected->time.expected; }
-
-// Of planes of an odd number of positions cuDNN 9 makes slow products, or converts them.
-TEST(GeneralKernels, MultiplyPlanesAsTheyLie) {
-  EXPECT_NEAR(1e6 * Seconds(OfOneTap(16, 256, 64, 56)), 21.4, 7);
-  EXPECT_NEAR(1e6 * Seconds(OfOneTap(16, 160, 960, 18)), 21.9, 6);
-  const KernelRun odd = OfOneTap(16, 2048, 512, 7);
-  EXPECT_NEAR(1e6 * Seconds(odd), 19.9, 6);
-  EXPECT_EQ(odd.launches, Count(3));                       // there, and back
-  EXPECT_EQ(OfOneTap(16, 512, 64, 1).launches, Count(1));  // of one position there is one order
-}
-
-TEST(GeneralKernels, MultiplyThePlaneOfOneImageAsThoseOfSeveral) {
-  EXPECT_NEAR(Seconds(OfOneTap(2, 512, 512, 128)) / Seconds(OfOneTap(1, 512, 512, 128)), 2, 0.2);
 }
 
 // Filters of seven over channels that lie last, as ConvNeXt's permutations leave them: cuDNN's

@@ -110,6 +110,25 @@ TEST(HopperConvolution, ConvertsOddFiltersByAKernelForAnyLayouts) {
   EXPECT_NEAR(TimeOf(odd) - TimeOf(even), 7.5, 1.5);
 }
 
+// A filter of one tap over planes of `side` squared positions, under TF32.
+KernelRun OfOneTap(int images, int in, int out, int side) {
+  return OnHopper({images, in, side, out, 1, 1, 0}, kFloats, {.math = MathMode::kTf32});
+}
+
+// Of planes of an odd number of positions cuDNN 9 makes slow products, or converts them.
+TEST(HopperConvolution, MultipliesPlanesAsTheyLie) {
+  EXPECT_NEAR(TimeOf(OfOneTap(16, 256, 64, 56)), 21.4, 7);
+  EXPECT_NEAR(TimeOf(OfOneTap(16, 160, 960, 18)), 21.9, 6);
+  const KernelRun odd = OfOneTap(16, 2048, 512, 7);
+  EXPECT_NEAR(TimeOf(odd), 19.9, 6);
+  EXPECT_EQ(odd.launches, Count(3));                       // there, and back
+  EXPECT_EQ(OfOneTap(16, 512, 64, 1).launches, Count(1));  // of one position there is one order
+}
+
+TEST(HopperConvolution, MultipliesThePlaneOfOneImageAsThoseOfSeveral) {
+  EXPECT_NEAR(TimeOf(OfOneTap(2, 512, 512, 128)) / TimeOf(OfOneTap(1, 512, 512, 128)), 2, 0.2);
+}
+
 // TF32 pads odd channels as halves do, where earlier libraries leave them to vector units.
 TEST(HopperConvolution, PadsOddChannelsForMatrixUnits) {
   RunOptions options = kLast;
