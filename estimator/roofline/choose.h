@@ -21,6 +21,9 @@ RuledTile ByOccupancy(const GemmNest& nest, const OccupancyRule& rule, const Dev
 // Which tile a library takes for a product on vector units: rounds over the device's units, times
 // the tile's area, over the reuse that its extents give.
 TileShape ChooseTile(const GemmNest& nest, std::span<const TileShape> tiles, const Device& device);
+// Which tile it takes for a convolution: the same without rounds, so that padding decides. Of 976
+// recorded ones on P4, P100, V100 and T4 77 % follow, where rounds count 65.
+TileShape ChooseConvTile(const GemmNest& nest, std::span<const TileShape> tiles);
 // Parts along k that fill units which the tiles leave idle.
 Count ChooseSplit(const TileGrid& grid, const TileShape& tile, const Device& device);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "estimator/core/error.h"
 #include "estimator/roofline/choose.h"
@@ -12,30 +13,34 @@
 namespace dlcost {
 namespace {
 
-// When cuDNN takes Winograd over the implicit product on the same unit. It pays with the operations
-// it saves, with input channels (over which the output transform is shared out), less with many
-// filters, and less where memory is slow for the arithmetic (the ridge point, FLOP/byte):
-// saving^3 * Cin / (Cout^(1/4) * ridge^(3/2)) above this. One set of exponents and one constant for
-// all devices, from 4,800 recorded choices for 3x3 filters on P4, P100, V100 and T4.
-constexpr double kWinogradWorthwhile = 0.5;
 // Share of the peak that each kind of kernel computes at, for choosing alone.
 constexpr double kProductShare = 0.8;
 constexpr double kTransformedShare = 0.5;
-constexpr double kUsualRidge = 15;  // where the device's bandwidth is not public
-// Libraries leave Winograd where it leaves most units idle: no more than one in so many has a
-// block.
-constexpr int kMostlyIdle = 2;
 constexpr double kTensorShare = 0.4;  // tf32 kernels of cuDNN 8
-// Libraries rank Winograd by rules, but none keeps a kernel that takes so many times as long.
-constexpr double kFarSlower = 2;
-// Nor a product that takes so many times as long as staged Winograd (4,800 recorded choices: errors
-// on T4 fall by 1.7 points, no other device changes).
-constexpr double kSlowProduct = 1.25;
+// Libraries keep no product that takes so many times as long as staged Winograd (4,800 recorded
+// choices: of a T4's one in a hundred more are right, of others' none fewer).
+constexpr double kSlowProduct = 1.1;
 // Recorded grids of implicit_convolve_sgemm on images in halves.
 constexpr TileShape kImageTile = {.m = 32, .n = 32, .k = 8};
 
 // The one tile of halves on vector units.
 constexpr TileShape kHalvesTile = {.m = 128, .n = 128, .k = 8, .resident = 2};
+
+std::vector<TileShape> Listed(std::span<const TileShape> tiles) {
+  return {tiles.begin(), tiles.end()};
+}
+
+// But for those of which half is empty where it is not of a narrower one.
+std::vector<TileShape> Fitting(std::span<const TileShape> tiles, Count filters) {
+  const auto padded = [&](const TileShape& tile) { return RoundUp(filters, tile.n); };
+  Count least = padded(tiles.front());
+  for (const TileShape& tile : tiles) least = std::min(least, padded(tile));
+  std::vector<TileShape> fitting;
+  for (const TileShape& tile : tiles) {
+    if (padded(tile) < least * 2) fitting.push_back(tile);
+  }
+  return fitting;
+}
 
 }  // namespace
 
@@ -114,42 +119,29 @@ ConvChoice ConvChooser::Choose(const TimeOf& seconds) const {
     choice.execution = std::move(execution);
   };
   const bool tensor = ProductPipe() == Pipe::kTensor;
-  const Count units = target_.device.units.value_or(1);
-  const bool strided =
-      nest_.transposed && std::any_of(nest_.axes.begin(), nest_.axes.end(),
-                                      [](const ConvAxis& axis) { return axis.stride > 1; });
   // An image's gradient leaves tiles almost empty that a product of its taps fills.
   if (nest_.transposed && !tensor && nest_.out_channels / nest_.groups <= Count(kFewChannels)) {
     take(Execute(Algorithm::kIm2colGemm));
   }
   const bool product = choice.execution.algorithm == Algorithm::kImplicitGemm;
-  const TileGrid* grid = choice.execution.Grid();
-  const bool mostly_idle = grid != nullptr && grid->Blocks() * kMostlyIdle <= units;
-  // Two ways to run Winograd: the faster one.
-  if (choice.execution.algorithm == Algorithm::kWinograd && Valid(Algorithm::kWinogradNonfused)) {
-    take(StagedWinograd());
-  }
-  const bool splits =
-      RanksByTime() || (!(strided && !tensor) && !IsPaired() && nest_.groups == Count(1));
-  if (tensor ? product : splits && (product || mostly_idle)) {
-    if (auto fastest = FastestProduct(tensor, seconds)) take(std::move(*fastest));
+  if (product && (tensor || RanksByTime())) {
+    take(FastestProduct(tensor, seconds));
     // Planes that are no whole pieces of memory are slow to multiply: converted instead.
-    if (tensor && Options(Pipe::kTensor).images_apart) {
-      if (auto converted = FastestProduct(tensor, seconds, true)) take(std::move(*converted));
-    }
+    if (tensor && Options(Pipe::kTensor).images_apart) take(FastestProduct(tensor, seconds, true));
     if (tensor && Bits(type_) == 16 && MayStayPlanes()) take(OfPlanes());
+  }
+  if (IsTimed()) {
+    take(FastestProduct(tensor, seconds));
+    if (nest_.LongestFilter() != 3 || !OffersWinograd()) return choice;
+    for (const Algorithm way : {Algorithm::kWinograd, Algorithm::kWinogradNonfused}) {
+      if (Valid(way)) take(Execute(way));
+    }
+    return choice;
   }
   if (product && !tensor && nest_.LongestFilter() == 3 && OffersWinograd() &&
       Valid(Algorithm::kWinogradNonfused)) {
     Execution staged = StagedWinograd();
     if (seconds(staged, least) * kSlowProduct < least) take(std::move(staged));
-  }
-  if (!product && choice.execution.algorithm != Algorithm::kImplicitGemm) {
-    Execution whole = Execute(Algorithm::kImplicitGemm);
-    auto fastest = FastestProduct(tensor, seconds);
-    if (fastest && seconds(*fastest, kExactly) < seconds(whole, kExactly))
-      whole = std::move(*fastest);
-    if (seconds(whole, least) * kFarSlower < least) take(std::move(whole));
   }
   return choice;
 }
@@ -158,8 +150,7 @@ ConvChoice ConvChooser::Choose(const TimeOf& seconds) const {
 ConvChoice ConvChooser::ChooseOfWeights(const TimeOf& seconds) const {
   ConvChoice choice;
   const bool tensor = ProductPipe() == Pipe::kTensor;
-  std::optional<Execution> product = FastestProduct(tensor, seconds);
-  choice.execution = product ? std::move(*product) : Execute(Algorithm::kImplicitGemm);
+  choice.execution = FastestProduct(tensor, seconds);
   if (tensor || !OffersWinograd() || !Valid(Algorithm::kWinogradNonfused)) {
     choice.runner_up = Name(Algorithm::kIm2colGemm);
     return choice;
@@ -174,20 +165,23 @@ ConvChoice ConvChooser::ChooseOfWeights(const TimeOf& seconds) const {
 }
 
 // Whether the tile of a convolution on vector units is the fastest one.
-bool ConvChooser::RanksByTime() const {
-  return !nest_.of_weights && !nest_.transposed && target_.library.vector_loads > 0;
+bool ConvChooser::RanksByTime() const { return !nest_.of_weights && target_.library.conv_by_time; }
+
+// Whether its ways on vector units are timed against each other.
+bool ConvChooser::IsTimed() const {
+  return target_.options.timed_convolutions && !nest_.of_weights && !IsPaired() &&
+         ProductPipe() == Pipe::kVector;
 }
 
-bool ConvChooser::MayShareK(bool tensor, const ConvOptions& options) const {
-  if (nest_.groups != Count(1)) return false;
-  if (nest_.of_weights || options.images_apart) return true;
-  return tensor ? target_.library.conv_tensor_splits : !RanksByTime();
+// Units share out the sums of weights' gradients and, as of any matrix product, those of planes. Of
+// recorded convolutions none of 133 on P4, P100, V100 and T4 whose tiles leave units idle and 12 of
+// 211 on an H100 and an H200 did; but TensorRT takes half of the time that ResNet-50 would take so
+// for one image on a T4 in fp32 (bench/published/tensorrt.csv).
+bool ConvChooser::MayShareK(const ConvOptions& options) const {
+  return nest_.groups == Count(1) && (nest_.of_weights || options.images_apart || IsTimed());
 }
 
-// Few output positions leave the large tiles of convolution kernels without work for most units:
-// the product is then shared out along k, as matrix products are.
-std::optional<Execution> ConvChooser::FastestProduct(bool tensor, const TimeOf& seconds,
-                                                     bool converted) const {
+Execution ConvChooser::FastestProduct(bool tensor, const TimeOf& seconds, bool converted) const {
   ConvOptions options = Options(ProductPipe(), converted);
   Execution candidate = ImplicitGemmConv(nest_, options, target_.library);
   // Conversions may stand before and behind it.
@@ -199,26 +193,19 @@ std::optional<Execution> ConvChooser::FastestProduct(bool tensor, const TimeOf& 
                     .k = static_cast<int>(grid.tile_k.value())};
     options.split_k = grid.split_k;
   };
-  const bool by_time = !tensor && RanksByTime();
-  const auto vector_tiles =
-      nest_.of_weights || by_time ? VectorTiles() : target_.library.gemm_vector;
-  auto tiles = tensor ? TensorTiles() : vector_tiles;
-  const std::optional<TileShape> only = OnlyTile();
-  if (only) tiles = {&*only, 1};
   const GemmNest nest = ImplicitGemmOf(nest_, options.by_tap, options.images_apart);
-  const TimedTile best = FastestTile(
-      nest, tiles, tensor ? Bits(type_) / 8.0 : 2, MayShareK(tensor, options),
-      [&](const TileGrid& grid, double least) {
-        const bool whole = grid.split_k == Count(1);
-        const bool idle = grid.Blocks() / grid.split_k < Count(target_.device.units.value_or(1));
-        const bool other =
-            whole ? !tensor && !nest_.of_weights && !by_time : !idle && !options.by_tap;
-        if (other) return std::numeric_limits<double>::infinity();
-        set(grid);
-        SetTiles(product, nest_, options);
-        return seconds(candidate, least);
-      });
-  if (std::isinf(best.seconds)) return std::nullopt;
+  std::vector<TileShape> tiles = tensor ? Listed(TensorTiles()) : Fitting(VectorTiles(), nest.n);
+  if (const std::optional<TileShape> only = OnlyTile()) tiles = {*only};
+  const auto time_of = [&](const TileGrid& grid, double least) {
+    const bool whole = grid.split_k == Count(1);
+    const bool idle = grid.Blocks() / grid.split_k < Count(target_.device.units.value_or(1));
+    if (!whole && !idle && !options.by_tap) return std::numeric_limits<double>::infinity();
+    set(grid);
+    SetTiles(product, nest_, options);
+    return seconds(candidate, least);
+  };
+  const TimedTile best =
+      FastestTile(nest, tiles, tensor ? Bits(type_) / 8.0 : 2, MayShareK(options), time_of);
   set(GridOf(nest, best.tile, best.split_k));
   return ImplicitGemmConv(nest_, options, target_.library);
 }
@@ -232,32 +219,14 @@ Algorithm ConvChooser::Automatic(std::string& runner_up) const {
   // Half and narrower types on matrix units leave nothing for transforms to gain.
   if (ProductPipe() == Pipe::kTensor && Bits(type_) < 32) return Algorithm::kImplicitGemm;
   const std::int64_t longest = nest_.LongestFilter();
-  if (longest == 3 && OffersWinograd() && Valid(Algorithm::kWinograd)) {
+  const bool ranked = ProductPipe() == Pipe::kVector;
+  if (ranked && longest == 3 && OffersWinograd() && Valid(Algorithm::kWinograd)) {
     return WinogradOrProduct(runner_up);
   }
   if (longest > 3 && longest <= target_.library.winograd.longest_nonfused) {
     return LargeFilter(runner_up);
   }
   return Algorithm::kImplicitGemm;
-}
-
-Algorithm ConvChooser::WinogradOrProduct(std::string& runner_up) const {
-  const Execution product = Execute(Algorithm::kImplicitGemm);
-  const Execution winograd = Execute(Algorithm::kWinograd);
-  bool take = Worth(product, winograd) > kWinogradWorthwhile;
-  // Matrix units run the product; Winograd kernels run on vector units.
-  if (ProductPipe() == Pipe::kTensor) take = RoughSeconds(winograd) < RoughSeconds(product);
-  runner_up = Name(take ? Algorithm::kImplicitGemm : Algorithm::kWinograd);
-  return take ? Algorithm::kWinograd : Algorithm::kImplicitGemm;
-}
-
-double ConvChooser::Worth(const Execution& product, const Execution& winograd) const {
-  const double saving = product.flops().AsDouble() / winograd.flops().AsDouble();
-  const Roof roof = FindRoof(target_.device, WorkKind::kVector, type_, target_.options.math);
-  const auto ridge = RidgePoint(target_.device, roof);
-  return saving * saving * saving * nest_.in_channels.AsDouble() /
-         std::pow(nest_.out_channels.AsDouble(), 0.25) /
-         std::pow(ridge ? ridge->value() : kUsualRidge, 1.5);
 }
 
 Algorithm ConvChooser::LargeFilter(std::string& runner_up) const {

@@ -53,8 +53,10 @@ class ConvChooser {
   Algorithm LargeFilter(std::string& runner_up) const;
   bool OffersWinograd() const;
   bool RanksByTime() const;
-  bool MayShareK(bool tensor, const ConvOptions& options) const;
-  double Worth(const Execution& product, const Execution& winograd) const;
+  bool IsTimed() const;
+  bool MayShareK(const ConvOptions& options) const;
+  double RankedRidge() const;
+  double TiledFlops() const;
   double RoughSeconds(const Execution& execution) const;
   // `converted`: channels last, whatever the filter.
   ConvOptions Options(Pipe pipe, bool converted = false) const;
@@ -71,8 +73,7 @@ class ConvChooser {
   Execution OfPlanes() const;
   Execution StagedWinograd() const;
   ConvChoice ChooseOfWeights(const TimeOf& seconds) const;
-  std::optional<Execution> FastestProduct(bool tensor, const TimeOf& seconds,
-                                          bool converted = false) const;
+  Execution FastestProduct(bool tensor, const TimeOf& seconds, bool converted = false) const;
   int FourierTile() const;
   Execution Execute(Algorithm algorithm) const;
 

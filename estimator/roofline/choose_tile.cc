@@ -23,11 +23,25 @@ constexpr int kLeastTimedSplit = 64;
 
 Count Units(const Device& device) { return std::max(1, device.units.value_or(1)); }
 
-double CostOf(const TileGrid& grid, const TileShape& tile, const Device& device) {
+// A tile's area over its reuse.
+double CostOf(const TileShape& tile) {
   const double m = tile.m, n = tile.n;
   const double reuse = m * n / (m + n);
-  const Count rounds = CeilDiv(grid.Blocks(), Units(device));
-  return rounds.AsDouble() * m * n * (reuse + kReuseHalf) / reuse;
+  return m * n * (reuse + kReuseHalf) / reuse;
+}
+
+// The one for which `times` of them cost least.
+template <typename Times>
+TileShape Cheapest(std::span<const TileShape> tiles, const Times& times) {
+  const TileShape* best = &tiles.front();
+  double least = times(*best) * CostOf(*best);
+  for (const TileShape& tile : tiles.subspan(1)) {
+    const double cost = times(tile) * CostOf(tile);
+    if (cost >= least) continue;
+    best = &tile;
+    least = cost;
+  }
+  return *best;
 }
 
 // The split of a tile whose `resident` is a term of the library's ranking: parts while there are
@@ -87,15 +101,14 @@ RuledTile ByOccupancy(const GemmNest& nest, const OccupancyRule& rule, const Dev
 }
 
 TileShape ChooseTile(const GemmNest& nest, std::span<const TileShape> tiles, const Device& device) {
-  const TileShape* best = &tiles.front();
-  double least = CostOf(GridOf(nest, *best), *best, device);
-  for (const TileShape& tile : tiles.subspan(1)) {
-    const double cost = CostOf(GridOf(nest, tile), tile, device);
-    if (cost >= least) continue;
-    best = &tile;
-    least = cost;
-  }
-  return *best;
+  return Cheapest(tiles, [&](const TileShape& tile) {
+    return CeilDiv(GridOf(nest, tile).Blocks(), Units(device)).AsDouble();
+  });
+}
+
+TileShape ChooseConvTile(const GemmNest& nest, std::span<const TileShape> tiles) {
+  return Cheapest(tiles,
+                  [&](const TileShape& tile) { return GridOf(nest, tile).Blocks().AsDouble(); });
 }
 
 Count ChooseSplit(const TileGrid& grid, const TileShape& tile, const Device& device) {

@@ -47,9 +47,9 @@ ConvOptions ConvChooser::Options(Pipe pipe, bool converted) const {
   options.clears = target_.library.conv_clears && LeavesGaps(nest_);
   const auto tiles = tensor ? TensorTiles() : VectorTiles();
   const std::optional<TileShape> only = OnlyTile();
-  options.tile = only ? *only
-                      : ChooseTile(ImplicitGemmOf(nest_, options.by_tap, options.images_apart),
-                                   tiles, target_.device);
+  options.tile =
+      only ? *only
+           : ChooseConvTile(ImplicitGemmOf(nest_, options.by_tap, options.images_apart), tiles);
   if (tensor) options.tile = ForBytes(options.tile, Bits(type_) / 8.0);
   const Library& library = target_.library;
   // What is a matrix product of planes stays channels first.

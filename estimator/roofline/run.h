@@ -63,6 +63,9 @@ struct RunOptions {
   // Libraries get rows as they lie, of an odd number of 16-bit elements too, which no asynchronous
   // copy takes (Library::odd_rows), and channels (ConvOptions::pad_channels): nobody pads them.
   bool odd_rows = false;
+  // Of the ways that vector units have for a convolution the fastest runs, as where all were timed
+  // before; else the one that the library ranks first.
+  bool timed_convolutions = false;
   // A board pauses before each kernel, as where a stopwatch waits for it: it starts at full clock
   // and comes down within burst.time. Else it has been at work for long, at the clock that its
   // power sustains.

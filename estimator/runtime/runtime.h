@@ -29,9 +29,10 @@ struct Runtime {
   MathMode math = MathMode::kDefault;
   Launch launch = Launch::kGraph;
   Selection selection = Selection::kCall;
-  bool converts = true;       // RunOptions::converts
-  bool planes_first = false;  // RunOptions::planes_first
-  bool odd_rows = false;      // RunOptions::odd_rows
+  bool converts = true;             // RunOptions::converts
+  bool planes_first = false;        // RunOptions::planes_first
+  bool odd_rows = false;            // RunOptions::odd_rows
+  bool timed_convolutions = false;  // RunOptions::timed_convolutions
   UpdateForm update = UpdateForm::kFused;
   bool composed_apart = false;  // PlanOptions::composed_apart
 

@@ -51,6 +51,8 @@ class RuntimeReader {
         {"math", [this](const Entry& e) { Math(e); }},
         {"launch", [this](const Entry& e) { Launch(e); }},
         {"selection", [this](const Entry& e) { Selects(e); }},
+        {"convolutions",
+         [this](const Entry& e) { Either(e, "timed", "ranked", runtime_.timed_convolutions); }},
         {"layout", [this](const Entry& e) { Either(e, "file", "kernels", runtime_.converts); }},
         {"planes", [this](const Entry& e) { Either(e, "first", "any", runtime_.planes_first); }},
         {"alignment", [this](const Entry& e) { Either(e, "as-is", "padded", runtime_.odd_rows); }},

@@ -74,6 +74,7 @@ constexpr Library kHopper = {.id = "hopper",
                              .biased_whole = true,
                              .conv_vector = kHopperConv,
                              .conv_tensor = kHopperTensor,
+                             .conv_by_time = true,
                              .gemm_scale = kScale,
                              .gemm_accumulate = kAccumulate,
                              .conv_epilogue = {.mul = 1},
@@ -87,11 +88,9 @@ constexpr Library kHopper = {.id = "hopper",
                              .first_tf32_odd = 0.13,
                              // Recorded tiles, grids and times of an H100 and an H200
                              // (bench/published/*/conv.csv, kernels.csv): a step of 64 x 64 or 256
-                             // x 64 elements, 64 bytes deep, takes 280 to 430 clocks; 12 of 211
-                             // convolutions share k.
+                             // x 64 elements, 64 bytes deep, takes 280 to 430 clocks.
                              .conv_tensor_step = 64,
                              .conv_tensor_fill = 0.6,
-                             .conv_tensor_splits = false,
                              .matrix_vector = kMatrixVector,
                              .winograd = kCudnnWinograd,
                              // None of 191 filters of three ran so on an H200, in fp32 or TF32
@@ -224,6 +223,7 @@ constexpr Library kLibraries[] = {
      .batched = {.tiles = kAmpereBatched},
      .conv_vector = kAmpereConv,
      .conv_tensor = kAmpereConvTensor,
+     .conv_by_time = true,
      .gemm_scale = kScale,
      .gemm_accumulate = kAccumulate,
      .conv_epilogue = {.mul = 1},
@@ -244,6 +244,7 @@ constexpr Library kLibraries[] = {
      .linear_by_time = true,
      .conv_vector = kAmpereConv,
      .conv_tensor = kAmpereConvTensor,
+     .conv_by_time = true,
      .gemm_scale = kScale,
      .gemm_accumulate = kAccumulate,
      .conv_epilogue = {.mul = 1},

@@ -180,6 +180,8 @@ struct Library {
   bool row_by_row = false;
   // Convolution as implicit product: rows are output positions, columns output channels.
   std::span<const TileShape> conv_vector, conv_tensor;
+  // Which of conv_vector runs: the fastest; else the one that pads least for its size.
+  bool conv_by_time = false;
   // Gradients of weights on vector units; empty: those of conv_vector.
   std::span<const TileShape> conv_weights = {};
   // Gradients of 16-bit weights on matrix units whose tiles hold channels of one tap of the filter.
@@ -209,8 +211,6 @@ struct Library {
   int conv_tensor_step = 0;
   // Rate at which operands reach a unit, over that of products: a tile gathers the image.
   double conv_tensor_fill = 1;
-  // Whether units share out k of convolutions that leave most of them idle.
-  bool conv_tensor_splits = true;
   // Gradients. Rate of those of weights of 1x1 filters, and of those of inputs where the stride
   // leaves positions that no tap reaches, over that of other products.
   double conv_weights_1x1 = 0.75, conv_unreached = 0.6;

@@ -119,11 +119,13 @@ inline constexpr TileShape kAmpereGemm[] = {
     {.m = 64, .n = 128, .k = 8, .resident = 3},
     {.m = 128, .n = 128, .k = 8, .resident = 2},
 };
-// Counters: conv1 of AlexNet, k 363 runs as 368.
+// Counters: conv1 of AlexNet, k 363 runs as 368. What a Hopper runs in 32 x 32 are Ampere's kernels
+// (sm80_xmma_fprop_implicit_gemm_f32f32_...).
 inline constexpr TileShape kAmpereConv[] = {
     {.m = 128, .n = 64, .k = 8, .resident = 3},
     {.m = 128, .n = 128, .k = 8, .resident = 2},
     {.m = 128, .n = 32, .k = 8, .resident = 6},
+    {.m = 32, .n = 32, .k = 8, .resident = 8},
 };
 // Names of 2,445 fp32 products on an H100 and an H200, 64 x 256, 128 x 256 and 256 x 128 left out,
 // which run seldom: with them the fastest is too fast. With four waves and more a step of 32 x 32

@@ -85,7 +85,7 @@ def look_at_one(browser, path):
     expect(browser.run("document.querySelectorAll('#icicle .cell').length") > 50, "icicle cells")
     expect(browser.run("document.querySelector('#memory .edge').getAttribute('d').length") > 100, "memory")
     expect(browser.run("document.querySelectorAll('#device tbody tr').length") > 10, "device facts")
-    expect("4.09 GMAC" in browser.run("document.getElementById('summary').textContent"), "totals")
+    expect("32.7 GMAC" in browser.run("document.getElementById('summary').textContent"), "totals")
 
     browser.hover("#roofline .dot:last-of-type")
     expect("intensity" in tip(browser), f"tooltip of a dot: '{tip(browser)}'")
@@ -493,7 +493,7 @@ def main():
         sys.exit(77)
     os.makedirs(FOLDER, exist_ok=True)
     resnet = network("resnet50")
-    one = page("one", resnet, "--gpu", "a100")
+    one = page("one", resnet, "--gpu", "a100", "--batch", "8")
     several = page("several", resnet, network("mobilenet-v2"), "--gpu", "a100", "--gpu", "h100")
     bare = page("bare", resnet, network("mobilenet-v2"))
     curves = os.path.join(FOLDER, "sweep.html")

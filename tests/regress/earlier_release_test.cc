@@ -95,10 +95,12 @@ TEST(EarlierRelease, ADifferenceSaysWhatItDidNotTell) {
   EXPECT_EQ(diff.same, 19);
   EXPECT_THAT(
       RenderDiffText(diff, {}),
-      HasSubstr("note      before was written by an earlier dlcost, which did not tell "
-                "alignment, fuses, layout, planes, runtime, runtime_given, selection, update_form "
-                "yet; "
-                "taken as by default"));
+      HasSubstr(
+          "note      before was written by an earlier dlcost, which did not tell "
+          "alignment, convolutions, fuses, layout, planes, runtime, runtime_given, selection, "
+          "update_form "
+          "yet; "
+          "taken as by default"));
   EXPECT_THAT(RenderDiffText(DiffReports(now, now), {}), Not(HasSubstr("earlier dlcost")));
 }
 
@@ -112,11 +114,13 @@ TEST(EarlierRelease, IsABaseline) {
     EXPECT_TRUE(item.passed || item.name == "expected time" || item.name == "kernel launches")
         << item.name << ": " << item.detail;
   }
-  EXPECT_THAT(run.notes, Contains(HasSubstr(
-                             "the baseline was written by an earlier dlcost, which did not "
-                             "tell alignment, clips, fuses, layout, master_bytes, micro_batches, "
-                             "planes, precision, recompute, runtime, runtime_given, selection, "
-                             "update_form yet")));
+  EXPECT_THAT(
+      run.notes,
+      Contains(HasSubstr(
+          "the baseline was written by an earlier dlcost, which did not "
+          "tell alignment, clips, convolutions, fuses, layout, master_bytes, micro_batches, "
+          "planes, precision, recompute, runtime, runtime_given, selection, "
+          "update_form yet")));
 }
 
 TEST(EarlierRelease, ReadsWhatAValueWasCalled) {

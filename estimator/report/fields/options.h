@@ -26,6 +26,7 @@ void Fields(auto& v, fields::IsA<ReportOptions> auto& options) {
   v.Field("cache", options.run.cache);
   v.Later("launch", options.run.launch);
   v.Later("selection", options.run.selection);
+  v.Later("convolutions", Either(options.run.timed_convolutions, "timed", "ranked"));
   v.Later("layout", Either(options.run.converts, "file", "kernels"));
   v.Later("planes", Either(options.run.planes_first, "first", "any"));
   v.Later("alignment", Either(options.run.odd_rows, "as-is", "padded"));
