@@ -249,6 +249,24 @@ TEST(GemmTime, TheLastWaveCostsAsMuchAsAFullOne) {
   EXPECT_NEAR(tail.units_seconds, full.units_seconds + full.tile_seconds + drained, 1e-12);
 }
 
+// Two that share a matrix unit come in pairs: 220 tiles are four rounds of 100 units, 100 one.
+TEST(GemmTime, TilesThatShareAUnitComeInPairs) {
+  const TimingDevice d = PlainDevice();
+  const auto waves = [&](const GemmProblem& p, int resident) {
+    TileGrid grid = GridOf(p, {128, 128}, 1);
+    grid.resident = resident;
+    return GemmTimer(d, p, {}).Tiled(grid).waves;
+  };
+  const GemmProblem tail = Square(2816, 1280, 4096), one = Square(1280, 1280, 4096);
+  EXPECT_EQ(waves(tail, 1), 3);
+  EXPECT_EQ(waves(tail, 2), 4);
+  EXPECT_EQ(waves(tail, 4), 3);
+  EXPECT_EQ(waves(one, 2), 1);
+  GemmProblem vector = tail;
+  vector.tensor = false;
+  EXPECT_EQ(waves(vector, 2), 3);
+}
+
 TEST(GemmTime, SplittingKFillsIdleUnits) {
   const TimingDevice d = PlainDevice();
   const GemmProblem thin = Square(128, 128, 65536);
