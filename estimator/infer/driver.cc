@@ -74,6 +74,19 @@ bool Fits(const std::vector<std::int64_t>& sizes, const Shape& bound) {
                     [](std::int64_t size, std::int64_t most) { return size <= most; });
 }
 
+// Text is compared, converted and moved; nothing else is done with it, whatever a model says.
+void RefuseArithmeticOnText(const Work& work) {
+  for (const Work::Entry& entry : work.entries()) {
+    if (entry.dtype != DType::kString) continue;
+    for (int i = 0; i < kOpClassCount; ++i) {
+      const auto op_class = static_cast<OpClass>(i);
+      if (op_class == OpClass::kCompare || op_class == OpClass::kConvert) continue;
+      if (entry.counts[static_cast<std::size_t>(i)] == Count(0)) continue;
+      throw Error("it computes with numbers, and an input is of type string");
+    }
+  }
+}
+
 }  // namespace
 
 void AdoptDeclaredTypes(Graph& graph, const Node& node, const BoundDims& dims) {
@@ -212,6 +225,7 @@ void InferenceDriver::CountNode(Graph& graph, CountedNode& counted) {
   try {
     const CustomOperator* custom = FindCustom(node);
     counted.cost = custom != nullptr ? custom->Cost(ctx) : counted.def->cost(ctx);
+    RefuseArithmeticOnText(counted.cost.work);
     counted.status = counted.cost.status;
     // Declared or bound shapes were enough.
     if (counted.status != NodeStatus::kBounded) counted.why.clear();

@@ -254,5 +254,21 @@ TEST_F(Hostile, AnIfThatDoesNotEndNesting) {
   }
 }
 
+// Text may be compared, converted and moved, but is not computed with: no count is made up.
+TEST_F(Hostile, ArithmeticOnText) {
+  constexpr int kText = onnx::TensorProto::STRING;
+  const auto model = [&](const char* op, std::vector<SmallModel::Extent> dims) {
+    SmallModel of_text;
+    of_text.Input("a", dims, kText).Input("b", dims, kText);
+    of_text.AddNode(op, {"a", "b"}, {"y"});
+    return of_text.Output("y");
+  };
+  const char* says = "it computes with numbers, and an input is of type string";
+  EXPECT_THAT(ErrorOf(model("Conv", {1, 1, 3, 3})), HasSubstr(says));
+  EXPECT_THAT(ErrorOf(model("MatMul", {4, 4})), HasSubstr(says));
+  EXPECT_THAT(ErrorOf(model("Mul", {4, 4})), HasSubstr(says));
+  EXPECT_EQ(ErrorOf(model("Equal", {4, 4})), "no error");
+}
+
 }  // namespace
 }  // namespace dlcost
