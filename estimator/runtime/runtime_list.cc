@@ -62,14 +62,14 @@ std::string RuntimeListText(const std::vector<Runtime>& runtimes, std::size_t ma
 std::string RuntimeText(const Runtime& runtime) {
   std::string text = fmt::format("{}: {}\n", Printable(runtime.id), Printable(runtime.name));
   if (!runtime.aliases.empty()) {
-    text += fmt::format("also      {}\n",
+    text += fmt::format("also          {}\n",
                         Printable(fmt::format("{}", fmt::join(runtime.aliases, ", "))));
   }
-  text += fmt::format("devices   {}\n\n", Printable(OrAll(runtime.vendors)));
+  text += fmt::format("devices       {}\n\n", Printable(OrAll(runtime.vendors)));
   for (const RuntimePart& part : runtime.parts) {
-    text += fmt::format("{:<10}{}{}\n", part.name, part.value,
+    text += fmt::format("{:<14}{}{}\n", part.name, part.value,
                         part.meaning.empty() ? "" : ": " + Printable(part.meaning, kLongest));
-    text += fmt::format("{:<10}  source: {}\n", "", Printable(part.source, kLongest));
+    text += fmt::format("{:<14}  source: {}\n", "", Printable(part.source, kLongest));
   }
   return text;
 }
