@@ -124,24 +124,18 @@ ConvChoice ConvChooser::Choose(const TimeOf& seconds) const {
     take(Execute(Algorithm::kIm2colGemm));
   }
   const bool product = choice.execution.algorithm == Algorithm::kImplicitGemm;
-  if (product && (tensor || RanksByTime())) {
+  if (IsTimed() || (product && (tensor || RanksByTime()))) {
     take(FastestProduct(tensor, seconds));
     // Planes that are no whole pieces of memory are slow to multiply: converted instead.
     if (tensor && Options(Pipe::kTensor).images_apart) take(FastestProduct(tensor, seconds, true));
     if (tensor && Bits(type_) == 16 && MayStayPlanes()) take(OfPlanes());
   }
-  if (IsTimed()) {
-    take(FastestProduct(tensor, seconds));
-    if (nest_.LongestFilter() != 3 || !OffersWinograd()) return choice;
-    for (const Algorithm way : {Algorithm::kWinograd, Algorithm::kWinogradNonfused}) {
-      if (Valid(way)) take(Execute(way));
-    }
-    return choice;
-  }
-  if (product && !tensor && nest_.LongestFilter() == 3 && OffersWinograd() &&
-      Valid(Algorithm::kWinogradNonfused)) {
+  if (tensor || nest_.LongestFilter() != 3 || !OffersWinograd()) return choice;
+  if (IsTimed() && Valid(Algorithm::kWinograd)) take(Execute(Algorithm::kWinograd));
+  if ((IsTimed() || product) && Valid(Algorithm::kWinogradNonfused)) {
     Execution staged = StagedWinograd();
-    if (seconds(staged, least) * kSlowProduct < least) take(std::move(staged));
+    const double slow = IsTimed() ? 1 : kSlowProduct;
+    if (seconds(staged, least) * slow < least) take(std::move(staged));
   }
   return choice;
 }
