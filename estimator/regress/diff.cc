@@ -71,7 +71,8 @@ std::vector<std::string> DiffConditions(const Report& before, const Report& afte
   compare("fusion", [](const Report& r) { return Name(r.options.plan.fusion); });
   compare("attention", [](const Report& r) { return Name(r.options.plan.Form()); });
   compare("convolutions", [](const Report& r) -> Text {
-    return r.options.run.conv ? std::string(Name(*r.options.run.conv)) : "auto";
+    if (r.options.run.conv) return Text(Name(*r.options.run.conv));
+    return r.options.run.timed_convolutions ? "timed" : "ranked";
   });
   compare("data type", [](const Report& r) -> Text {
     return r.options.dtype.empty() ? "as the file says" : r.options.dtype;
