@@ -74,7 +74,8 @@ bool Fits(const std::vector<std::int64_t>& sizes, const Shape& bound) {
                     [](std::int64_t size, std::int64_t most) { return size <= most; });
 }
 
-// Text is compared, converted and moved; nothing else is done with it, whatever a model says.
+// Text is compared, converted and moved; nothing else is done with it, whatever a model says. What
+// an operator of the user's own does is what its file says.
 void RefuseArithmeticOnText(const Work& work) {
   for (const Work::Entry& entry : work.entries()) {
     if (entry.dtype != DType::kString) continue;
@@ -225,7 +226,7 @@ void InferenceDriver::CountNode(Graph& graph, CountedNode& counted) {
   try {
     const CustomOperator* custom = FindCustom(node);
     counted.cost = custom != nullptr ? custom->Cost(ctx) : counted.def->cost(ctx);
-    RefuseArithmeticOnText(counted.cost.work);
+    if (custom == nullptr) RefuseArithmeticOnText(counted.cost.work);
     counted.status = counted.cost.status;
     // Declared or bound shapes were enough.
     if (counted.status != NodeStatus::kBounded) counted.why.clear();

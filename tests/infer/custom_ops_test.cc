@@ -66,6 +66,28 @@ TEST(CustomOperators, ShapesAndCountsComeFromTheFile) {
   EXPECT_EQ(node.cost.BytesWritten().value(), 4 * 100 + 8 * 3);
 }
 
+// A tokenizer's hashes, say: its file says what it does with text.
+TEST(CustomOperators, MayComputeWithText) {
+  SmallModel model;
+  auto* opset = model.proto().add_opset_import();
+  opset->set_domain("my.company");
+  opset->set_version(1);
+  model.Input("x", {8}, onnx::TensorProto::STRING);
+  model.AddNode("Hash", {"x"}, {"y"}).set_domain("my.company");
+  InferOptions options;
+  options.custom = Operators(
+      "operators:\n"
+      "  - name: Hash\n"
+      "    domain: my.company\n"
+      "    outputs:\n"
+      "      - shape: [\"in0[0]\"]\n"
+      "        dtype: i64\n"
+      "    work:\n"
+      "      integer: elements(in0) * 16\n");
+  const InferredModel inferred = Infer(model.Output("y").Read(), options);
+  EXPECT_EQ(NodeOf(inferred, "n_y").cost.work.Of(OpClass::kInteger), Count(8 * 16));
+}
+
 TEST(CustomOperators, InferredModelsOutliveThem) {
   InferredModel model;
   {
