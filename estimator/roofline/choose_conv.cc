@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -26,11 +25,7 @@ constexpr TileShape kImageTile = {.m = 32, .n = 32, .k = 8};
 // The one tile of halves on vector units.
 constexpr TileShape kHalvesTile = {.m = 128, .n = 128, .k = 8, .resident = 2};
 
-std::vector<TileShape> Listed(std::span<const TileShape> tiles) {
-  return {tiles.begin(), tiles.end()};
-}
-
-// But for those of which half is empty where it is not of a narrower one.
+// Without those that compute twice as many filters as the one that pads least.
 std::vector<TileShape> Fitting(std::span<const TileShape> tiles, Count filters) {
   const auto padded = [&](const TileShape& tile) { return RoundUp(filters, tile.n); };
   Count least = padded(tiles.front());
@@ -119,23 +114,23 @@ ConvChoice ConvChooser::Choose(const TimeOf& seconds) const {
     choice.execution = std::move(execution);
   };
   const bool tensor = ProductPipe() == Pipe::kTensor;
+  const bool timed = IsTimed();
   // An image's gradient leaves tiles almost empty that a product of its taps fills.
   if (nest_.transposed && !tensor && nest_.out_channels / nest_.groups <= Count(kFewChannels)) {
     take(Execute(Algorithm::kIm2colGemm));
   }
   const bool product = choice.execution.algorithm == Algorithm::kImplicitGemm;
-  if (IsTimed() || (product && (tensor || RanksByTime()))) {
-    take(FastestProduct(tensor, seconds));
+  if (timed || (product && (tensor || RanksByTime()))) {
+    take(FastestProduct(seconds));
     // Planes that are no whole pieces of memory are slow to multiply: converted instead.
-    if (tensor && Options(Pipe::kTensor).images_apart) take(FastestProduct(tensor, seconds, true));
+    if (tensor && Options(Pipe::kTensor).images_apart) take(FastestProduct(seconds, true));
     if (tensor && Bits(type_) == 16 && MayStayPlanes()) take(OfPlanes());
   }
   if (tensor || nest_.LongestFilter() != 3 || !OffersWinograd()) return choice;
-  if (IsTimed() && Valid(Algorithm::kWinograd)) take(Execute(Algorithm::kWinograd));
-  if ((IsTimed() || product) && Valid(Algorithm::kWinogradNonfused)) {
+  if (timed && Valid(Algorithm::kWinograd)) take(Execute(Algorithm::kWinograd));
+  if ((timed || product) && Valid(Algorithm::kWinogradNonfused)) {
     Execution staged = StagedWinograd();
-    const double slow = IsTimed() ? 1 : kSlowProduct;
-    if (seconds(staged, least) * slow < least) take(std::move(staged));
+    if (seconds(staged, least) * (timed ? 1 : kSlowProduct) < least) take(std::move(staged));
   }
   return choice;
 }
@@ -144,7 +139,7 @@ ConvChoice ConvChooser::Choose(const TimeOf& seconds) const {
 ConvChoice ConvChooser::ChooseOfWeights(const TimeOf& seconds) const {
   ConvChoice choice;
   const bool tensor = ProductPipe() == Pipe::kTensor;
-  choice.execution = FastestProduct(tensor, seconds);
+  choice.execution = FastestProduct(seconds);
   if (tensor || !OffersWinograd() || !Valid(Algorithm::kWinogradNonfused)) {
     choice.runner_up = Name(Algorithm::kIm2colGemm);
     return choice;
@@ -175,7 +170,8 @@ bool ConvChooser::MayShareK(const ConvOptions& options) const {
   return nest_.groups == Count(1) && (nest_.of_weights || options.images_apart || IsTimed());
 }
 
-Execution ConvChooser::FastestProduct(bool tensor, const TimeOf& seconds, bool converted) const {
+Execution ConvChooser::FastestProduct(const TimeOf& seconds, bool converted) const {
+  const bool tensor = ProductPipe() == Pipe::kTensor;
   ConvOptions options = Options(ProductPipe(), converted);
   Execution candidate = ImplicitGemmConv(nest_, options, target_.library);
   // Conversions may stand before and behind it.
@@ -188,8 +184,11 @@ Execution ConvChooser::FastestProduct(bool tensor, const TimeOf& seconds, bool c
     options.split_k = grid.split_k;
   };
   const GemmNest nest = ImplicitGemmOf(nest_, options.by_tap, options.images_apart);
-  std::vector<TileShape> tiles = tensor ? Listed(TensorTiles()) : Fitting(VectorTiles(), nest.n);
-  if (const std::optional<TileShape> only = OnlyTile()) tiles = {*only};
+  std::vector<TileShape> fitting;
+  if (!tensor) fitting = Fitting(VectorTiles(), nest.n);
+  std::span<const TileShape> tiles = tensor ? TensorTiles() : fitting;
+  const std::optional<TileShape> only = OnlyTile();
+  if (only) tiles = {&*only, 1};
   const auto time_of = [&](const TileGrid& grid, double least) {
     const bool whole = grid.split_k == Count(1);
     const bool idle = grid.Blocks() / grid.split_k < Count(target_.device.units.value_or(1));

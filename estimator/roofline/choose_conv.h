@@ -73,7 +73,7 @@ class ConvChooser {
   Execution OfPlanes() const;
   Execution StagedWinograd() const;
   ConvChoice ChooseOfWeights(const TimeOf& seconds) const;
-  Execution FastestProduct(bool tensor, const TimeOf& seconds, bool converted = false) const;
+  Execution FastestProduct(const TimeOf& seconds, bool converted = false) const;
   int FourierTile() const;
   Execution Execute(Algorithm algorithm) const;
 

@@ -54,7 +54,8 @@ Algorithm ConvChooser::WinogradOrProduct(std::string& runner_up) const {
   return order[0].second;
 }
 
-// The ridge point of vector units, which add up in fp32, as if each element had four bytes.
+// The ridge point of vector units, which add up in fp32, at the highest clock that the board is
+// known to run at, as if each element had four bytes.
 double ConvChooser::RankedRidge() const {
   const std::optional<ComputeUnit> unit = InFloat(target_, type_);
   const auto& bandwidth = target_.device.memory.bandwidth;

@@ -37,9 +37,9 @@ struct GemmProblem {
   double fill = 1;         // rate at which operands reach a unit, over that of usual products
 };
 
-// On vector units, what loading a tile's step takes over its arithmetic, by the tile's sides:
-// 1/rows
-// + 1/columns. `rate` is that of one unit in FLOP/s; the library's vector_loads are not 0.
+// On vector units, what loading a tile's step takes over its arithmetic; `sides` are those of the
+// tile, 1/rows + 1/columns, `rate` that of one unit in FLOP/s. The library's vector_loads are not
+// 0.
 double LoadsOverArithmetic(const TimingDevice& device, double rate, double element_bytes,
                            double sides);
 
