@@ -65,7 +65,8 @@ def main():
     arguments = parser.parse_args()
     print(
         f"{'table':<10} {'device':<15} {'dtype':<5} {'size':<6} {'pairs':>5} |"
-        f" {'measured p50':>12} {'p90':>5} {'p99':>5} | {'expected p50':>12} {'p90':>5} {'p99':>5} | {'dearer':>6} {'cheaper':>7}"
+        f" {'measured p50':>12} {'p90':>5} {'p99':>5} | {'expected p50':>12} {'p90':>5} {'p99':>5} |"
+        f" {'dearer':>6} {'cheaper':>7}"
     )
     for path in arguments.tables:
         table = os.path.splitext(os.path.basename(path))[0]
