@@ -130,6 +130,13 @@ void ExplainProduct(const Target& target, const GemmProblem& p, const TileGrid* 
   terms.TimeIfAny("adding up parts of k", t.split_seconds);
 }
 
+bool KeepsSums(const WholeSums& whole, const GemmNest& nest, const ComputeUnit& unit) {
+  if (nest.m <= Count(1)) return false;
+  if (nest.m * nest.n * nest.k < Count(whole.multiply_adds)) return true;
+  return unit.bytes == 2 && nest.m <= Count(whole.rows) && nest.n >= Count(whole.columns) &&
+         nest.k < nest.n * whole.ratio;
+}
+
 }  // namespace
 
 GemmOptions ChooseProduct(const Target& target, DType type, const GemmNest& nest,
@@ -139,12 +146,11 @@ GemmOptions ChooseProduct(const Target& target, DType type, const GemmNest& nest
   const OccupancyRule& rule = nest.batch > Count(1) ? library.batched : library.linear;
   const bool timed = unit.tensor || (rule.tiles.empty() && library.linear_by_time);
   if (timed && timer != nullptr) {
-    const bool small =
-        unit.tensor && nest.m > Count(1) && nest.m * nest.n * nest.k < Count(library.least_split);
+    const bool whole = unit.tensor && KeepsSums(library.whole, nest, unit);
     GemmNest chosen = nest;
     chosen.batch = ChosenBatch(library, nest, unit);
     const TimedTile best = FastestTile(
-        chosen, timer->Tiles(), unit.bytes, nest.batch == Count(1) && !small && timer->Splits(),
+        chosen, timer->Tiles(), unit.bytes, nest.batch == Count(1) && !whole && timer->Splits(),
         [&](const TileGrid& grid, double least) { return timer->Tiled(grid, least).seconds; });
     options.tile = best.tile;
     options.split_k = best.split_k;

@@ -59,8 +59,11 @@ constexpr Instructions kScale = {.mul = 1};
 constexpr Instructions kAccumulate = {.fma = 1};
 // Products of more than one row whose k could be shared: of the measured ones of a fit on an L40S
 // all 10 with 0.5 to 1.7 million multiply-adds took as long as one block that walks all of k (up to
-// 27 us where parts take 5), one of the next 39, from 2.4 to 64 million.
-constexpr int kAdaLeastSplit = 1 << 21;
+// 27 us where parts take 5), one of the next 39, from 2.4 to 64 million. Of all 175 in bf16 with 2
+// to 64 rows for which parts would take a seventh less, 39 of 45 with 1024 columns and more and a k
+// of less than four times as many took as long as with k whole, and 7 of the other 130. On an A100
+// all but 8 of 502 products with so much to gain share k.
+constexpr WholeSums kAdaWhole = {.multiply_adds = 1 << 21, .rows = 64, .columns = 1024, .ratio = 4};
 
 constexpr Library kHopper = {.id = "hopper",
                              .covers = "cuDNN 9 and cuBLAS 12 on Hopper",
@@ -240,7 +243,7 @@ constexpr Library kLibraries[] = {
      .gemm_tensor = kAmpereTensor,
      .widening = kMarlin,
      .batched = {.tiles = kAmpereBatched},
-     .least_split = kAdaLeastSplit,
+     .whole = kAdaWhole,
      .linear_by_time = true,
      .conv_vector = kAmpereConv,
      .conv_tensor = kAmpereConvTensor,

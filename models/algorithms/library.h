@@ -147,6 +147,14 @@ struct UnalignedRows {
   bool batched_in_float = false;          // strided-batched ones run on vector units in fp32
 };
 
+// Products of several rows on matrix units that keep k whole, however long that takes.
+struct WholeSums {
+  int multiply_adds = 0;  // those of fewer than these, and
+  int rows = 0;           // of 16-bit operands those of up to so many rows
+  int columns = 0;        // and so many columns or more
+  int ratio = 0;          // whose k is less than so many times the columns
+};
+
 struct Library {
   std::string_view id;      // "pascal"
   std::string_view covers;  // "cuDNN 6 to 7, cuBLAS 8 to 10 on Maxwell and Pascal"
@@ -157,9 +165,7 @@ struct Library {
   UnalignedRows even_rows = {};
   // Which of them runs: weights with rows of activations, and strided-batched products.
   OccupancyRule linear, batched;
-  // Products of several rows on matrix units with fewer multiply-adds than this run in one part of
-  // k, however long that takes.
-  int least_split = 0;
+  WholeSums whole;  // of products on matrix units
   // Which of them run between the transforms of staged Winograd, filters as rows and tiles as
   // columns; without tiles, those of strided-batched products.
   OccupancyRule staged = {};

@@ -30,6 +30,7 @@ def main():
     asked = [
         ("accuracy.md", [accuracy, "--held-out", "0.4", *tables]),
         ("accuracy.md", [accuracy, "--leave-one-out", *tables]),
+        ("accuracy.md", [sys.executable, os.path.join(bench, "steps.py"), accuracy, tables[0]]),
         ("accuracy.md", [sys.executable, os.path.join(bench, "networks.py"), dlcost, serving]),
         ("accuracy.md", [sys.executable, os.path.join(bench, "servers.py"), dlcost, serving]),
         ("sweeps.md", [sys.executable, os.path.join(bench, "saturation.py"), dlcost, serving]),
