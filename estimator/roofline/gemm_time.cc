@@ -318,6 +318,11 @@ GemmTime GemmTimer::Vector() const {
   t.waves = 1;
   t.efficiency = s.c.efficiency;
   t.units_seconds = 2 * p.batch * p.m * p.n * p.k / (p.peak * s.c.efficiency);
+  if (p.few != nullptr) {
+    const double clocks = p.m * p.n * (p.few->result + p.few->element * p.k) / d.units;
+    t.start_seconds = std::ceil(p.k / p.few->walk) * p.few->wait;
+    t.units_seconds = std::max(t.units_seconds, clocks / d.clock) + t.start_seconds;
+  }
   t.tile_seconds = t.units_seconds;
   t.memory_bytes = s.first_bytes + s.other_bytes;
   t.memory_seconds = StreamSeconds(d, s.sustained, t.memory_bytes);

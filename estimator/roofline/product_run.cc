@@ -56,6 +56,14 @@ GemmProblem GemmProblemOf(const Part& part, const GemmNest& nest, const ComputeU
   return p;
 }
 
+// The library's kernels on vector units for few rows of 8-bit floats; null: others run.
+const FewRows8Bit* FewRowsOf(const Target& target, DType type, const GemmNest& nest) {
+  const FewRows8Bit& few = target.library.few_rows_8bit;
+  const bool takes = IsFloat(type) && Bits(type) == 8 && nest.batch <= Count(1) &&
+                     nest.b_is_weight && nest.m <= Count(few.rows);
+  return takes ? &few : nullptr;
+}
+
 // What may round to TF32 need not: one row is a matrix-vector product of floats. Batches with odd
 // rows: UnalignedRows.
 std::optional<ComputeUnit> UnitOf(const Target& target, DType type, const GemmNest& nest) {
@@ -66,7 +74,8 @@ std::optional<ComputeUnit> UnitOf(const Target& target, DType type, const GemmNe
     return one ? FindVectorUnit(target, type) : unit;
   }
   const UnalignedRows* rows = nest.batch > Count(1) ? RowsOf(target, type, nest) : nullptr;
-  const bool in_float = rows != nullptr && rows->batched_in_float;
+  const bool in_float =
+      (rows != nullptr && rows->batched_in_float) || FewRowsOf(target, type, nest) != nullptr;
   const std::optional<ComputeUnit> floats = in_float ? InFloat(target, type) : std::nullopt;
   return floats ? floats : unit;
 }
@@ -87,8 +96,9 @@ GemmProblem WithBatch(GemmProblem p, double batch) {
 
 Execution Choose(const Target& target, const Part& part, const GemmNest& nest,
                  const ComputeUnit& unit, const GemmTimer* timer) {
-  const Count vector_rows = target.library.vector_rows;
-  if (!unit.tensor && (nest.m <= vector_rows || nest.n <= Count(1))) {
+  const bool few = nest.m <= Count(target.library.vector_rows) || nest.n <= Count(1) ||
+                   FewRowsOf(target, part.type, nest) != nullptr;
+  if (!unit.tensor && few) {
     return MatrixVector(nest, part.type, target.library);
   }
   return TiledGemm(nest, ChooseProduct(target, part.type, nest, unit, timer), target.library);
@@ -105,8 +115,18 @@ void ExplainProduct(const Target& target, const GemmProblem& p, const TileGrid* 
   const double together = t.seconds - t.launch_seconds - t.split_seconds;
   if (grid == nullptr) {
     TermWriter side = terms.Longest("together", together);
-    side.Time("arithmetic", t.units_seconds,
-              fmt::format("matrix-vector: {:.1f} % of the peak", 100 * t.efficiency));
+    if (p.few != nullptr) {
+      side.Time("few rows", t.units_seconds,
+                "threads widen 8-bit floats, multiply in fp32 and add up across a block");
+      side.Below().Fact("clocks", p.few->result + p.few->element * p.k, "clocks",
+                        fmt::format("of a unit for each of {:.0f} results: {:g} + {:g} x {:.0f}",
+                                    p.m * p.n, p.few->result, p.few->element, p.k));
+      side.Below().Time("waiting", t.start_seconds,
+                        fmt::format("for {} elements of k at a time", p.few->walk));
+    } else {
+      side.Time("arithmetic", t.units_seconds,
+                fmt::format("matrix-vector: {:.1f} % of the peak", 100 * t.efficiency));
+    }
     side.Time("device memory", t.memory_seconds);
     side.Time("cache", t.cache_seconds);
   } else {
@@ -179,6 +199,7 @@ PartRun RunProduct(const Target& target, const Part& part, const GemmNest& nest)
   if (rows != nullptr && !rows->tiles.empty() && (p.batch <= 1 || !rows->batched_in_float)) {
     p.rows = rows;
   }
+  if (!unit->tensor) p.few = FewRowsOf(target, part.type, nest);
   const Conditions conditions =
       ConditionsOf(target, part, p.weight_bytes.value_or(p.batch * p.n * p.k * p.input_bytes));
   const GemmTimer timer(*target.timing, p, conditions);

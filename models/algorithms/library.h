@@ -147,6 +147,16 @@ struct UnalignedRows {
   bool batched_in_float = false;          // strided-batched ones run on vector units in fp32
 };
 
+// Kernels on vector units for products of 8-bit floats with few rows: threads widen what they load,
+// multiply in fp32 and add up across the block.
+struct FewRows8Bit {
+  int rows = 0;        // up to so many; 0: matrix units take them
+  double result = 0;   // clocks of a unit for each result,
+  double element = 0;  // and for each element of k of one
+  int walk = 0;        // elements of k that a block takes at a time, and
+  double wait = 0;     // seconds from its loads to its sums
+};
+
 // Products of several rows on matrix units that keep k whole, however long that takes.
 struct WholeSums {
   int multiply_adds = 0;  // those of fewer than these, and
@@ -166,6 +176,7 @@ struct Library {
   // Which of them runs: weights with rows of activations, and strided-batched products.
   OccupancyRule linear, batched;
   WholeSums whole;  // of products on matrix units
+  FewRows8Bit few_rows_8bit;
   // Which of them run between the transforms of staged Winograd, filters as rows and tiles as
   // columns; without tiles, those of strided-batched products.
   OccupancyRule staged = {};
