@@ -89,8 +89,8 @@ AttentionProblem AttentionProblemOf(const Target& target, const Part& part,
   }
   if (nest.cached) p.phase = AttentionPhase::kPrefill;
   p.persistent = IsCudnn(target, part, form);
-  // One query over one key that it brings itself is a prompt of one token: prefill runs.
-  const bool prompt = nest.cached && p.key_length == 1;
+  // One query over one key that it brings itself is a prompt of one token.
+  const bool prompt = p.key_length == 1;
   if (p.query_length == 1 && !prompt) {
     p.visible = p.key_length;
     if (!WalksAsPrompt(target, p, nest.cached)) p.phase = AttentionPhase::kDecode;

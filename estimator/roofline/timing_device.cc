@@ -44,6 +44,9 @@ TimingDevice MakeTimingDevice(const Device& device) {
   if (device.per_unit.threads) result.threads = *device.per_unit.threads;
   result.memory_rate = device.memory.bandwidth->value();
   result.cache = device.WarmCapacity().AsDouble();
+  if (!device.caches.empty() && device.caches.back().sustained) {
+    result.cache_read = device.caches.back().sustained->value();
+  }
   if (device.power) result.power = device.power->value();
   if (device.process) result.process = *device.process;
   result.constants = TimingConstants(device.timing);
@@ -84,6 +87,10 @@ double UnderPower(const TimingDevice& device, const PoweredWork& work) {
 
 double CacheRate(const TimingDevice& device) {
   return device.units * device.clock * device[Constant::kCacheRate];
+}
+
+double CacheReadRate(const TimingDevice& device) {
+  return std::max(CacheRate(device), device.cache_read);
 }
 
 double RoundUp(double value, double multiple) { return std::ceil(value / multiple) * multiple; }

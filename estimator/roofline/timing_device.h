@@ -18,6 +18,7 @@ struct TimingDevice {
   double threads = 2048;   // that one unit works on at a time
   double memory_rate = 0;  // rated bandwidth of device memory, byte/s
   double cache = 0;        // bytes that can stay on the chip between kernels
+  double cache_read = 0;   // bytes per second that a benchmark read from it; 0: none did
   double power = 0;        // of the board, in W; 0: not public, no limit
   double process = 0;      // feature size by name ("4N", "4NP": 5), in nm; 0: not public, no limit
   TimingConstants constants;
@@ -71,8 +72,10 @@ struct PoweredWork {
 // clock at which their main loop stays within it.
 double UnderPower(const TimingDevice& device, const PoweredWork& work);
 
-// Bytes per second that the last-level cache delivers to all units.
+// Bytes per second that the last-level cache delivers to all units: to tiles of products, and to
+// kernels that only read, as benchmarks of the cache do.
 double CacheRate(const TimingDevice& device);
+double CacheReadRate(const TimingDevice& device);
 
 // The least multiple of `multiple` that is no less than `value`.
 double RoundUp(double value, double multiple);
