@@ -6,8 +6,8 @@
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
 #include "estimator/roofline/choose.h"
+#include "estimator/roofline/explain_kernel.h"
 #include "estimator/roofline/part.h"
-#include "estimator/roofline/terms.h"
 #include "estimator/roofline/timing_device.h"
 #include "models/algorithms/convolution.h"
 #include "models/algorithms/pointwise.h"
@@ -308,16 +308,10 @@ class KernelRunner {
     expected.basis = BasisOf(target_.device);
     expected.time = WithRange(seconds, WidenRange(expected.basis, sum.range), bound);
     expected.limiter = seconds < bound ? LimiterOfBound() : LimiterOf(sum);
-    if (target_.options.explain) Explain(sum, expected);
+    if (target_.options.explain) {
+      ExplainKernel(target_, {kernel_, parts_, run_.bound, sum.seconds}, expected);
+    }
     run_.expected = std::move(expected);
-  }
-
-  // Whether its library computes in a wider type than the fastest unit could.
-  bool AddsUpWider() const {
-    if (!IsProduct(kernel_.nest)) return false;
-    const std::optional<ComputeUnit> unit = FindUnit(target_, kernel_.math),
-                                     fastest = FindFastestUnit(target_, kernel_.math);
-    return unit && fastest && unit->peak < fastest->peak;
   }
 
   // In the words of expected times: which unit computes is not one of them.
@@ -350,79 +344,6 @@ class KernelRunner {
         break;
     }
     return 0;
-  }
-
-  void Explain(const PartTime& sum, Expected& expected) {
-    const double times = kernel_.repeat.AsDouble();
-    TermWriter root(expected.terms);
-    TermWriter top = root.Longest("expected", expected.time.expected);
-    top.Time("bound", run_.bound.time.value(), "what nothing beats: " + run_.bound.limiter);
-    if (run_.bound.limiter == "device memory" && run_.bound.on_chip > Bytes(0)) {
-      top.Below().Fact("on the chip", run_.bound.on_chip.AsDouble(), "B", "need not cross it");
-    }
-    if (AddsUpWider()) top.Text("adds up in", "fp32", "frameworks ask their library for it");
-    TermWriter device = target_.options.Calls() ? OnTheWay(expected, top) : top;
-    TermWriter model =
-        times > 1
-            ? device.Times("runs", expected.device, times).Sum("one run", sum.seconds)
-            : device.Sum(target_.options.Calls() ? "on the device" : "time model", sum.seconds);
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      const PartTime& part = *parts_[i].time;
-      int level = model.level();
-      if (parts_.size() > 1) {
-        model.Sum(std::string(kernel_.parts[i].name), part.seconds);
-        ++level;
-      }
-      for (TimeTerm term : part.terms) {
-        term.level += level;
-        expected.terms.push_back(std::move(term));
-      }
-      if (part.power > 0) {
-        TermWriter(expected.terms, level)
-            .Time("waiting for power", part.power,
-                  fmt::format("{:.4g} W carry no more while kernels follow each other",
-                              target_.timing->power));
-      }
-      for (const std::string& advice : part.advice) {
-        if (std::find(expected.advice.begin(), expected.advice.end(), advice) ==
-            expected.advice.end()) {
-          expected.advice.push_back(advice);
-        }
-      }
-    }
-    AdviseOn(expected);
-  }
-
-  // What a framework adds around the device's time: the terms beside which that stands.
-  TermWriter OnTheWay(const Expected& expected, TermWriter& top) const {
-    const double together = std::max(expected.calls, expected.device);
-    TermWriter model = top.Sum("time model", expected.host + expected.prepared + together);
-    model.Time("host", expected.host, "to the first call, and back from the last kernel");
-    const bool asked = target_.options.selection == Selection::kCall;
-    model.TimeIfAny("library call", expected.prepared,
-                    asked ? "it chooses a kernel before it launches"
-                          : "the host sets up a kernel that was chosen before");
-    TermWriter side = model.Longest("calls and device", together);
-    std::string calls = "the host prepares them while the device runs";
-    if (expected.between > 0) {
-      const bool python = target_.options.launch == Launch::kEager;
-      calls += fmt::format("; {:.3g} us later, for {}, it comes to the next kernel",
-                           expected.between * 1e6, python ? "views and Python" : "views");
-    }
-    side.Time("framework calls", expected.calls, calls);
-    return side;
-  }
-
-  static void AdviseOn(Expected& expected) {
-    if (expected.limiter == "launch") {
-      expected.advice.insert(
-          expected.advice.begin(),
-          "The launch takes longer than the work: larger batches, fusion or CUDA graphs help.");
-    } else if (expected.limiter == "device memory") {
-      expected.advice.insert(expected.advice.begin(),
-                             "Device memory is the limit: fewer bytes (fusion, narrower types) "
-                             "help, more FLOP/s do not.");
-    }
   }
 
   const Kernel& kernel_;
