@@ -67,6 +67,9 @@ const Library& LibraryOf(const Device& device) {
 }
 
 RuledTile ByOccupancy(const GemmNest& nest, const OccupancyRule& rule, const Device& device) {
+  if (rule.longer != nullptr && nest.k >= Count(rule.from)) {
+    return ByOccupancy(nest, *rule.longer, device);
+  }
   constexpr int kLeastShared = 260;  // the least of k of a split product
   const double units = Units(device).AsDouble();
   const auto blocks_per_unit = [&](const TileShape& tile) {
@@ -74,6 +77,7 @@ RuledTile ByOccupancy(const GemmNest& nest, const OccupancyRule& rule, const Dev
   };
   const double outputs = (nest.batch * nest.m * nest.n).AsDouble();
   RuledTile chosen;
+  bool whole = false;
   double most = -std::numeric_limits<double>::infinity();
   for (const OccupancyRule::Tile& each : rule.tiles) {
     const double x = blocks_per_unit(each.shape), places = each.shape.resident;
@@ -83,13 +87,19 @@ RuledTile ByOccupancy(const GemmNest& nest, const OccupancyRule& rule, const Dev
     if (value <= most) continue;
     most = value;
     chosen.tile = each.shape;
+    whole = each.whole;
   }
   if (rule.many > 0 && blocks_per_unit(rule.large) >= rule.many && IsWhole(nest)) {
     return {rule.large, 1};
   }
   if (rule.few > 0 && blocks_per_unit(rule.small) <= rule.few) chosen.tile = rule.small;
   if (!rule.splits) {
-    chosen.split_k = nest.batch > Count(1) ? Count(1) : SplitOfRegisters(nest, chosen.tile, device);
+    if (nest.batch > Count(1) || whole) return chosen;
+    chosen.split_k = SplitOfRegisters(nest, chosen.tile, device);
+    if (rule.part > 0) {
+      const Count parts = std::min(nest.k / rule.part, Count(rule.most_parts));
+      chosen.split_k = std::max(chosen.split_k, parts);
+    }
     return chosen;
   }
   const double x = blocks_per_unit(chosen.tile);

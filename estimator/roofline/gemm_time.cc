@@ -58,6 +58,13 @@ struct UnitConstants {
   double efficiency, shape, fill, drain, overlap;  // fill: 0 where loads are never the limit
 };
 
+// What kernels of small products cost large ones: LongSums.
+double RateOfLongSums(const TimingDevice& d, const GemmProblem& p) {
+  const LongSums& sums = d.library->long_sums;
+  const bool applies = p.linear && p.input_bytes >= 4 && sums.from > 0 && p.k >= sums.from;
+  return applies ? sums.rate : 1;
+}
+
 // Recorded rates fall where two extents are ragged, whichever: one alone, m or n or k, costs
 // nothing (T4, 128x128 tiles, aligned in m, n, k: all 4.0 TFLOP/s, m and k 4.0, m and n 3.8; k
 // alone 3.5, m or n alone 3.2, none 3.2).
@@ -77,17 +84,10 @@ double LoadsRate(const TimingDevice& d, const GemmProblem& p, double rows, doubl
   return (1 + loads(1.0 / 64)) / (1 + loads(1 / rows + 1 / columns));
 }
 
-// What kernels of small products cost large ones: LongSums.
-double TensorShape(const TimingDevice& d, const GemmProblem& p) {
-  const LongSums& sums = d.library->long_sums;
-  const bool applies = p.linear && p.input_bytes >= 4 && sums.from > 0 && p.k >= sums.from;
-  return applies ? sums.rate : 1;
-}
-
 UnitConstants Constants(const TimingDevice& d, const GemmProblem& p) {
   if (!p.tensor) {
-    return {d[C::kVectorEfficiency], VectorShape(d, p), 0, d[C::kVectorDrain],
-            d[C::kVectorOverlap]};
+    return {d[C::kVectorEfficiency] * RateOfLongSums(d, p), VectorShape(d, p), 0,
+            d[C::kVectorDrain], d[C::kVectorOverlap]};
   }
   // What 8-bit inputs sustain was fitted to floats. Integers, which cost less energy than floats of
   // their width, sustain what 16 bits do: with the rate of floats products of integers on an RTX
@@ -97,7 +97,7 @@ UnitConstants Constants(const TimingDevice& d, const GemmProblem& p) {
                        : narrow_floats ? d[C::kTensorEfficiency8]
                                        : d[C::kTensorEfficiency];
   const double rate = p.rows != nullptr ? p.rows->rate : 1;
-  return {std::min(1.0, share * p.spare), TensorShape(d, p) * rate, d[C::kTensorFill] * p.fill,
+  return {std::min(1.0, share * p.spare), RateOfLongSums(d, p) * rate, d[C::kTensorFill] * p.fill,
           d[C::kTensorDrain], d[C::kTensorOverlap]};
 }
 

@@ -21,11 +21,12 @@ struct TileShape {
 
 // How cuBLAS ranks tiles for products on vector units where it has no model of their time: by how
 // full the tiles are and how full the waves over the units. Of tiles with the same value the first
-// wins; k does not enter.
+// wins. k enters where long sums have a ranking of their own.
 struct OccupancyRule {
   struct Tile {
-    TileShape shape;  // `resident` blocks of it are the places of a unit
-    double value;     // of a wave without idle places
+    TileShape shape;     // `resident` blocks of it are the places of a unit
+    double value;        // of a wave without idle places
+    bool whole = false;  // keeps k whole
   };
   std::span<const Tile> tiles;  // empty: the library has another rule
   // A wave loses this much of its value, over the places of a unit, where all places are idle.
@@ -38,6 +39,12 @@ struct OccupancyRule {
   TileShape large;
   double many = 0;
   bool splits = false;  // blocks share k while they are fewer than the places
+  // k is shared by parts of `part` or longer, up to so many, however many blocks there are. 0: by
+  // as many as a unit's registers hold.
+  int part = 0, most_parts = 1;
+  // The ranking of products of a k from `from` on; null: this one.
+  const OccupancyRule* longer = nullptr;
+  int from = 0;
 };
 
 // Kernels for weights that are stored transposed (the "tn" of their names) walk both operands along
@@ -55,8 +62,8 @@ struct StridedLoads {
   double short_rows = 0;
 };
 
-// A library that takes the kernel of the nearest size that it was tuned for has none for large
-// products of a long k: kernels of small products run.
+// Products of a long k that pass slower than others in the same tiles. A library that takes the
+// kernel of the nearest size that it was tuned for has none for large ones: those of small run.
 struct LongSums {
   double from = 0;  // the least of k, fp32; 0: there is no such k
   double rate = 1;  // over that of other products
@@ -248,7 +255,7 @@ struct Library {
   double tile_start = 0;
   // And one of 4-bit operands, whose scales it loads beside them.
   double tile_start_4bit = 0;
-  LongSums long_sums;  // of kernels for weights on matrix units
+  LongSums long_sums;  // of kernels for weights
   // Blocks of products on matrix units that ask for an operand together, so that it crosses the
   // last-level cache once: the two units of a cluster, times thread block clusters.
   int shared_loads = 2;

@@ -316,6 +316,24 @@ TEST(Gemm, TilesAndSplitsOfTheAffineLayersOnA100) {
   }
 }
 
+// Recorded by a profiler beside PyTorch's Linear: sliced tiles on an A100 from k = 32,768 on, and
+// 128 x 128 in ten parts on a V100 (8.4 blocks a unit, k = 51,775: nine; 12.2 and 28,959: ten).
+TEST(Gemm, LongSumsRunInOtherTiles) {
+  const auto grid = [](const char* gpu, Count m, Count n, Count k) {
+    const Device device = DeviceOf(gpu);
+    return *Runner(&device, {}).Run(Alone(GemmNest{.m = m, .n = n, .k = k})).execution->Grid();
+  };
+  EXPECT_EQ(grid("a100", 2048, 2048, 8192).slices, Count(1));
+  const TileGrid sliced = grid("a100", 2048, 2048, 40000);
+  EXPECT_EQ(sliced.slices, Count(4));
+  EXPECT_EQ(sliced.split_k, Count(1));
+  const TileGrid shared = grid("v100-pcie-32gb", 4096, 4096, 28959);
+  EXPECT_EQ(shared.tile_m, Count(128));
+  EXPECT_EQ(shared.tile_n, Count(128));
+  EXPECT_EQ(shared.split_k, Count(10));
+  EXPECT_EQ(grid("v100-pcie-32gb", 4096, 4096, 8192).split_k, Count(1));
+}
+
 TEST(Gemm, VocabularyPadsToTheTile) {
   const Device p4 = DeviceOf("p4");
   const KernelRun run = Runner(&p4, {}).Run(Alone(GemmNest{.m = 128, .n = 10000, .k = 1024}));
