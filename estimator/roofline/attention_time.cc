@@ -190,7 +190,9 @@ AttentionTime FlashTime(const TimingDevice& d, const AttentionProblem& p) {
   const double rows = resident * tile * (apart ? kApart : 1);
   const bool narrow =
       narrow_head && p.phase != AttentionPhase::kPrefill && p.key_length <= kFewKeys;
-  const double start = p.persistent ? kPersistentStart : narrow ? kernel.narrow_overhead : 1;
+  const bool paged = p.phase == AttentionPhase::kPrefill && p.query_bytes > 1;
+  const double contiguous = kernel.contiguous_start * (narrow ? kernel.narrow_overhead : 1);
+  const double start = p.persistent ? kPersistentStart : paged ? 1 : contiguous;
   const double overhead = d[C::kAttentionBlockOverhead] * start +
                           (narrow_head && narrow_floats ? kernel.narrow_start_8bit : 0);
   const double average = rows * average_keys * score_clocks / d.clock;

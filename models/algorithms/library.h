@@ -115,6 +115,8 @@ struct AttentionConstants {
   double resident = 2;    // blocks of queries that a unit takes side by side, heads up to 192
   // Over contiguous keys: query positions of a block that has a unit alone. 0: as above.
   int contiguous_rows = 0;
+  // Start and end of a block there and with 8-bit queries, over that of prefill over paged caches.
+  double contiguous_start = 1;
   int narrow_keys = 64;  // and key positions that it takes at a time with heads up to 64
   // Clocks of one unit per score for scaling, exponential and sum, and how they go with those of
   // the products: p of (products^p + scores^p)^(1/p), where 1 adds them.

@@ -267,6 +267,27 @@ TEST(GemmTime, TilesThatShareAUnitComeInPairs) {
   EXPECT_EQ(waves(vector, 2), 3);
 }
 
+// 200 tiles of 8.39 us in two rounds of 100 units, whose results take 3.28 us. Where two share a
+// unit the first ones leave beside the second products; not with k of 128, nor where a tile fills a
+// unit.
+TEST(GemmTime, ResultsOfTilesThatShareAUnitLeaveBesideOtherProducts) {
+  TimingDevice d = PlainDevice();
+  d.constants[Constant::kTensorDrain] = 20;
+  const auto seconds = [&](double k, int resident) {
+    const GemmProblem p = Square(1280, 2560, k);
+    TileGrid grid = GridOf(p, {128, 128}, 1);
+    grid.resident = resident;
+    return GemmTimer(d, p, {}).Tiled(grid);
+  };
+  const double results = 1280.0 * 2560 * 2 / (100 * 20e9);
+  const GemmTime shared = seconds(256, 2), alone = seconds(256, 1), shallow = seconds(128, 2);
+  EXPECT_NEAR(alone.units_seconds, 2 * alone.tile_seconds + results, 1e-12);
+  EXPECT_NEAR(shared.units_seconds,
+              shared.tile_seconds + results / 2 + std::hypot(shared.tile_seconds, results / 2),
+              1e-12);
+  EXPECT_NEAR(shallow.units_seconds, 2 * shallow.tile_seconds + results, 1e-12);
+}
+
 TEST(GemmTime, SplittingKFillsIdleUnits) {
   const TimingDevice d = PlainDevice();
   const GemmProblem thin = Square(128, 128, 65536);
