@@ -12,6 +12,7 @@
 #include "estimator/compare/as_run.h"
 #include "estimator/compare/compare_totals.h"
 #include "estimator/compare/explain.h"
+#include "estimator/compare/merge_measured.h"
 #include "estimator/compare/node_names.h"
 #include "estimator/compare/tally.h"
 #include "estimator/core/error.h"
@@ -25,54 +26,8 @@
 namespace dlcost {
 namespace {
 
-template <typename T>
-void Prefer(std::optional<T>& into, const std::optional<T>& what) {
-  if (!into) into = what;
-}
-
 std::optional<double> Ratio(std::optional<double> a, double b) {
   return a && b > 0 ? std::optional(*a / b) : std::nullopt;
-}
-
-// Kernels by name: what a file adds to those of another. Names that only one file has stay as they
-// are: then the other's part of them is not known.
-void MergeParts(std::vector<MeasuredPart>& to, const std::vector<MeasuredPart>& from, bool times) {
-  for (const MeasuredPart& part : from) {
-    const auto known = std::find_if(to.begin(), to.end(),
-                                    [&](const MeasuredPart& p) { return p.name == part.name; });
-    if (known == to.end()) continue;
-    if (times) Prefer(known->time, part.time);
-    Prefer(known->vector_flops, part.vector_flops);
-    Prefer(known->tensor_flops, part.tensor_flops);
-    Prefer(known->tensor_instructions, part.tensor_instructions);
-    Prefer(known->dram_bytes, part.dram_bytes);
-    if (!known->occupancy.Value()) known->occupancy = part.occupancy;
-  }
-}
-
-// What a file adds to a kernel that other files know already. `finer`: it looked deeper than these.
-void MergeInto(Measured& to, const Measured& from, bool times, bool finer) {
-  if (!from.any()) return;
-  if (times) Prefer(to.time, from.time);
-  std::vector<MeasuredPart> others;
-  if (!to.any() || finer || from.names.size() > to.names.size()) {
-    to.names = from.names;
-    others = std::exchange(to.parts, from.parts);
-    to.main = from.main;
-    to.launches = from.launches;
-    to.joined_by = from.joined_by;
-    to.confidence = from.confidence;
-    to.by_name = from.by_name;
-    to.family_told = from.family_told;
-  }
-  MergeParts(to.parts, others.empty() ? from.parts : others, true);
-  to.tensor |= from.tensor;
-  Prefer(to.vector_flops, from.vector_flops);
-  Prefer(to.tensor_flops, from.tensor_flops);
-  Prefer(to.tensor_instructions, from.tensor_instructions);
-  Prefer(to.dram_bytes, from.dram_bytes);
-  Prefer(to.allocated, from.allocated);
-  if (!to.occupancy.Value()) to.occupancy = from.occupancy;
 }
 
 class Comparer {
@@ -203,7 +158,7 @@ class Comparer {
       const std::vector<Measured>& kernels = joined_[f].kernels;
       for (std::size_t k = 0; k < kernels.size(); ++k) {
         if (!measured_[k].time && kernels[k].time) time_level_[k] = levels_[f].finest;
-        MergeInto(measured_[k], kernels[k], true, levels_[f].finest > finest);
+        MergeMeasured(measured_[k], kernels[k], levels_[f].finest > finest);
       }
       finest = std::max(finest, levels_[f].finest);
     }
