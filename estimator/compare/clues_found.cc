@@ -1,9 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 
 #include "estimator/compare/clues.h"
+#include "estimator/compare/found_operators.h"
 #include "estimator/compare/op_family.h"
 #include "estimator/compare/shape_text.h"
 
@@ -21,10 +20,13 @@ bool MayBeForeign(KernelFamily family) {
 class FoundClues {
  public:
   explicit FoundClues(const ClueSource& source)
-      : source_(source), report_(source.report), joined_(source.joined), slots_(source.slots) {}
+      : source_(source),
+        report_(source.report),
+        joined_(source.joined),
+        slots_(source.slots),
+        found_(CountFound(source.report, source.joined, source.slots)) {}
 
   void Run() {
-    Count();
     Names();
     Products();
     Strays();
@@ -35,162 +37,6 @@ class FoundClues {
 
  private:
   void Add(double bits, std::string text) const { source_.Add(bits, std::move(text)); }
-
-  struct Found {
-    double model = 0;    // operators
-    double joined = 0;   // of these, where names tell nothing, less
-    double kernels = 0;  // of these, whatever names tell
-    double over = 0;     // launches per run that no operator wants
-  };
-
-  void Count() {
-    std::map<std::size_t, KernelFamily> family;
-    std::map<std::size_t, double> most_of;
-    for (const Slot& slot : slots_) {
-      most_of[slot.kernel] = slot.most;
-      family[slot.kernel] = slot.family;
-      found_[slot.family].model += 1;
-    }
-    telling_ = ShareThatTells();
-    FindUnknown();
-    for (const Slot& slot : slots_) {
-      const Measured& measured = joined_.kernels[slot.kernel];
-      if (!measured.any()) continue;
-      // A kernel whose name tells nothing counts for less.
-      const double own = Told(measured) || slot.several ? 1 : ShareAt(slot.family, measured);
-      // A convolution's kernel does no matrix product; the other way round it may.
-      const bool other = slot.family == kGemm && measured.main.family == kConvolution;
-      found_[slot.family].kernels += other ? 0 : own;
-      found_[slot.family].joined += other                         ? 0.2
-                                    : LacksWindow(slot, measured) ? 0.5
-                                    : LacksGroups(slot, measured) ? 0.7
-                                    : Told(measured)              ? 1
-                                                                  : 0.9 * own;
-      // Attention has two products, not any number.
-      double products = 0;
-      for (const MeasuredPart& part : measured.parts)
-        products += IsProduct(part.told.family) ? part.launches : 0;
-      if (slot.several && products > slot.most) found_[slot.family].over += products - slot.most;
-    }
-    for (const Joined::Shared& group : joined_.shared) {
-      if (group.beside) continue;
-      double launches = 0, kernels = 0;
-      for (const MeasuredPart& part : group.measured.parts) {
-        if (!part.main) continue;
-        kernels += part.launches;
-        launches += part.launches * (part.told.family == kUnknown ? 0.9 : 1);
-      }
-      double most = 0;
-      std::map<KernelFamily, double> slots;
-      for (const std::size_t k : group.kernels) {
-        slots[family[k]] += 1;
-        most += std::max(1.0, most_of[k]);
-      }
-      const auto all = static_cast<double>(group.kernels.size());
-      const double share = std::min(1.0, (launches - 0.3 * LackGroups(group)) / all);
-      // Where operators have several products, any number up to that.
-      const double any = kernels > all && kernels <= most ? 1 : kernels / all;
-      for (const auto& [of, count] : slots) {
-        found_[of].joined += share * count;
-        found_[of].kernels += any * count;
-        if (launches > most) found_[of].over += (launches - most) * count / all;
-      }
-      const bool work = std::any_of(slots.begin(), slots.end(),
-                                    [](const auto& entry) { return IsProduct(entry.first); });
-      if (work && launches > most) excess_ += launches - most;
-    }
-    for (const UnmatchedKernel& kernel : joined_.unmatched) {
-      // What ran before the first run may be a run that is not whole.
-      found_[kernel.family].over += kernel.before
-                                        ? 0.5 * kernel.launches / static_cast<double>(joined_.runs)
-                                        : kernel.launches;
-    }
-  }
-
-  static bool Told(const Measured& measured) {
-    return measured.by_name || measured.family_told || measured.main.family != kUnknown;
-  }
-
-  // Share of the kernels that are joined to products whose names tell what they are.
-  double ShareThatTells() const {
-    double all = 0, told = 0;
-    for (const Slot& slot : slots_) {
-      const Measured& measured = joined_.kernels[slot.kernel];
-      if (!IsProduct(slot.family) || !measured.any()) continue;
-      all += 1;
-      told += Told(measured) ? 1 : 0;
-    }
-    for (const Joined::Shared& group : joined_.shared) {
-      for (const MeasuredPart& part : group.measured.parts) {
-        if (group.beside || !part.main) continue;
-        all += part.launches;
-        told += part.told.family != kUnknown ? part.launches : 0;
-      }
-    }
-    return all > 0 ? told / all : 0;
-  }
-
-  // A convolution with a window runs as a plain matrix product only behind a transform.
-  bool LacksWindow(const Slot& slot, const Measured& measured) const {
-    const auto* conv = std::get_if<ConvNest>(&report_.kernels[slot.kernel].nest);
-    if (!conv || measured.main.family != kGemm || measured.by_name) return false;
-    const bool window = std::any_of(conv->axes.begin(), conv->axes.end(),
-                                    [](const ConvAxis& axis) { return axis.kernel > 1; });
-    return window &&
-           std::none_of(measured.parts.begin(), measured.parts.end(),
-                        [](const MeasuredPart& p) { return p.told.family == kTransform; });
-  }
-
-  // Libraries have kernels of their own for depthwise convolutions.
-  static bool LacksGroups(const Slot& slot, const Measured& measured) {
-    const KernelName& main = measured.main;
-    return slot.depthwise && IsProduct(main.family) &&
-           MethodOf(main.algorithm) == KernelMethod::kImplicitGemm && !measured.by_name;
-  }
-
-  // Of a group's launches those that run depthwise convolutions, there being no other operators,
-  // with kernels that are not of depthwise convolutions.
-  double LackGroups(const Joined::Shared& group) const {
-    double launches = 0, whole = 0;
-    for (const MeasuredPart& part : group.measured.parts) {
-      const bool told = IsProduct(part.told.family);
-      if (part.main && told && MethodOf(part.told.algorithm) == KernelMethod::kImplicitGemm)
-        launches += part.launches;
-    }
-    const std::set<std::size_t> members(group.kernels.begin(), group.kernels.end());
-    for (const Slot& slot : slots_) {
-      whole += members.contains(slot.kernel) && !slot.depthwise ? slot.most : 0;
-    }
-    return std::max(0.0, launches - whole);
-  }
-
-  // Launches of kernels whose names tell nothing, all of them and those at a family's operators.
-  void FindUnknown() {
-    const auto look = [&](const Measured& measured, std::optional<KernelFamily> family) {
-      for (const MeasuredPart& part : measured.parts) {
-        if (part.told.family != kUnknown) continue;
-        unknown_[part.name] += part.launches;
-        if (family && part.main) unknown_at_[{part.name, *family}] += part.launches;
-      }
-    };
-    for (const Slot& slot : slots_) look(joined_.kernels[slot.kernel], slot.family);
-    for (const Joined::Shared& group : joined_.shared) look(group.measured, std::nullopt);
-    for (const UnmatchedKernel& kernel : joined_.unmatched) {
-      if (kernel.family == kUnknown) unknown_[kernel.name] += kernel.launches;
-    }
-  }
-
-  // A kernel does one thing: of one whose name tells nothing, the share of its launches that a
-  // family's operators have.
-  double ShareAt(KernelFamily family, const Measured& measured) const {
-    double share = 1;
-    for (const MeasuredPart& part : measured.parts) {
-      const auto at = unknown_at_.find({part.name, family});
-      if (part.main && at != unknown_at_.end())
-        share = std::min(share, at->second / unknown_.at(part.name));
-    }
-    return share;
-  }
 
   void Names() {
     const auto found = static_cast<double>(joined_.names.found);
@@ -215,9 +61,9 @@ class FoundClues {
   }
 
   void Products() {
-    Found sum;
+    FoundFamily sum;
     double certain = 0;  // not counting operators to which any number of products goes
-    for (const auto& [family, found] : found_) {
+    for (const auto& [family, found] : found_.families) {
       if (!IsProduct(family)) continue;
       if (family != kRecurrent) certain += found.model;
       sum.model += found.model;
@@ -235,7 +81,7 @@ class FoundClues {
                                 {0.98, 1.5},
                                 {1, std::min(1.0, certain / 4) + 0.7 * std::log2(1 + certain)}});
     // Runs and groups of a table were chosen so that they fit.
-    if (joined_.folded && telling_ < 0.5) bits = std::min(bits, 1.0);
+    if (joined_.folded && found_.telling < 0.5) bits = std::min(bits, 1.0);
     Exactly(sum);
     // A part of a run: all of it is in the model, without holes, but not all of the model in it.
     const double holes = Holes();
@@ -266,14 +112,14 @@ class FoundClues {
   }
 
   // Whether as many kernels were launched as the model has products, whatever their names tell.
-  void Exactly(const Found& sum) const {
+  void Exactly(const FoundFamily& sum) const {
     if (sum.model < 8 || sum.kernels <= 0) return;
     const double off = (std::abs(sum.model - sum.kernels) + sum.over) / sum.model;
     if (off < 0.02) {
       // The number of runs was chosen so that a table has as many.
       Add(joined_.folded ? 0.45 : 0.7, "as many products were launched as the model has");
     } else if (joined_.folded && joined_.names.found == 0 && off > 0.05) {
-      Add(telling_ > 0.85 ? -4 : -2,
+      Add(found_.telling > 0.85 ? -4 : -2,
           fmt::format("{:.0f} % more or fewer products were launched than the model has",
                       100 * off));
     }
@@ -288,7 +134,7 @@ class FoundClues {
     for (const UnmatchedKernel& kernel : joined_.unmatched) {
       if (!kernel.before && IsProduct(kernel.family)) strays += kernel.launches;
     }
-    strays += excess_;
+    strays += found_.excess;
     bool named = false;
     for (const Slot& slot : slots_) {
       if (!IsProduct(slot.family)) continue;
@@ -320,8 +166,8 @@ class FoundClues {
 
   // Operators that networks differ in.
   void Markers() {
-    Found sum;
-    for (const auto& [family, found] : found_) {
+    FoundFamily sum;
+    for (const auto& [family, found] : found_.families) {
       if (!IsMarker(family)) continue;
       sum.model += found.model;
       sum.joined += found.joined;
@@ -335,15 +181,16 @@ class FoundClues {
                       "than the model has",
                       sum.over));
     }
-    if (sum.over > 0.9 && sum.over < 1.5 && telling_ > 0.85) {
+    if (sum.over > 0.9 && sum.over < 1.5 && found_.telling > 0.85) {
       // An operator that an export left out, for it changes nothing, is launched by frameworks.
       Add(-1.5, "a launch of a pooling, normalization, softmax or gather is more than it has");
     }
     const double share = sum.joined / (sum.model + sum.over);
     if (sum.joined + sum.over == 0) return;  // their names may tell nothing
     // Where names tell, nearly all are found.
-    Add(telling_ > 0.85 && sum.model >= 5 ? Along(share, {{0, -6}, {0.6, -4}, {0.9, 1}, {1, 1.5}})
-                                          : 3 * (share - 0.5),
+    Add(found_.telling > 0.85 && sum.model >= 5
+            ? Along(share, {{0, -6}, {0.6, -4}, {0.9, 1}, {1, 1.5}})
+            : 3 * (share - 0.5),
         fmt::format("{:.4g} of the model's {:.4g} poolings, normalizations, softmaxes and gathers "
                     "were found, {:.4g} others were not",
                     sum.joined, sum.model, sum.over));
@@ -407,11 +254,7 @@ class FoundClues {
   const Report& report_;
   const Joined& joined_;
   const std::vector<Slot>& slots_;
-  std::map<KernelFamily, Found> found_;
-  double telling_ = 0;  // share of its products whose names tell that they are
-  double excess_ = 0;   // launches of rows of products beyond what their operators can have
-  std::map<std::string, double> unknown_;  // launches of kernels whose names tell nothing
-  std::map<std::pair<std::string, KernelFamily>, double> unknown_at_;  // at operators of a family
+  const FoundOperators found_;
 };
 
 }  // namespace

@@ -3,77 +3,23 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 
-#include "estimator/compare/as_run.h"
+#include "estimator/compare/compare_rows.h"
 #include "estimator/compare/compare_totals.h"
-#include "estimator/compare/explain.h"
+#include "estimator/compare/merge_measured.h"
 #include "estimator/compare/node_names.h"
 #include "estimator/compare/tally.h"
 #include "estimator/core/error.h"
-#include "estimator/core/integer.h"
 #include "estimator/infer/open_dims.h"
 #include "estimator/profile_report/device_name.h"
 #include "estimator/profiles/nest.h"
 #include "estimator/report/runtime_text.h"
-#include "estimator/roofline/choose.h"
 
 namespace dlcost {
 namespace {
-
-template <typename T>
-void Prefer(std::optional<T>& into, const std::optional<T>& what) {
-  if (!into) into = what;
-}
-
-std::optional<double> Ratio(std::optional<double> a, double b) {
-  return a && b > 0 ? std::optional(*a / b) : std::nullopt;
-}
-
-// Kernels by name: what a file adds to those of another. Names that only one file has stay as they
-// are: then the other's part of them is not known.
-void MergeParts(std::vector<MeasuredPart>& to, const std::vector<MeasuredPart>& from, bool times) {
-  for (const MeasuredPart& part : from) {
-    const auto known = std::find_if(to.begin(), to.end(),
-                                    [&](const MeasuredPart& p) { return p.name == part.name; });
-    if (known == to.end()) continue;
-    if (times) Prefer(known->time, part.time);
-    Prefer(known->vector_flops, part.vector_flops);
-    Prefer(known->tensor_flops, part.tensor_flops);
-    Prefer(known->tensor_instructions, part.tensor_instructions);
-    Prefer(known->dram_bytes, part.dram_bytes);
-    if (!known->occupancy.Value()) known->occupancy = part.occupancy;
-  }
-}
-
-// What a file adds to a kernel that other files know already. `finer`: it looked deeper than these.
-void MergeInto(Measured& to, const Measured& from, bool times, bool finer) {
-  if (!from.any()) return;
-  if (times) Prefer(to.time, from.time);
-  std::vector<MeasuredPart> others;
-  if (!to.any() || finer || from.names.size() > to.names.size()) {
-    to.names = from.names;
-    others = std::exchange(to.parts, from.parts);
-    to.main = from.main;
-    to.launches = from.launches;
-    to.joined_by = from.joined_by;
-    to.confidence = from.confidence;
-    to.by_name = from.by_name;
-    to.family_told = from.family_told;
-  }
-  MergeParts(to.parts, others.empty() ? from.parts : others, true);
-  to.tensor |= from.tensor;
-  Prefer(to.vector_flops, from.vector_flops);
-  Prefer(to.tensor_flops, from.tensor_flops);
-  Prefer(to.tensor_instructions, from.tensor_instructions);
-  Prefer(to.dram_bytes, from.dram_bytes);
-  Prefer(to.allocated, from.allocated);
-  if (!to.occupancy.Value()) to.occupancy = from.occupancy;
-}
 
 class Comparer {
  public:
@@ -88,7 +34,6 @@ class Comparer {
     }
     measured_.resize(report.kernels.size());
     time_level_.resize(report.kernels.size(), TraceLevel::kKernel);
-    for (const NodeRow& node : report.nodes) nodes_.emplace(node.name, &node);
   }
 
   Comparison Run(std::vector<Measurement> measurements, std::vector<Measurement> times) {
@@ -203,7 +148,7 @@ class Comparer {
       const std::vector<Measured>& kernels = joined_[f].kernels;
       for (std::size_t k = 0; k < kernels.size(); ++k) {
         if (!measured_[k].time && kernels[k].time) time_level_[k] = levels_[f].finest;
-        MergeInto(measured_[k], kernels[k], true, levels_[f].finest > finest);
+        MergeMeasured(measured_[k], kernels[k], levels_[f].finest > finest);
       }
       finest = std::max(finest, levels_[f].finest);
     }
@@ -226,169 +171,24 @@ class Comparer {
     out_.throughput = throughput;
   }
 
-  // Of one run of the kernel, where it is in a loop.
-  Bytes MemoryOf(const KernelRow& kernel, const Execution* execution) const {
-    const std::int64_t repeat = std::max<std::int64_t>(1, kernel.repeat.value());
-    Bytes memory(kernel.sums.bytes_written.value() / repeat);
-    for (const std::string& name : kernel.nodes) {
-      const auto node = nodes_.find(name);
-      if (node != nodes_.end()) memory += node->second->weight_bytes;
-    }
-    if (execution) memory += execution->workspace;
-    return memory;
-  }
-
-  // The predicted side of a kernel.
-  CompareRow Predicted(std::size_t k, TraceLevel level) const {
-    const KernelRow& kernel = report_.kernels[k];
-    CompareRow row;
-    row.time_level = level;
-    row.node = report_.nodes[kernel.main].name;
-    row.nodes = kernel.nodes;
-    row.op = kernel.op;
-    row.kernel = kernel.id;
-    row.planned = kernel.algorithm;
-    row.algorithmic = AlgorithmicFlops(kernel);
-    row.executed = kernel.executed;
-    row.launched = kernel.launches > Count(0);
-    row.memory_bytes = MemoryOf(kernel, kernel.execution.get());
-    row.predicted_bytes = kernel.sums.bytes();
-    if (const auto* reduce = std::get_if<ReduceNest>(&kernel.nest)) {
-      row.outputs = (reduce->outer * kernel.repeat).AsDouble();
-    } else if (const auto* pointwise = std::get_if<ElementwiseNest>(&kernel.nest)) {
-      row.outputs = (pointwise->elements * kernel.repeat).AsDouble();
-    }
-    if (device_ && device_->WarmCapacity() > Bytes(0)) row.cache = device_->WarmCapacity();
-    if (report_.device) {
-      row.bound = kernel.sums.bound;
-      row.compute = kernel.sums.compute;
-      row.memory = kernel.sums.memory;
-      row.expected = ExpectedAt(kernel, level);
-    }
-    return row;
-  }
-
-  // Algorithm and tile as the kernel's name tells them.
-  void SetExecution(CompareRow& row, const KernelRow& kernel) {
-    if (!device_ || !kernel.execution) return;
-    row.execution = ExecutionAsRun(kernel, row.measured.main, *device_);
-    row.executed = row.execution->flops();
-    row.memory_bytes = MemoryOf(kernel, row.execution.get());
-    row.executed_vector = row.execution->On(Pipe::kVector).flops();
-    row.stages = StagesOf(*row.execution, row.measured);
-  }
-
-  void Finish(CompareRow& row) {
-    const Measured& m = row.measured;
-    row.measured_flops = m.vector_flops;
-    if (m.tensor_flops) {
-      row.measured_flops = m.vector_flops.value_or(0) + *m.tensor_flops;
-    } else if (m.tensor_instructions && device_) {
-      if (const int per = LibraryOf(*device_).tensor_flops_per_instruction; per > 0) {
-        row.measured.tensor_flops = *m.tensor_instructions * per;
-        for (MeasuredPart& part : row.measured.parts) {
-          if (part.tensor_instructions) part.tensor_flops = *part.tensor_instructions * per;
-        }
-        row.measured_flops = m.vector_flops.value_or(0) + *row.measured.tensor_flops;
-      }
-    }
-    row.flops_ratio = Ratio(row.measured_flops, row.algorithmic.AsDouble());
-    const bool both_pipes = row.measured.tensor_flops || !row.executed_vector;
-    row.executed_ratio =
-        Ratio(row.measured_flops, (both_pipes ? row.executed : *row.executed_vector).AsDouble());
-    row.bytes_ratio = Ratio(m.dram_bytes, row.predicted_bytes.AsDouble());
-    if (m.time && m.time->value() > 0) {
-      const double time = m.time->value();
-      const auto predicted = row.expected ? row.expected : row.bound;
-      if (predicted) row.time_ratio = Ratio(time, predicted->value());
-      if (row.compute) row.compute_fraction = row.compute->value() / time;
-      if (row.memory) row.memory_fraction = row.memory->value() / time;
-    }
-    row.why = Explain(row);
-  }
-
   void AddRows() {
+    const RowMaker maker(report_, device_);
     std::vector<bool> shared(measured_.size(), false);
     for (std::size_t k = 0; k < measured_.size(); ++k) {
-      if (!measured_[k].any()) continue;
-      CompareRow row = Predicted(k, time_level_[k]);
-      row.measured = measured_[k];
-      const auto at = [&](TraceLevel level) {
-        const auto time = TimeAt(levels_, level, k);
-        return time == row.measured.time ? std::nullopt : time;
-      };
-      row.layer_time = at(TraceLevel::kLayer);
-      row.library_time = at(TraceLevel::kLibrary);
-      SetExecution(row, report_.kernels[k]);
-      Finish(row);
-      out_.rows.push_back(std::move(row));
+      if (measured_[k].any())
+        out_.rows.push_back(maker.Row(k, measured_[k], time_level_[k], levels_));
     }
     for (std::size_t f = 0; f < joined_.size(); ++f) {
-      for (const Joined::Shared& group : joined_[f].shared)
-        AddSharedRow(group, levels_[f].finest, shared);
+      for (const Joined::Shared& group : joined_[f].shared) {
+        out_.rows.push_back(maker.SharedRow(group, levels_[f].finest));
+        if (group.beside) continue;
+        for (const std::size_t k : group.kernels) shared[k] = true;
+      }
     }
     for (std::size_t k = 0; k < measured_.size(); ++k) {
-      if (!measured_[k].any() && !shared[k]) AddUnmatchedNode(k);
+      if (measured_[k].any() || shared[k]) continue;
+      if (auto node = maker.Unmatched(k)) out_.unmatched_nodes.push_back(std::move(*node));
     }
-  }
-
-  void AddSharedRow(const Joined::Shared& group, TraceLevel level, std::vector<bool>& shared) {
-    CompareRow row;
-    row.time_level = level;
-    row.node = fmt::format("({}{} kernels: {})", group.beside ? "beside " : "",
-                           group.kernels.size(), group.ops);
-    row.op = group.ops;
-    row.beside = group.beside;
-    row.kernels = group.kernels.size();
-    row.measured = group.measured;
-    if (device_ && device_->WarmCapacity() > Bytes(0)) row.cache = device_->WarmCapacity();
-    if (report_.device && !group.beside) row.bound = row.compute = row.memory = Seconds(0);
-    bool outputs = true;
-    double out = 0;
-    Flops executed_vector;
-    for (const std::size_t k : group.kernels) {
-      const CompareRow one = Predicted(k, level);
-      row.nodes.insert(row.nodes.end(), one.nodes.begin(), one.nodes.end());
-      if (group.beside) continue;
-      shared[k] = true;
-      row.algorithmic += one.algorithmic;
-      row.predicted_bytes += one.predicted_bytes;
-      Sum(row.memory_bytes, one.memory_bytes);
-      outputs = outputs && one.outputs;
-      out += one.outputs.value_or(0);
-      // As its kernels' name tells; one name for all, so only where it is one.
-      const KernelRow& kernel = report_.kernels[k];
-      if (device_ && kernel.execution) {
-        const auto execution = ExecutionAsRun(kernel, group.measured.main, *device_);
-        row.executed += execution->flops();
-        executed_vector += execution->On(Pipe::kVector).flops();
-      } else {
-        row.executed += one.executed;
-        executed_vector += one.executed;
-      }
-      if (row.bound) {
-        *row.bound += *one.bound;
-        *row.compute += *one.compute;
-        *row.memory += *one.memory;
-      }
-      Sum(row.expected, one.expected);
-    }
-    if (!group.beside) row.executed_vector = executed_vector;
-    if (outputs && out > 0) row.outputs = out;
-    Finish(row);
-    out_.rows.push_back(std::move(row));
-  }
-
-  void AddUnmatchedNode(std::size_t k) {
-    const KernelRow& kernel = report_.kernels[k];
-    if (kernel.launches == Count(0)) return;  // a view, or known before the run: nothing to measure
-    const CompareRow row = Predicted(k, time_level_[k]);
-    const bool product = kernel.sums.macs > Macs(0);
-    out_.unmatched_nodes.push_back(
-        {row.node, row.op, row.kernel,
-         product ? "nothing measured is left for it: not profiled, or the file is of another model"
-                 : "no kernel of its own: fused into a neighbour, folded away, or not profiled",
-         row.algorithmic, row.bound});
   }
 
   void AddUnmatched() {
@@ -414,7 +214,6 @@ class Comparer {
   const Report& report_;
   const std::optional<Device>& device_;
   const CompareOptions& options_;
-  std::unordered_map<std::string_view, const NodeRow*> nodes_;
   std::vector<Measured> measured_;      // as Report::kernels
   std::vector<TraceLevel> time_level_;  // of their times, as Report::kernels
   const NodeNames names_;

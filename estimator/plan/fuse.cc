@@ -1,10 +1,9 @@
 #include "estimator/plan/fuse.h"
 
 #include <algorithm>
-#include <unordered_map>
 
-#include "estimator/graph/eager_scope.h"
 #include "estimator/plan/blas.h"
+#include "estimator/plan/stack_products.h"
 #include "estimator/plan/units.h"
 
 namespace dlcost {
@@ -65,19 +64,13 @@ class Fuser {
                 [this](const FusedUnit& unit) { Place(unit); });
     PlaceDequantizations();
     PlaceOthers();
-    if (fuses_.Has(FusionStep::kParallel) || fuses_.Has(FusionStep::kProjections)) StackProducts();
-    return Finish();
+    std::vector<Group> groups = TakeGroups();
+    StackProducts(values_, fuses_, groups, group_of_);
+    return Finish(std::move(groups));
   }
 
  private:
   std::size_t size() const { return group_of_.size(); }
-  bool IsEager(std::size_t n) const { return values_.node(n).node->scope == kEagerScope; }
-  bool SamePlace(std::size_t a, std::size_t b) const {
-    if (IsEager(a) || IsEager(b)) return false;
-    return values_.node(a).graph == values_.node(b).graph &&
-           values_.node(a).repeat == values_.node(b).repeat &&
-           values_.node(a).node->phase == values_.node(b).node->phase;
-  }
 
   // Groups that make what the unit reads, each once; looks through dequantization.
   std::vector<std::size_t> Makers(const FusedUnit& unit) const {
@@ -198,7 +191,7 @@ class Fuser {
     const FusionRule* rule = nullptr;
     for (const std::size_t maker : makers) {
       const Growing& growing = growing_[maker];
-      if (!growing.open || !SamePlace(growing.group.main, unit.main)) continue;
+      if (!growing.open || !MayShareKernel(values_, growing.group.main, unit.main)) continue;
       const FusionRule* candidate = FindRule(growing.group.kind, unit.role);
       if (candidate == nullptr || !Fits(growing, *candidate, unit)) continue;
       if (!Fuses(growing, *candidate, unit)) continue;
@@ -248,7 +241,7 @@ class Fuser {
         group.nodes.size() == 1 ||
         (group.nodes.size() == 2 && values_.node(group.nodes[0]).node->op == "Transpose");
     if (!source.open || !alone || !values_.node(source.last).node->promotes ||
-        !SamePlace(group.main, growing_[into].group.main)) {
+        !MayShareKernel(values_, group.main, growing_[into].group.main)) {
       return false;
     }
     Merge(from, into);
@@ -262,7 +255,7 @@ class Fuser {
     if (!fuses_.Has(FusionStep::kOperands) || !source.open || source.group.nodes.size() != 1 ||
         !TransposesMatrices(values_, source.last) ||
         !std::holds_alternative<GemmNest>(values_.node(product).cost.nest) ||
-        !SamePlace(source.last, product)) {
+        !MayShareKernel(values_, source.last, product)) {
       return false;
     }
     const ValueId value = values_.Output(source.last, 0);
@@ -288,7 +281,7 @@ class Fuser {
     const bool pointwise =
         source.group.kind == KernelKind::kPointwise || source.group.kind == KernelKind::kMovement;
     if (!source.open || !pointwise || !TakesChains(target) || source.elements != target.elements ||
-        !SamePlace(source.group.main, target.group.main) ||
+        !MayShareKernel(values_, source.group.main, target.group.main) ||
         source.group.nodes.size() > target.group.nodes.size() + kMostMerged) {
       return false;
     }
@@ -348,79 +341,22 @@ class Fuser {
     }
   }
 
-  // The operand that a matrix product shares with others: all that the group reads but what it
-  // makes and what is stored. kNoValue where it reads more, or has no stored factor.
-  ValueId OnlyOperand(const Group& group) const {
-    const auto* nest = std::get_if<GemmNest>(&values_.node(group.main).cost.nest);
-    if (group.kind != KernelKind::kProduct || nest == nullptr) return kNoValue;
-    if (values_.NumInputs(group.main) < 2) return kNoValue;
-    const ValueId weight = values_.Input(group.main, 1);
-    if (weight == kNoValue || !values_.IsConstant(weight)) return kNoValue;
-    const ValueId operand = values_.Input(group.main, 0);
-    for (const std::size_t n : group.nodes) {
-      for (std::size_t i = 0; i < values_.NumInputs(n); ++i) {
-        const ValueId value = values_.Input(n, i);
-        if (value == kNoValue || value == operand || values_.IsConstant(value)) continue;
-        const auto maker = values_.Producer(value);
-        if (maker == ValueGraph::kNoNode ||
-            group_of_[static_cast<std::size_t>(maker)] != group_of_[group.main]) {
-          return kNoValue;
-        }
-      }
+  // Full grown, as growing_; without nodes where they were merged into others.
+  std::vector<Group> TakeGroups() {
+    std::vector<Group> groups;
+    for (Growing& growing : growing_) {
+      groups.push_back(growing.moved ? Group() : std::move(growing.group));
     }
-    return operand == kNoValue || values_.IsConstant(operand) ? kNoValue : operand;
+    return groups;
   }
 
-  bool Stacks(std::size_t a, std::size_t b) const {
-    const auto& first = std::get<GemmNest>(values_.node(a).cost.nest);
-    const auto& second = std::get<GemmNest>(values_.node(b).cost.nest);
-    return SamePlace(a, b) && values_.node(a).node->op == values_.node(b).node->op &&
-           first.batch == second.batch && first.m == second.m && first.k == second.k;
-  }
-
-  // Products that read one operand and stored weights of their own run as one, where the first of
-  // them ran: none of them waits for another.
-  void StackProducts() {
-    std::unordered_map<ValueId, std::vector<std::size_t>> by_operand;
-    for (std::size_t g = 0; g < growing_.size(); ++g) {
-      if (growing_[g].moved) continue;
-      const ValueId operand = OnlyOperand(growing_[g].group);
-      if (operand != kNoValue) by_operand[operand].push_back(g);
-    }
-    for (const auto& [operand, groups] : by_operand) {
-      if (!fuses_.Has(FusionStep::kParallel) && groups.size() != kProjections) continue;
-      Group& first = growing_[groups.front()].group;
-      for (std::size_t i = 1; i < groups.size(); ++i) {
-        Growing& other = growing_[groups[i]];
-        if (other.group.stacked.empty() && Stacks(first.main, other.group.main)) {
-          Stack(groups.front(), groups[i]);
-        }
-      }
-    }
-  }
-
-  void Stack(std::size_t into, std::size_t from) {
-    Group& group = growing_[into].group;
-    Growing& other = growing_[from];
-    group.stacked.push_back(other.group.main);
-    for (const std::size_t n : other.group.nodes) group_of_[n] = into;
-    group.nodes.insert(group.nodes.end(), other.group.nodes.begin(), other.group.nodes.end());
-    group.folded.insert(group.folded.end(), other.group.folded.begin(), other.group.folded.end());
-    // "mat_mul x3 + add x3": each part beside its like.
-    for (const std::string_view part : other.group.parts) {
-      const auto like = std::find(group.parts.rbegin(), group.parts.rend(), part);
-      group.parts.insert(like.base(), part);
-    }
-    other.moved = true;
-  }
-
-  Grouping Finish() {
+  Grouping Finish(std::vector<Group> groups) const {
     Grouping result;
     // By the last node that runs: views behind a kernel do not move it.
     std::vector<std::pair<std::size_t, std::size_t>> order;
-    for (std::size_t g = 0; g < growing_.size(); ++g) {
-      Group& group = growing_[g].group;
-      if (growing_[g].moved || group.nodes.empty()) continue;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      Group& group = groups[g];
+      if (group.nodes.empty()) continue;
       std::size_t last = group.stacked.empty() ? 0 : growing_[g].last;
       for (const std::size_t n : group.nodes) {
         if (group.stacked.empty() && values_.Runs(n)) last = std::max(last, n);
@@ -431,13 +367,12 @@ class Fuser {
     std::sort(order.begin(), order.end());
     result.group_of.resize(size());
     for (const auto& [last, g] : order) {
-      for (const std::size_t n : growing_[g].group.nodes) result.group_of[n] = result.groups.size();
-      result.groups.push_back(std::move(growing_[g].group));
+      for (const std::size_t n : groups[g].nodes) result.group_of[n] = result.groups.size();
+      result.groups.push_back(std::move(groups[g]));
     }
     return result;
   }
 
-  static constexpr std::size_t kProjections = 3;  // of one attention: query, key, value
   static constexpr std::size_t kMostMerged = 64;  // keeps merging linear: small into large
 
   const ValueGraph& values_;

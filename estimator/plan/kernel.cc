@@ -4,8 +4,8 @@
 #include <map>
 
 #include "estimator/plan/attention_pattern.h"
+#include "estimator/plan/find_strided.h"
 #include "estimator/plan/fuse.h"
-#include "estimator/plan/strides.h"
 #include "estimator/plan/traffic.h"
 #include "estimator/plan/units.h"
 

@@ -4,44 +4,32 @@
 #include <optional>
 #include <vector>
 
-#include "estimator/plan/value_graph.h"
-
 namespace dlcost {
 
-struct Strided {
-  // Per node, whether it moves nothing.
-  std::vector<bool> views;
-  // Per node, whether its kernel finds the place of each element by itself: copies of what lies
-  // otherwise or in another type, functions of operands that are stretched or lie in another order
-  // than the result. Where all lie alike, a kernel takes several elements at once.
-  // Source: PyTorch, aten/src/ATen/native/cuda/CUDALoops.cuh: gpu_kernel_impl_nocast.
-  std::vector<bool> placed;
-  // Per node, whether of a placed one an operand's elements lie in sectors of memory of their own
-  // that lie next to each other in the result.
-  std::vector<bool> scattered;
-  // Per node, whether it is a convolution, pooling or normalization of an image whose channels lie
-  // one after the other, which writes its result so.
-  std::vector<bool> channels_last;
-};
+// Of each axis of a tensor: its size, or its stride in elements. No size is 0, and the product of
+// all of them fits.
+using Sizes = std::vector<std::int64_t>;
 
-// What a framework that describes tensors by strides, as PyTorch does, moves and how. Views are
-// transpositions, slices, splits, rows that a stored index selects, and, where `broadcasts`,
-// expansions. Whoever reads such a view as it lies needs no copy: elementwise kernels, matrix
-// products of which BLAS can describe the operands, gathers, concatenations. What others read, or
-// a reshape finds no strides for, is copied: by the nearest such node before them, which then
-// moves its data. Of a graph that looks through nothing yet; linear in its nodes.
-// Source: PyTorch, aten/src/ATen/native/TensorShape.cpp (views), LinearAlgebra.cpp (matmul).
-Strided FindStrided(const ValueGraph& values, bool broadcasts);
+// Row after row.
+Sizes ContiguousStrides(const Sizes& sizes);
+// Of fresh data whose axes have the order of those of an operand; rows one after the other where
+// some of its elements stand for several.
+Sizes StridesInOrderOf(const Sizes& sizes, const Sizes& strides);
+// Whether the tensor may be one: a batch, channels, and two or three axes in space.
+bool IsImage(const Sizes& sizes);
+// Of images whose channels, the second axis, lie one after the other.
+Sizes ChannelsLastStrides(const Sizes& sizes);
 
-// Whether a framework with strides is asked for a view by this operator, which is then looked at or
-// copied. Rows that an index selects are views by their index, not by their operator.
-bool AsksForView(const Node& node);
+// Whether elements lie alike: strides of dimensions of one element say nothing.
+bool SameStrides(const Sizes& sizes, const Sizes& a, const Sizes& b);
+// Whether elements that lie next to each other lie `least` or more apart in another layout.
+bool Scatters(const Sizes& sizes, const Sizes& strides, const Sizes& other, std::int64_t least);
+// Whether BLAS can describe the last two axes: by the distance of rows or of columns.
+bool IsBlasMatrix(const Sizes& sizes, const Sizes& strides);
 
 // The strides that give a tensor of `sizes` and `strides` the new sizes without moving an element;
-// empty where there are none; no size is 0. Dimensions that lie one behind the other may be divided
-// and joined. Source: PyTorch, aten/src/ATen/TensorUtils.cpp: computeStride.
-std::optional<std::vector<std::int64_t>> ViewedAs(const std::vector<std::int64_t>& sizes,
-                                                  const std::vector<std::int64_t>& strides,
-                                                  const std::vector<std::int64_t>& viewed);
+// empty where there are none. Dimensions that lie one behind the other may be divided and joined.
+// Source: PyTorch, aten/src/ATen/TensorUtils.cpp: computeStride.
+std::optional<Sizes> ViewedAs(const Sizes& sizes, const Sizes& strides, const Sizes& viewed);
 
 }  // namespace dlcost

@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "estimator/graph/eager_scope.h"
 #include "estimator/plan/pattern.h"
 
 namespace dlcost {
@@ -167,6 +168,13 @@ class UnitFinder {
 };
 
 }  // namespace
+
+bool MayShareKernel(const ValueGraph& values, std::size_t a, std::size_t b) {
+  const CountedNode &first = values.node(a), &second = values.node(b);
+  if (first.node->scope == kEagerScope || second.node->scope == kEagerScope) return false;
+  return first.graph == second.graph && first.repeat == second.repeat &&
+         first.node->phase == second.node->phase;
+}
 
 std::string LabelOf(std::string_view op) {
   std::string label;

@@ -31,6 +31,10 @@ struct FusedUnit {
 void ForEachUnit(const ValueGraph& values, AttentionForm attention, bool composed_apart,
                  const std::function<void(FusedUnit)>& visit);
 
+// Whether nothing speaks against a kernel that has both nodes: they stand in one graph, run equally
+// often and in one phase, and a framework does not run either as an operation of its own.
+bool MayShareKernel(const ValueGraph& values, std::size_t a, std::size_t b);
+
 // "conv", "batch_normalization": an operator's name as labels write it. A label stays as it is.
 std::string LabelOf(std::string_view op);
 

@@ -82,6 +82,7 @@ std::span<const OpDef> ContribGenerationOps();
 std::span<const OpDef> ContribMiscOps();
 std::span<const OpDef> ContribNumericOps();
 std::span<const OpDef> ContribGradientOps();
+std::span<const OpDef> ContribConvGradientOps();
 std::span<const OpDef> ContribOrderedOps();
 std::span<const OpDef> ContribBlockFloatOps();
 std::span<const OpDef> ContribTextOps();

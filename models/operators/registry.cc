@@ -130,6 +130,7 @@ std::span<const std::span<const OpDef>> OperatorFamilies() {
       ContribMiscOps(),
       ContribNumericOps(),
       ContribGradientOps(),
+      ContribConvGradientOps(),
       ContribOrderedOps(),
       ContribBlockFloatOps(),
       ContribTextOps(),
