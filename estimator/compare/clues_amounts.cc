@@ -199,6 +199,7 @@ class AmountClues {
     std::vector<std::pair<double, double>> on_tensor;
     std::vector<double> off;  // log2 of measured over expected, of every operator in `points`
     double rows = 0, below = 0;
+    double needed = 0, missing = 0;  // seconds of bounds, and those of operators far below theirs
     bool tensor = false;
     for (const Slot& slot : slots_) {
       const Measured& m = joined_.kernels[slot.kernel];
@@ -211,6 +212,9 @@ class AmountClues {
       const bool unknown = m.main.family == kUnknown;
       tensor |= m.tensor;
       below += !other_work && bound > 2e-6 && m.time->value() < 0.5 * bound;
+      needed += bound;
+      // Further below than any matrix pipe is faster than the vector pipe beside it.
+      if (!other_work && bound > 2e-6 && m.time->value() < 0.1 * bound) missing += bound;
       if (IsProduct(slot.family) && !unknown && !slot.several && (m.tensor || !other_work))
         (m.tensor ? on_tensor : points)
             .emplace_back(std::log2(*slot.seconds), std::log2(m.time->value()));
@@ -231,6 +235,11 @@ class AmountClues {
       Add(-12 * below / rows, fmt::format("{:.0f} of {:.0f} operators take less than half of what "
                                           "the device needs for them at least",
                                           below, rows));
+    } else if (needed > 0 && missing / needed > 0.2) {
+      Add(std::max(-12.0, -40 * missing / needed),
+          fmt::format("operators with {:.0f} % of what the device needs at least take less than a "
+                      "tenth of that",
+                      100 * missing / needed));
     }
     Pattern(points, on_tensor);
     for (const auto& [expected, seconds] : points) off.push_back(seconds - expected);

@@ -201,7 +201,8 @@ class Fuser {
       best = maker;
       rule = candidate;
     }
-    if (best == kNone) {
+    const bool starts = best == kNone;
+    if (starts) {
       best = growing_.size();
       growing_.push_back(Start(unit));
     } else {
@@ -211,7 +212,7 @@ class Fuser {
     for (const std::size_t maker : makers) {
       if (maker == best) continue;
       if (!MergePromotion(maker, best) && !MergeTransposition(maker, best) &&
-          !MergePointwise(maker, best)) {
+          !MergePointwise(maker, best, starts)) {
         growing_[maker].open = false;
       }
     }
@@ -274,10 +275,12 @@ class Fuser {
     source.open = false;
   }
 
-  // An elementwise chain beside the main one, read by nobody else, is computed on the way.
-  bool MergePointwise(std::size_t from, std::size_t into) {
+  // An elementwise chain beside the main one, read by nobody else, is computed on the way: not what
+  // a product multiplies, with which its kernel `starts`, however many elements it has.
+  bool MergePointwise(std::size_t from, std::size_t into, bool starts) {
     Growing& source = growing_[from];
     Growing& target = growing_[into];
+    if (starts && target.group.kind == KernelKind::kProduct) return false;
     const bool pointwise =
         source.group.kind == KernelKind::kPointwise || source.group.kind == KernelKind::kMovement;
     if (!source.open || !pointwise || !TakesChains(target) || source.elements != target.elements ||

@@ -278,6 +278,19 @@ TEST(Fusion, ProductsTakeNothingElse) {
               ElementsAre("mat_mul + add", "mul"));
 }
 
+// What a product multiplies comes from a kernel before it, also where it has as many elements as
+// the result: as the activation of a normalization has in front of a convolution that keeps its
+// image, and queries of 64 positions and heads of 64 in front of their scores.
+TEST(Fusion, ProductsDoNotComputeTheirOperands) {
+  SmallModel image;
+  image.Input("x", {1, 8, 16, 16}).Weight("w", {8, 8, 1, 1});
+  image.Node("Sigmoid", {"x"}, {"s"}).Node("Conv", {"s", "w"}, {"y"}).Output("y");
+  EXPECT_THAT(Labels(PlanWith(image.Infer(), Fusion::kDefault)), ElementsAre("sigmoid", "conv"));
+  SmallModel scores = Scores({0, 2, 1});
+  EXPECT_THAT(Labels(PlanWith(scores.Output("p").Infer(), Fusion::kDefault)),
+              ElementsAre("transpose", "mat_mul"));
+}
+
 TEST(Fusion, MobileNetActivations) {
   const Plan plan = PlanWith(Export("mobilenet_v3_dynamo"), Fusion::kDefault);
   for (const std::string& label : Labels(plan)) {
