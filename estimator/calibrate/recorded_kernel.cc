@@ -1,8 +1,9 @@
 #include "estimator/calibrate/recorded_kernel.h"
 
-#include <charconv>
+#include <string_view>
 
 #include "estimator/calibrate/row_calls.h"
+#include "estimator/core/whole_number.h"
 #include "estimator/profiles/kernel_name.h"
 #include "estimator/profiles/text.h"
 
@@ -12,11 +13,9 @@ namespace {
 // The grid's last extent, "20x16x3": blocks that share k where the product has no batch.
 Count LastExtent(const std::string& grid) {
   const std::size_t at = grid.rfind('x');
-  std::int64_t value = 0;
   if (at == std::string::npos) return 0;
-  const char* end = grid.data() + grid.size();
-  const auto read = std::from_chars(grid.data() + at + 1, end, value);
-  return read.ec == std::errc() && read.ptr == end && value > 0 ? Count(value) : Count(0);
+  const auto extent = WholeNumber(std::string_view(grid).substr(at + 1));
+  return extent && *extent > 0 ? Count(*extent) : Count(0);
 }
 
 bool HasOneTile(Algorithm algorithm) {

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "estimator/core/error.h"
+#include "estimator/core/whole_number.h"
 #include "estimator/precision/precision.h"
 
 namespace dlcost {
@@ -24,13 +25,12 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
   app.add_option_function<std::string>(
          "--batch",
          [&options](const std::string& text) {
-           std::int64_t size = 0;
            options.batch_max = text == "max";
            if (options.batch_max) return;
-           if (!CLI::detail::lexical_cast(text, size)) {
+           options.batch = WholeNumber(text);
+           if (!options.batch) {
              throw Error("--batch '{}' is no size: a whole number, or max", Printable(text));
            }
-           options.batch = size;
          },
          "size of batch dimensions; max: the largest with which the device's memory suffices")
       ->type_name("N");

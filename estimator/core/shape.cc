@@ -45,7 +45,7 @@ Shape Broadcast(const Shape& a, const Shape& b) {
     const std::int64_t x = i < rank - a.rank() ? 1 : a[i - (rank - a.rank())];
     const std::int64_t y = i < rank - b.rank() ? 1 : b[i - (rank - b.rank())];
     if (x != y && x != 1 && y != 1) {
-      throw Error("shapes {} and {} do not broadcast", ToString(a), ToString(b));
+      throw BroadcastError("shapes {} and {} do not broadcast", ToString(a), ToString(b));
     }
     dims[i] = x == 1 ? y : x;
   }

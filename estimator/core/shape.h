@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "estimator/core/count.h"
+#include "estimator/core/error.h"
 
 namespace dlcost {
 
@@ -52,8 +53,14 @@ std::string ToString(const Shape& shape);
 // `for_insertion` allows axis == rank (Unsqueeze, Concat-of-new-axis): range [-(rank+1), rank].
 std::size_t NormalizeAxis(std::int64_t axis, std::size_t rank, bool for_insertion = false);
 
-// The common shape of numpy-style broadcasting (ONNX "multidirectional"), or an Error naming both
-// shapes.
+// Two operands whose shapes do not broadcast.
+class BroadcastError : public Error {
+ public:
+  using Error::Error;
+};
+
+// The common shape of numpy-style broadcasting (ONNX "multidirectional"), or a BroadcastError
+// naming both shapes.
 Shape Broadcast(const Shape& a, const Shape& b);
 
 }  // namespace dlcost

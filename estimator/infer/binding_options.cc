@@ -1,18 +1,17 @@
 #include <algorithm>
-#include <charconv>
 
+#include "estimator/core/whole_number.h"
 #include "estimator/infer/binding.h"
 
 namespace dlcost {
 namespace {
 
 std::int64_t ParseSize(std::string_view text, const std::string& whole) {
-  std::int64_t size = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-  if (error != std::errc() || end != text.data() + text.size() || size < 0) {
+  const std::optional<std::int64_t> size = WholeNumber(text);
+  if (!size || *size < 0) {
     throw Error("'{}': '{}' is not a size", Printable(whole), Printable(std::string(text)));
   }
-  return size;
+  return *size;
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "estimator/infer/choices.h"
 
-#include <charconv>
 #include <utility>
 
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
+#include "estimator/core/whole_number.h"
 #include "estimator/infer/driver.h"
 
 namespace dlcost {
@@ -39,13 +39,9 @@ void Check(const std::map<std::string, Value>& choices, const std::set<std::stri
 
 void AddTrips(ControlChoices& choices, const std::string& text) {
   const auto [node, number] = SplitChoice(text);
-  std::int64_t trips = 0;
-  const char* end = number.data() + number.size();
-  const auto [stop, problem] = std::from_chars(number.data(), end, trips);
-  if (problem != std::errc() || stop != end || trips < 0) {
-    throw Error("--trips '{}' is not N or NODE=N", Printable(text));
-  }
-  choices.trips[node] = trips;
+  const std::optional<std::int64_t> trips = WholeNumber(number);
+  if (!trips || *trips < 0) throw Error("--trips '{}' is not N or NODE=N", Printable(text));
+  choices.trips[node] = *trips;
 }
 
 void AddBranch(ControlChoices& choices, const std::string& text) {

@@ -3,12 +3,12 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <mutex>
 #include <sstream>
 
 #include "estimator/core/spelling.h"
+#include "estimator/core/whole_number.h"
 #include "models/operators/common.h"
 
 namespace dlcost {
@@ -31,10 +31,7 @@ const OpDef* DefinedByUser(const std::string& name, const std::string& domain) {
 // The index in "in0" or "out12", or nullopt.
 std::optional<int> OperandIndex(const std::string& name, std::string_view prefix) {
   if (name.rfind(prefix, 0) != 0 || name.size() == prefix.size()) return std::nullopt;
-  int index = 0;
-  const char* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, index);
-  return error == std::errc() && stop == end ? std::optional(index) : std::nullopt;
+  return WholeNumber<int>(std::string_view(name).substr(prefix.size()));
 }
 
 Expression::Names NamesOf(const OpContext& ctx) {

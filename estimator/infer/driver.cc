@@ -123,7 +123,8 @@ void InferenceDriver::Run(Graph& graph, Count repeat, const std::string& prefix)
     } catch (const Error& error) {
       const bool placed = std::string_view(error.what()).substr(0, 6) == "node '";
       if (placed) throw;  // the innermost node's name is enough
-      throw Error(error.what() + StoredSizeHint(graph, node, result_.dims))
+      const bool unlike = dynamic_cast<const BroadcastError*>(&error) != nullptr;
+      throw Error(error.what() + (unlike ? StoredSizeHint(graph, node, result_.dims) : ""))
           .At("node '" + Printable(prefix + node.name) + "' (" + Printable(node.op) + ")");
     }
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -11,19 +10,13 @@
 #include <optional>
 
 #include "estimator/core/error.h"
+#include "estimator/core/whole_number.h"
 
 namespace dlcost {
 namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMostListed = 100'000'000;  // they are held in memory
-
-std::optional<std::int64_t> ParseWhole(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::vector<std::string_view> SplitAt(std::string_view text, char at) {
   std::vector<std::string_view> parts;
@@ -82,7 +75,7 @@ class SizeListParser {
   }
 
   std::int64_t Size(std::string_view text) const {
-    const std::optional<std::int64_t> size = ParseWhole(text);
+    const std::optional<std::int64_t> size = WholeNumber(text);
     if (text.empty()) Fail("a size is missing");
     if (!size || *size < 0) Fail("'{}' is no size", Printable(std::string(text)));
     return *size;
@@ -114,7 +107,7 @@ class SizeListParser {
       const std::vector<std::string_view> columns = SplitAt(line, ',');
       const std::string_view first = Trim(columns[0]);
       if (first.empty() && columns.size() == 1) continue;
-      const std::optional<std::int64_t> size = ParseWhole(first);
+      const std::optional<std::int64_t> size = WholeNumber(first);
       if (!size && number == 1) continue;
       if (!size || *size < 0) {
         Fail("line {}: '{}' is no size", number, Printable(std::string(first)));

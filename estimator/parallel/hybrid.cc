@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "estimator/collective/collective.h"
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
 #include "estimator/core/spelling.h"
+#include "estimator/core/whole_number.h"
 #include "estimator/parallel/slowest.h"
 
 namespace dlcost {
@@ -189,13 +189,11 @@ HybridPlan ParsePlan(const std::string& text) {
       throw Error("--parallel '{}': write it as in dp=4,pp=2,zero=1{}", Printable(part),
                   DidYouMean(key, kKeys));
     }
-    int value = -1;
-    const char* last = part.data() + part.size();
-    const auto [stop, error] = std::from_chars(part.data() + equals + 1, last, value);
+    const int value = WholeNumber<int>(std::string_view(part).substr(equals + 1)).value_or(-1);
     const bool flag = key == "sp";
     const int least = key == "zero" || flag ? 0 : 1;
     const int most = key == "zero" ? 3 : key == "fsdp" ? 2 : flag ? 1 : kMostPlanDevices;
-    if (error != std::errc() || stop != last || value < least || value > most) {
+    if (value < least || value > most) {
       throw Error("--parallel '{}': {} is {} to {}", Printable(part), key, least, most);
     }
     if (!seen.insert(key).second) throw Error("--parallel: {} is given twice", key);

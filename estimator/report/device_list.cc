@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
+#include "estimator/core/whole_number.h"
 #include "estimator/hardware/roof.h"
 #include "estimator/report/device_json.h"
 #include "estimator/report/table.h"
@@ -56,12 +56,11 @@ std::string Lower(std::string text) {
 std::pair<int, int> YearRange(const std::string& text) {
   const auto year = [&](const std::string& part, int if_empty) {
     if (part.empty()) return if_empty;
-    int value = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (error != std::errc() || end != part.data() + part.size()) {
+    const std::optional<int> value = WholeNumber<int>(part);
+    if (!value) {
       throw Error("--year '{}': write it as 2022, 2020-2023, 2020- or -2018", Printable(text));
     }
-    return value;
+    return *value;
   };
   const std::size_t dash = text.find('-');
   if (dash == std::string::npos) return {year(text, 0), year(text, 9999)};

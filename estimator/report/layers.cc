@@ -3,13 +3,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+
+#include "estimator/core/whole_number.h"
 
 namespace dlcost {
 namespace {
@@ -49,13 +50,6 @@ void MergeParts(Part& part, Part& other) {
   for (std::size_t i = 0; i < part.parts.size(); ++i) MergeParts(*part.parts[i], *other.parts[i]);
 }
 
-std::optional<std::int64_t> Integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // "0..11", "block1..3", "k, q, v", "a, b, c, ...".
 std::string NameOf(const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 3;
@@ -69,7 +63,7 @@ std::string NameOf(const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size() && counts; ++i) {
     const std::string& name = names[i];
     const bool same = name.size() > digits && name.compare(0, digits, first, 0, digits) == 0;
-    const auto number = same ? Integer(std::string_view(name).substr(digits)) : std::nullopt;
+    const auto number = same ? WholeNumber(std::string_view(name).substr(digits)) : std::nullopt;
     counts = number && (i == 0 || *number == expected);
     expected = number.value_or(0) + 1;
   }

@@ -379,6 +379,7 @@ class Options(unittest.TestCase):
                             (("plot", ALEXNET), "which picture of it? dlcost plot roofline " + ALEXNET), (("plot", "memory"), "of which model?"),
                             ((ALEXNET, "--top", "-1"), "--top: -1 is below 0;"), (("formula", ALEXNET, "--by", "scope", "--depth", "-2"), "--depth: -2 is below 0;"),
                             ((ALEXNET, "--batch", "abc"), "--batch 'abc' is no size: a whole number, or max"),
+                            ((ALEXNET, "--batch", str(2**63)), "--batch '9223372036854775808' is no size: a whole number, or max"),
                             (("explain", ALEXNET, "--gpu", "p4", "--node", "fc6"), "did you mean '/fc6/Gemm'?")):
             result = run(*words)
             self.assertEqual((result.returncode, result.stdout), (2, b""))
@@ -399,6 +400,12 @@ class Options(unittest.TestCase):
         result = run(BERT, "--dim", "sequence=1000")
         self.assertEqual(result.returncode, 2)
         self.assertIn(b"sequence = 1000, but what the file stores has 512 there: at most sequence = 512", result.stderr)
+
+    def test_filters_are_no_size_that_a_batch_must_fit(self):
+        result = run(ALEXNET, "--batch", str(2**53))
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"a count does not fit in 64 bits", result.stderr)
+        self.assertNotIn(b"what the file stores", result.stderr)
 
 
 class Viewers(unittest.TestCase):
