@@ -19,9 +19,15 @@ struct MaskSource {
   std::vector<Id> inputs = {};  // without those left out
 };
 
-// Whether what is added to scores differs from head to head: a bias, for which PyTorch 2.11 has no
-// fused attention (the traces of T5 on an H200, bench/published/h200).
+// Whether what is added to scores differs from head to head.
 inline bool DiffersByHead(const Shape& added) { return added.rank() >= 3 && added.At(-3) > 1; }
+
+// Whether operands of a product that are each multiplied by `factor` are a call of
+// scaled_dot_product_attention, whose scale exporters write so, on both sides (PyTorch,
+// torch/onnx/symbolic_opset14.py; onnxscript, torch_lib/ops/nn.py). With a bias for each head a
+// factor of 1 is T5's, whose own code multiplies and adds (bench/published/h200); BEiT's scaled
+// call with one is fused (bench/published/h100).
+inline bool IsScaleOfCall(double factor, bool biased) { return !biased || factor != 1; }
 
 // Whether a mask hides what follows each position: it is made of a triangle, of positions compared
 // with positions, or of a stored square of truth values (as GPT-2's exports slice it). `look` gives

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include "estimator/infer/causal_mask.h"
@@ -38,12 +39,22 @@ Count Elements(const Tensor& tensor) {
   return tensor.type.shape ? tensor.type.shape->Elements() : Count(0);
 }
 
-// The stored number that an operand is multiplied by; kNoValue where it is not.
-ValueId FactorOf(const ValueGraph& values, ValueId operand) {
-  const auto producer = operand == kNoValue ? ValueGraph::kNoNode : values.Producer(operand);
-  if (producer == ValueGraph::kNoNode) return kNoValue;
+// The node of that name that makes a value.
+std::optional<std::size_t> MakerOf(const ValueGraph& values, ValueId value, std::string_view op) {
+  const auto producer = value == kNoValue ? ValueGraph::kNoNode : values.Producer(value);
+  if (producer == ValueGraph::kNoNode) return std::nullopt;
   const auto n = static_cast<std::size_t>(producer);
-  if (values.node(n).node->op != "Mul" || !values.node(n).node->domain.empty()) return kNoValue;
+  const Node& node = *values.node(n).node;
+  return node.op == op && node.domain.empty() ? std::optional(n) : std::nullopt;
+}
+
+// The stored number that an operand is multiplied by, before autocast narrows it too; kNoValue
+// where it is not.
+ValueId FactorOf(const ValueGraph& values, ValueId operand) {
+  if (const auto cast = MakerOf(values, operand, "Cast")) operand = values.Input(*cast, 0);
+  const auto scaled = MakerOf(values, operand, "Mul");
+  if (!scaled) return kNoValue;
+  const std::size_t n = *scaled;
   for (const ValueId factor : values.Inputs(n)) {
     if (factor == kNoValue || !values.IsConstant(factor)) continue;
     if (Elements(values.tensor(factor)) == Count(1)) return factor;
@@ -53,18 +64,19 @@ ValueId FactorOf(const ValueGraph& values, ValueId operand) {
 
 }  // namespace
 
-bool ScalesBoth(const ValueGraph& values, std::size_t product) {
+std::optional<double> CommonFactor(const ValueGraph& values, std::size_t product) {
   const ValueId q = FactorOf(values, values.Input(product, 0));
   const ValueId k = FactorOf(values, values.Input(product, 1));
-  if (q == kNoValue || k == kNoValue) return false;
+  if (q == kNoValue || k == kNoValue) return std::nullopt;
   const ValuePtr &a = values.tensor(q).value, &b = values.tensor(k).value;
-  if (a == nullptr || b == nullptr || a->is_integer() || b->is_integer()) return true;
-  return a->reals() == b->reals();
+  if (a == nullptr || b == nullptr || a->is_integer() || b->is_integer()) return std::nan("");
+  if (a->reals() != b->reals()) return std::nullopt;
+  return a->reals().size() == 1 ? a->reals().front() : std::nan("");
 }
 
 bool CallsAttention(const ValueGraph& values) {
   for (std::size_t n = 0; n < values.model().nodes.size(); ++n) {
-    if (ProductOf(values.node(n)) != nullptr && ScalesBoth(values, n)) return true;
+    if (ProductOf(values.node(n)) != nullptr && CommonFactor(values, n)) return true;
   }
   return false;
 }
@@ -312,7 +324,8 @@ std::optional<AttentionMatch> AttentionFinder::Find(const std::vector<std::size_
                 .qk_dim = scores.k,
                 .v_dim = values.n};
   AddMasks(search, match);
-  match.called = ScalesBoth(values_, search.scores) && !HasBias(search);
+  const std::optional<double> factor = CommonFactor(values_, search.scores);
+  match.called = factor && IsScaleOfCall(*factor, HasBias(search));
   match.nodes = std::move(search.nodes);
   std::sort(match.nodes.begin(), match.nodes.end());
   match.cache_updates = std::move(search.cache_updates);

@@ -14,19 +14,18 @@ namespace dlcost {
 struct AttentionMatch {
   std::vector<std::size_t> nodes;  // in execution order
   AttentionNest nest;
-  // See ScalesBoth; not where a bias for each head is added to the scores (DiffersByHead).
-  bool called = false;
+  bool called = false;  // by the model's code, as one function (CommonFactor, IsScaleOfCall)
   // Masks that follow from positions alone: the kernel computes them and does not read them.
   std::vector<ValueId> computed_masks;
   // Cache updates: the kernel appends the new keys and values in place.
   std::vector<std::size_t> cache_updates;
 };
 
-// Whether a product's operands are each multiplied by the same stored number, the root of the
-// scale: so exporters write a call of scaled_dot_product_attention, and a model's own code hardly
-// does. Source: PyTorch, torch/onnx/symbolic_opset14.py; onnxscript, torch_lib/ops/nn.py.
-bool ScalesBoth(const ValueGraph& values, std::size_t product);
-// Whether any product of the model does.
+// The stored number that a product's operands are each multiplied by, the root of the scale: so
+// exporters write a call of scaled_dot_product_attention, and a model's own code hardly does.
+// nullopt where they are not; not a number (NaN) where it is known to nobody.
+std::optional<double> CommonFactor(const ValueGraph& values, std::size_t product);
+// Whether any product of the model has one.
 bool CallsAttention(const ValueGraph& values);
 
 class AttentionFinder {

@@ -42,8 +42,7 @@ ValueId TrafficCounter::Quantized(ValueId value) const {
 }
 
 // What a value that is known before the run takes in the file: its numbers, their scales, and the
-// scales of those, which are narrow too in some formats (NVFP4). Zero points are as small as
-// scales.
+// scales of those, which are narrow too in some formats (NVFP4), and the zero points of each.
 Bytes TrafficCounter::StoredSize(ValueId value) const {
   Bytes size;
   for (int step = 0; step < kMostSteps && value != kNoValue; ++step) {
@@ -54,9 +53,19 @@ Bytes TrafficCounter::StoredSize(ValueId value) const {
     while (values_.node(n).node->op != "DequantizeLinear") {
       n = static_cast<std::size_t>(values_.Producer(values_.Input(n, 0)));
     }
+    const ValueId zero_points = values_.NumInputs(n) > 2 ? values_.Input(n, 2) : kNoValue;
+    if (zero_points != kNoValue) size += SizeOfTensor(values_.tensor(zero_points));
     value = values_.Input(n, 1);
   }
   return size;
+}
+
+// Whether a node copies a part that is known before the run: others copy other parts. Of rows that
+// the data choose nobody knows whether they are the same.
+bool TrafficCounter::CutsPart(std::size_t n) const {
+  const Node& node = *values_.node(n).node;
+  if (!node.domain.empty()) return false;
+  return node.op == "Slice" || (node.op == "Gather" && values_.IsConstant(values_.Input(n, 1)));
 }
 
 void TrafficCounter::AddReads(std::size_t n, std::size_t g, std::vector<Read>& reads) const {
@@ -86,8 +95,10 @@ void TrafficCounter::AddReads(std::size_t n, std::size_t g, std::vector<Read>& r
     const Bytes whole = SizeOfTensor(values_.tensor(value)) * values_.node(n).repeat;
     const Bytes viewed = SizeOfTensor(values_.tensor(operand)) * values_.node(n).repeat;
     if (quantized == kNoValue && whole > Bytes(0) && viewed > whole) bytes = std::min(bytes, whole);
-    const bool part = quantized == kNoValue && viewed < whole;
-    reads.push_back({value, part ? operand : kNoValue, bytes, whole});
+    ValueId part = kNoValue;
+    if (quantized == kNoValue && viewed < whole) part = operand;
+    if (quantized == kNoValue && part == kNoValue && CutsPart(n)) part = values_.Output(n, 0);
+    reads.push_back({value, part, bytes, whole});
   }
 }
 

@@ -38,11 +38,12 @@ class TrafficCounter {
  private:
   struct Read {
     ValueId value;
-    ValueId part;  // a view of fewer elements; kNoValue for all that there is
+    ValueId part;  // a view or a cut of fewer elements; kNoValue for all that there is
     Bytes bytes;
     Bytes whole;  // that nobody can read more of
   };
   std::vector<Read> LiveIn(std::size_t g) const;
+  bool CutsPart(std::size_t n) const;
   void AddReads(std::size_t n, std::size_t g, std::vector<Read>& reads) const;
   void AddLiveOut(std::size_t g, bool only_outputs, Traffic& traffic) const;
   bool IsReadOutside(ValueId value, std::size_t g) const;

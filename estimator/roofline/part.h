@@ -83,9 +83,10 @@ class GemmTimer;
 
 // The tile and the parts of k that the library takes for a product: on vector units by its rule, or
 // the fastest where Library::linear_by_time; on matrix units the fastest that it has (by its rule
-// without a timer), whose timer has the batch of Library::tuned_batch where there is one.
+// without a timer), whose timer has the batch of Library::tuned_batch where there is one. Where
+// blocks may not share k the fastest that walks all of it.
 GemmOptions ChooseProduct(const Target& target, DType type, const GemmNest& nest,
-                          const ComputeUnit& unit, const GemmTimer* timer);
+                          const ComputeUnit& unit, const GemmTimer* timer, bool shares_k = true);
 
 // Times only where there are a unit's rate and the time model's constants.
 PartRun RunProduct(const Target& target, const Part& part, const GemmNest& nest);

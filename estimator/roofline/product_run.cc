@@ -160,7 +160,7 @@ bool KeepsSums(const WholeSums& whole, const GemmNest& nest, const ComputeUnit& 
 }  // namespace
 
 GemmOptions ChooseProduct(const Target& target, DType type, const GemmNest& nest,
-                          const ComputeUnit& unit, const GemmTimer* timer) {
+                          const ComputeUnit& unit, const GemmTimer* timer, bool shares_k) {
   const Library& library = target.library;
   GemmOptions options{.pipe = unit.pipe(), .type = type};
   const OccupancyRule& rule = nest.batch > Count(1) ? library.batched : library.linear;
@@ -169,8 +169,9 @@ GemmOptions ChooseProduct(const Target& target, DType type, const GemmNest& nest
     const bool whole = unit.tensor && KeepsSums(library.whole, nest, unit);
     GemmNest chosen = nest;
     chosen.batch = ChosenBatch(library, nest, unit);
+    const bool splits = shares_k && nest.batch == Count(1) && !whole && timer->Splits();
     const TimedTile best = FastestTile(
-        chosen, timer->Tiles(), unit.bytes, nest.batch == Count(1) && !whole && timer->Splits(),
+        chosen, timer->Tiles(), unit.bytes, splits,
         [&](const TileGrid& grid, double least) { return timer->Tiled(grid, least).seconds; });
     options.tile = best.tile;
     options.split_k = best.split_k;

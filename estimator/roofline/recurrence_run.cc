@@ -55,20 +55,21 @@ class Layer {
     const ComputeUnit unit = unit_.value_or(ComputeUnit());
     RecurrentOptions options{.pipe = unit.pipe(), .type = part_.type};
     const Count columns = nest_.gates * nest_.hidden;
-    const auto choose = [&](const GemmNest& nest, const Conditions& conditions) {
+    const auto choose = [&](const GemmNest& nest, const Conditions& conditions, bool shares_k) {
       if (!Timed()) return ChooseProduct(target_, part_.type, nest, unit, nullptr);
       const GemmProblem p = ProductOf(nest.m.AsDouble(), nest.k.AsDouble());
       const GemmTimer timer(*target_.timing, p, conditions);
-      return ChooseProduct(target_, part_.type, nest, unit, &timer);
+      return ChooseProduct(target_, part_.type, nest, unit, &timer, shares_k);
     };
     const Conditions conditions = ConditionsOf(target_, part_);
     if (nest_.input > Count(0)) {
       options.tile =
-          choose({.m = nest_.batch * nest_.steps, .n = columns, .k = nest_.input}, conditions).tile;
+          choose({.m = nest_.batch * nest_.steps, .n = columns, .k = nest_.input}, conditions, true)
+              .tile;
     }
     // Blocks do not share k: each walks all of it (Library::recurrent_clocks).
     const GemmOptions step =
-        choose({.m = nest_.batch, .n = columns, .k = nest_.hidden}, WithinLayer(conditions));
+        choose({.m = nest_.batch, .n = columns, .k = nest_.hidden}, WithinLayer(conditions), false);
     options.step_tile = step.tile;
     if (nest_.input == Count(0)) options.tile = step.tile;
     return options;

@@ -88,14 +88,13 @@ class AttentionFinder : Uses {
     match.v = BeforeLayout(*this, {In(last, 1), heads ? Axes{0, 1, 2, 3} : Axes{0, 2, 3}},
                            match.laid_out);
     if (match.v.scale != 1) return std::nullopt;
-    // As exporters write a call (estimator/plan/attention_pattern.h).
     const bool biased = std::any_of(match.masks.begin(), match.masks.end(), [&](TensorId mask) {
       const Shape* shape = ShapeOf(mask);
       return shape != nullptr && DiffersByHead(*shape);
     });
     const std::optional<double> q_factor = FactorOf(In(first, 0)),
                                 k_factor = FactorOf(In(first, 1));
-    const bool called = !biased && q_factor && q_factor == k_factor;
+    const bool called = q_factor && q_factor == k_factor && IsScaleOfCall(*q_factor, biased);
     if (!Fuses(In(first, 0), called)) return std::nullopt;
     match.scale *= match.q.scale * match.k.scale;
     match.nodes.push_back(first);

@@ -21,7 +21,8 @@ ReduceNest SoftmaxNest(const OpContext& ctx) {
   const Count elements = x.Elements();
   Count reduce = 1;
   if (flattened) {
-    reduce = x.Product(NormalizeAxis(axis, x.rank(), true), x.rank());
+    // One behind the last axis leaves rows of one element; the last itself is -1 (version 11).
+    reduce = x.Product(NormalizeAxis(axis, x.rank(), /*for_insertion=*/axis >= 0), x.rank());
   } else if (x.rank() > 0) {
     reduce = x.At(axis);
   }
@@ -142,6 +143,14 @@ constexpr OpCase kSoftmaxCases[] = {
      .inputs = "f32[2,3,6]",
      .outputs = "f32[2,3,6]",
      .flops = 2 * (17 + 18 + 17 + 18),
+     .bytes_read = 144,
+     .bytes_written = 144,
+     .opset = 11},
+    {.what = "opset 11, axis -1 is the last: 6 rows of 6",
+     .attributes = "axis=-1",
+     .inputs = "f32[2,3,6]",
+     .outputs = "f32[2,3,6]",
+     .flops = 6 * (5 + 6 + 5 + 6),
      .bytes_read = 144,
      .bytes_written = 144,
      .opset = 11},

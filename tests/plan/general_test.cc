@@ -167,14 +167,30 @@ TEST(CalledAttention, HasTheRootOfItsScaleOnBothSides) {
     return Labels(MakePlan(small.Infer(), Eager()));
   };
   EXPECT_THAT(labels(Scores(root, root)), ElementsAre("attention"));
-  EXPECT_THAT(labels(Scores(root, root, true)),  // T5: a bias for each head
+  EXPECT_THAT(labels(Scores(root, root, true)), ElementsAre("attention"));  // BEiT
+  EXPECT_THAT(labels(Scores(1, 1, true)),  // T5: a bias for each head and no scale
               ElementsAre("mul", "mul", "mat_mul", "add", "softmax", "mat_mul"));
+  EXPECT_THAT(labels(Scores(1, 1)), ElementsAre("attention"));
   EXPECT_THAT(labels(Scores(0.5F, 0)), ElementsAre("mul", "mat_mul", "add", "softmax", "mat_mul"));
   EXPECT_THAT(labels(Scores(root, 0.5F)),
               ElementsAre("mul", "mul", "mat_mul", "add", "softmax", "mat_mul"));
   EXPECT_THAT(Labels(MakePlan(Scores(0.5F, 0).Infer(), Eager(AttentionForm::kFlash))),
               ElementsAre("attention"));
   EXPECT_TRUE(CallsAttention(ValueGraph(Scores(root, root).Infer())));
+}
+
+// Autocast narrows what the factors make.
+TEST(CalledAttention, IsFoundBehindCasts) {
+  SmallModel small;
+  small.Input("q", {1, 2, 6, 4}).Input("k", {1, 2, 4, 6}).Input("v", {1, 2, 6, 4}).Output("y");
+  small.Floats("root", {0.70710678F}).Node("Mul", {"q", "root"}, {"sq"});
+  small.Node("Mul", {"k", "root"}, {"sk"});
+  for (const std::string name : {"sq", "sk", "v"}) {
+    SetInt(small.AddNode("Cast", {name}, {name + "h"}), "to", onnx::TensorProto::FLOAT16);
+  }
+  small.Node("MatMul", {"sqh", "skh"}, {"s"});
+  SetInt(small.AddNode("Softmax", {"s"}, {"p"}), "axis", -1);
+  EXPECT_TRUE(CallsAttention(ValueGraph(small.Node("MatMul", {"p", "vh"}, {"y"}).Infer())));
 }
 
 TEST(CalledAttention, NamesItself) {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimator/hardware/database.h"
 #include "estimator/roofline/attention_time.h"
 #include "estimator/roofline/conv_time.h"
 #include "estimator/roofline/elementwise_time.h"
 #include "estimator/roofline/recurrent_time.h"
+#include "estimator/roofline/run.h"
 #include "estimator/roofline/time_range.h"
 #include "models/algorithms/convolution.h"
 
@@ -288,6 +290,24 @@ TEST(ConvTime, AStrideSkipsRows) {
   const ConvTime t = TimeOfConv(
       d, p, ImplicitGemmConv(nest, {.tile = {.m = 128, .n = 64, .k = 8}}, *d.library), {});
   EXPECT_EQ(t.memory_bytes, 4.0 * (32 * 64 * 14 * 28 + 64 * 128 + 32 * 128 * 14 * 14));
+}
+
+// Of the tiles that walk all of k, which steps do, the fastest: one more sentence costs no less.
+TEST(RecurrentTime, AStepTakesATileThatIsFastWithoutParts) {
+  const Device l40s = DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"}).Find("l40s");
+  const auto seconds = [&](std::int64_t batch) {
+    Kernel kernel;
+    const RecurrentNest nest{
+        .steps = 32, .batch = batch, .input = 1024, .hidden = 1024, .gates = 4, .cell = "LSTM"};
+    kernel.nest = nest;
+    kernel.math = DType::kFloat32;
+    kernel.work.Add(OpClass::kMac, DType::kFloat32, MacsOf(kernel.nest));
+    kernel.needed = kernel.work;
+    kernel.bytes_read = kernel.bytes_written = Bytes(1 << 20);
+    return Runner(&l40s, {}).Run(kernel).expected->time.expected;
+  };
+  EXPECT_LT(seconds(37), 1.01 * seconds(38));
+  EXPECT_LT(seconds(33), 1.3 * seconds(32));
 }
 
 // However few its blocks are, a step takes no less than one of them walks along k.
