@@ -5,7 +5,8 @@
 namespace dlcost {
 
 enum class StreamKind {
-  kElementwise,    // also reductions, copies, gather and scatter: bytes in, bytes out
+  kElementwise,    // also pooling, copies, gather and scatter: bytes in, bytes out
+  kReduction,      // one number of each row
   kSoftmax,        // along rows
   kNormalization,  // layer or RMS normalization along rows
   kNormGradient,   // its way back, along rows of the gradient and of the data
@@ -15,7 +16,7 @@ enum class StreamKind {
 struct StreamProblem {
   StreamKind kind = StreamKind::kElementwise;
   double bytes = 0;                   // read and written
-  double rows = 1, row_elements = 0;  // softmax and normalization: how many, of what length
+  double rows = 1, row_elements = 0;  // of all but elementwise kernels: how many, of what length
   double element_bytes = 4;
   double arithmetic = 0;       // FLOP, for the rare kernel that is bound by it
   double arithmetic_peak = 0;  // FLOP/s; 0: arithmetic is free

@@ -10,10 +10,18 @@
 namespace dlcost {
 namespace {
 
+// Whether of each row no more is written than a number, as wide as any: means, sums, norms.
+bool IsReduction(const Part& part, const ReduceNest& rows) {
+  constexpr std::int64_t kWidest = 8;  // bytes, and rows of so many elements are not told apart
+  return !rows.windows && rows.plane == Count(0) && rows.reduce > Count(kWidest) &&
+         part.written <= (rows.outer * kWidest).AsDouble();
+}
+
 StreamKind KindOf(const Part& part) {
   const auto* rows = std::get_if<ReduceNest>(&part.nest);
   if (rows == nullptr) return StreamKind::kElementwise;
   if (rows->backward) return StreamKind::kNormGradient;
+  if (IsReduction(part, *rows)) return StreamKind::kReduction;
   // Reductions with exponentials are softmaxes; those with square roots normalizations.
   if (part.work.Of(OpClass::kExp) > Count(0)) return StreamKind::kSoftmax;
   if (part.work.Of(OpClass::kSqrt) > Count(0)) return StreamKind::kNormalization;
@@ -49,6 +57,9 @@ constexpr double kTapPlace = 25;
 // an H200 (PyTorch 2.11): of a result, forward (3x3 and 5x5, strides of 1 and 2) and of an input's
 // gradient, and for each of its taps.
 constexpr double kOwnForward = 1.55, kOwnForwardTap = 0.11;
+// Filters of other sizes than 1, 3 and 5 have loops that are not unrolled: what timm's ConvMixers
+// of 7 x 7 and 9 x 9 leave to them on RTX 3090 and 4090 (PyTorch 2.4) is 1.5 to 2 times as much.
+constexpr double kOwnForwardAnyTap = 0.22;
 constexpr double kOwnBack = 4.1, kOwnBackTap = 0.04;
 // A block of the gradient of weights has one tap of one channel: of each position, and of each
 // image.
@@ -57,13 +68,13 @@ constexpr double kOwnWeights = 0.41, kOwnWeightsImage = 34;
 // Whether PyTorch takes cuDNN's kernel for a depthwise convolution of halves
 // (aten/src/ATen/native/Convolution.cpp, check_cudnn_depthwise_workload_with_filter), by the
 // filter, the width, and with a stride of two by what was timed. Gradients likewise.
-bool TakesLibrary(const ConvNest& conv, DType type) {
+bool TakesLibrary(const ConvNest& conv, DType type, bool channels_last) {
   if (type != DType::kFloat16 || conv.axes.size() != 2) return false;
   const ConvAxis& axis = conv.axes.back();
   const std::int64_t filter = axis.kernel, channels = conv.in_channels.value();
   const std::int64_t width = conv.transposed ? axis.out : axis.in;
   if (filter != conv.axes.front().kernel || channels < 32 || width < 7) return false;
-  if (filter > 5) return true;  // data lie channels last around those of networks
+  if (filter > 5) return channels_last;
   if (filter != 1 && filter != 3 && filter != 5) return false;
   if (axis.stride != 2) return axis.stride == 1;
   if (conv.batch == Count(1)) return filter > 1 || width <= 28;
@@ -82,8 +93,10 @@ double OwnClocks(const ConvNest& conv, double units) {
            (kOwnWeights * positions + kOwnWeightsImage);
   }
   const double results = images * conv.out_channels.AsDouble() * positions;
-  return results *
-         (conv.transposed ? kOwnBack + kOwnBackTap * taps : kOwnForward + kOwnForwardTap * taps);
+  if (conv.transposed) return results * (kOwnBack + kOwnBackTap * taps);
+  const std::int64_t filter = conv.axes.back().kernel;
+  const bool unrolled = filter == 1 || filter == 3 || filter == 5;
+  return results * (kOwnForward + (unrolled ? kOwnForwardTap : kOwnForwardAnyTap) * taps);
 }
 
 // The library's channels last: products per clock of a unit, in 16 and 32 bits, and the clocks that
@@ -115,7 +128,7 @@ void AddTaps(const Target& target, const Part& part, StreamProblem& p) {
     p.arithmetic = LastClocks(*conv, part.type, target.timing->units);
     return;
   }
-  if (part.kernel.general && !TakesLibrary(*conv, part.type)) {
+  if (part.kernel.general && !TakesLibrary(*conv, part.type, part.kernel.channels_last)) {
     p.arithmetic_peak = target.timing->units * target.timing->clock;
     p.arithmetic = OwnClocks(*conv, target.timing->units);
   } else if (const auto unit = FindVectorUnit(target, DType::kFloat32)) {
@@ -201,6 +214,7 @@ RowsCall CallOf(StreamKind kind) {
       return {.prepares = 0.6, .before = 0.25};
     case StreamKind::kNormalization:
       return {.prepares = 1.7, .before = 0.5};
+    case StreamKind::kReduction:
     case StreamKind::kNormGradient:  // not measured: a function's
     case StreamKind::kElementwise:
       break;
