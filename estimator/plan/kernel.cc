@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "estimator/plan/attention_pattern.h"
 #include "estimator/plan/find_strided.h"
@@ -48,7 +49,9 @@ class Planner {
         options_(options),
         values_(Values(model, options, strided_)),
         grouping_(GroupingOf(values_, options)),
-        traffic_(values_, grouping_) {}
+        traffic_(values_, grouping_) {
+    FindInnerViews();
+  }
 
   void Run(const std::function<void(Kernel)>& visit) {
     for (std::size_t g = 0; g < grouping_.groups.size(); ++g) visit(Make(g));
@@ -155,6 +158,7 @@ class Planner {
   void AddViews(std::size_t n, Kernel& kernel) const {
     const CountedNode& counted = model_.nodes[n];
     if (counted.status == NodeStatus::kMetadata) return;
+    if (inner_.count(values_.Operand(n, 0)) != 0 || inner_.count(values_.Result(n, 0)) != 0) return;
     if (values_.Runs(n) && !IsCopiedView(n)) {
       if (IsListOfProducts(n)) kernel.views += kViewsOfProduct * counted.repeat;
       return;
@@ -162,6 +166,19 @@ class Planner {
     kernel.views += counted.repeat;
     if (IsForward(n)) kernel.model_views += counted.repeat;
     if (!values_.Runs(n) && counted.status != NodeStatus::kView) kernel.looks.push_back(n);
+  }
+
+  // Views around an instance normalization that exporters write for a group normalization: a call
+  // of one function, inside which nobody asks for them.
+  void FindInnerViews() {
+    for (const Group& group : grouping_.groups) {
+      if (std::find(group.parts.begin(), group.parts.end(), "group_norm") == group.parts.end())
+        continue;
+      for (const std::size_t n : group.nodes) {
+        if (model_.nodes[n].node->op != "InstanceNormalization") continue;
+        inner_.insert({values_.Operand(n, 0), values_.Result(n, 0)});
+      }
+    }
   }
 
   // A product of matrices by more than one axis in front of them is one of a list of matrices: both
@@ -248,6 +265,7 @@ class Planner {
   ValueGraph values_;
   Grouping grouping_;
   TrafficCounter traffic_;
+  std::set<ValueId> inner_;  // values between the nodes of one function
   std::map<std::vector<std::string_view>, std::string> labels_;  // by parts: layers repeat
 };
 
