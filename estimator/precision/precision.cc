@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "estimator/infer/edit.h"
 #include "estimator/precision/autocast_rules.h"
+#include "estimator/precision/kept_types.h"
 #include "models/operators/registry.h"
 
 namespace dlcost {
@@ -30,19 +32,20 @@ class Caster {
     for (const TensorId id : parameters) trained_.insert(id);
     for (const Tensor& tensor : w_.graph().tensors) given_.push_back(tensor.type.dtype);
     for (const Node& node : w_.graph().nodes) {
+      SpreadTraining(node);
       if (!IsControlFlow(node)) continue;
       ForEachRead(node, [&](TensorId id) { captured_.insert(id); });
     }
   }
 
   void Run() {
+    if (precision_.whole || precision_.products) kept_.emplace(w_.graph(), trained_);
     if (precision_.whole) StoreInHalf();
     if (precision_.products) StoreMatricesInHalf();
     std::vector<Node> nodes = std::move(w_.graph().nodes);
     w_.graph().nodes.clear();
     for (Node& node : nodes) {
-      SpreadTraining(node);
-      const bool stays = IsControlFlow(node) || IsKnown(node);
+      const bool stays = IsControlFlow(node) || KeepsTypes(node);
       if (!stays) {
         const bool linear = !precision_.whole && !precision_.products && HasStoredMatrix(node);
         CastOperands(node);
@@ -61,37 +64,25 @@ class Caster {
   Tensor& At(TensorId id) { return w_.graph().tensors[static_cast<std::size_t>(id)]; }
   bool IsTrained(TensorId id) const { return trained_.count(id) != 0; }
 
-  // What operators read in types of their own, and what is computed with before the run.
-  std::set<TensorId> KeptTypes() {
-    std::set<TensorId> own;
-    for (const Node& node : w_.graph().nodes) {
-      if (IsKnown(node)) {
-        // Of an input it reads the shape alone.
-        for (const TensorId id : node.inputs) {
-          if (id != kNoTensor && At(id).is_initializer && !IsTrained(id)) own.insert(id);
-        }
-      }
-      if (AutocastRuleOf(node.domain, node.op) != CastRule::kOwn) continue;
-      own.insert(node.inputs.begin() + (node.inputs.empty() ? 0 : 1), node.inputs.end());
-    }
-    return own;
+  // Autocast leaves what is known before the run alone.
+  bool KeepsTypes(const Node& node) const {
+    return IsKnown(w_.graph(), node, trained_) && (!kept_ || kept_->KeepsResultOf(node));
   }
 
-  // Everything but those.
+  // What is stored, but for what keeps its type.
   void StoreInHalf() {
-    const std::set<TensorId> own = KeptTypes();
     const std::vector<TensorId>& inputs = w_.graph().inputs;
     for (std::size_t t = 0; t < w_.graph().tensors.size(); ++t) {
       const auto id = static_cast<TensorId>(t);
       const Tensor& tensor = At(id);
       const bool stored =
           tensor.is_initializer || std::find(inputs.begin(), inputs.end(), id) != inputs.end();
-      if (!stored || own.count(id) != 0 || captured_.count(id) != 0) continue;
+      if (!stored || kept_->Keeps(id) || captured_.count(id) != 0) continue;
       if (IsCastable(tensor.type.dtype)) SetType(id, precision_.half);
     }
     // What the file makes one of these types of something else is meant to be that of the model.
     for (Node& node : w_.graph().nodes) {
-      if (node.op != "Cast" || !node.domain.empty() || IsKnown(node)) continue;
+      if (node.op != "Cast" || !node.domain.empty() || KeepsTypes(node)) continue;
       for (Attribute& attribute : node.attributes) {
         if (attribute.name != "to") continue;
         auto* to = std::get_if<std::int64_t>(&attribute.value);
@@ -103,12 +94,11 @@ class Caster {
   }
 
   void StoreMatricesInHalf() {
-    const std::set<TensorId> own = KeptTypes();
     for (std::size_t t = 0; t < w_.graph().tensors.size(); ++t) {
       const auto id = static_cast<TensorId>(t);
       const Tensor& tensor = At(id);
       const bool matrix = tensor.type.shape && tensor.type.shape->rank() > 1;
-      if (!tensor.is_initializer || !matrix || own.count(id) != 0 || captured_.count(id) != 0) {
+      if (!tensor.is_initializer || !matrix || kept_->Keeps(id) || captured_.count(id) != 0) {
         continue;
       }
       if (tensor.type.dtype == DType::kFloat32) SetType(id, precision_.half);
@@ -129,13 +119,6 @@ class Caster {
     for (const TensorId id : node.outputs) {
       if (id != kNoTensor) trained_.insert(id);
     }
-  }
-
-  // Known before the run: nothing that computes in any type.
-  bool IsKnown(const Node& node) {
-    return std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId id) {
-      return id == kNoTensor || (At(id).foldable && !At(id).type.value && !IsTrained(id));
-    });
   }
 
   // Numbers of a formula do not widen what they meet.
@@ -333,9 +316,10 @@ class Caster {
   NodeWriter& w_;
   const Precision& precision_;
   std::set<TensorId> trained_, captured_;
-  std::set<TensorId> linear_;    // what linear layers make before they add their bias
-  std::set<TensorId> reshaped_;  // what Reshape makes
-  std::vector<DType> given_;     // per tensor of the file
+  std::optional<KeptTypes> kept_;  // where what is stored gets another type
+  std::set<TensorId> linear_;      // what linear layers make before they add their bias
+  std::set<TensorId> reshaped_;    // what Reshape makes
+  std::vector<DType> given_;       // per tensor of the file
   std::map<std::pair<TensorId, DType>, TensorId> copies_;
 };
 
