@@ -43,8 +43,9 @@ std::vector<bool> OfStored(const Graph& graph, const std::set<TensorId>& trained
   return stored;
 }
 
-KeptTypes::KeptTypes(const Graph& graph, const std::set<TensorId>& trained)
-    : graph_(graph), of_stored_(OfStored(graph, trained)) {
+KeptTypes::KeptTypes(const Graph& graph, const std::set<TensorId>& trained,
+                     const std::vector<bool>& of_stored)
+    : graph_(graph), of_stored_(of_stored) {
   // From the back: what makes a value that keeps its type keeps its own.
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
     const bool own = AutocastRuleOf(node->domain, node->op) == CastRule::kOwn;

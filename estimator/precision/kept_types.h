@@ -19,7 +19,8 @@ std::vector<bool> OfStored(const Graph& graph, const std::set<TensorId>& trained
 class KeptTypes {
  public:
   // The nodes of the graph are sorted.
-  KeptTypes(const Graph& graph, const std::set<TensorId>& trained);
+  KeptTypes(const Graph& graph, const std::set<TensorId>& trained,
+            const std::vector<bool>& of_stored);
 
   bool Keeps(TensorId id) const { return kept_.count(id) != 0; }
   // Whether a node known before the run makes what keeps its type.
@@ -27,7 +28,7 @@ class KeptTypes {
 
  private:
   const Graph& graph_;
-  std::vector<bool> of_stored_;
+  const std::vector<bool>& of_stored_;
   std::set<TensorId> kept_;
 };
 

@@ -31,15 +31,16 @@ class Caster {
       : w_(writer), precision_(precision) {
     for (const TensorId id : parameters) trained_.insert(id);
     for (const Tensor& tensor : w_.graph().tensors) given_.push_back(tensor.type.dtype);
+    for (const Node& node : w_.graph().nodes) SpreadTraining(node);
+    of_stored_ = OfStored(w_.graph(), trained_);
     for (const Node& node : w_.graph().nodes) {
-      SpreadTraining(node);
       if (!IsControlFlow(node)) continue;
       ForEachRead(node, [&](TensorId id) { captured_.insert(id); });
     }
   }
 
   void Run() {
-    if (precision_.whole || precision_.products) kept_.emplace(w_.graph(), trained_);
+    if (precision_.whole || precision_.products) kept_.emplace(w_.graph(), trained_, of_stored_);
     if (precision_.whole) StoreInHalf();
     if (precision_.products) StoreMatricesInHalf();
     std::vector<Node> nodes = std::move(w_.graph().nodes);
@@ -121,12 +122,20 @@ class Caster {
     }
   }
 
-  // Numbers of a formula do not widen what they meet.
+  // A number of a formula: without an axis, or with axes but made by a node, as exporters write
+  // some. What is stored with an axis is a tensor, however many numbers it has.
+  bool IsNumber(TensorId id) {
+    const auto& shape = At(id).type.shape;
+    if (!shape || shape->Elements() != Count(1)) return false;
+    const auto index = static_cast<std::size_t>(id);
+    const bool stored = IsTrained(id) || (index < of_stored_.size() && of_stored_[index]);
+    return shape->rank() == 0 || !stored;
+  }
+
+  // Numbers do not widen what they meet (PyTorch, torch.result_type).
   bool Widens(TensorId id) {
-    const Tensor& tensor = At(id);
-    const bool number = tensor.type.shape && tensor.type.shape->Elements() == Count(1);
-    const bool constant = tensor.constant || tensor.foldable;
-    return !(constant && (number || (precision_.whole && !IsTrained(id))));
+    const bool constant = At(id).constant || At(id).foldable;
+    return !(constant && (IsNumber(id) || (precision_.whole && !IsTrained(id))));
   }
 
   bool IsStored(TensorId id) {
@@ -316,6 +325,7 @@ class Caster {
   NodeWriter& w_;
   const Precision& precision_;
   std::set<TensorId> trained_, captured_;
+  std::vector<bool> of_stored_;    // per tensor of the file
   std::optional<KeptTypes> kept_;  // where what is stored gets another type
   std::set<TensorId> linear_;      // what linear layers make before they add their bias
   std::set<TensorId> reshaped_;    // what Reshape makes

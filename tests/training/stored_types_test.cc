@@ -99,5 +99,32 @@ TEST(StoredTypes, AWeightWhoseShapeIsReadIsHalf) {
   EXPECT_EQ(half.weight_bytes, Bytes(2 * 128));
 }
 
+// Half data times a tensor of one number, stored with so many axes, or in a node.
+SmallModel Factor(int axes, bool in_node) {
+  SmallModel model;
+  model.Input("x", {4, 8}).Weight("w", {8, 16}).Node("MatMul", {"x", "w"}, {"h"});
+  const std::vector<int> dims(static_cast<std::size_t>(axes), 1);
+  if (in_node) {
+    onnx::AttributeProto& value = *model.AddNode("Constant", {}, {"f"}).add_attribute();
+    value.set_name("value");
+    value.set_type(onnx::AttributeProto::TENSOR);
+    value.mutable_t()->set_data_type(onnx::TensorProto::FLOAT);
+    for (const int dim : dims) value.mutable_t()->add_dims(dim);
+    value.mutable_t()->add_float_data(2);
+  } else {
+    model.Weight("f", dims);
+  }
+  return model.Node("Mul", {"h", "f"}, {"y"}).Output("y");
+}
+
+TEST(StoredTypes, ATensorOfOneNumberWidensHalvesAndANumberDoesNot) {
+  EXPECT_EQ(TypeOf(In("amp-fp16", Factor(0, false)), "y"), DType::kFloat16);
+  EXPECT_EQ(TypeOf(In("amp-fp16", Factor(1, false)), "y"), DType::kFloat32);
+  EXPECT_EQ(TypeOf(In("amp-fp16", Factor(3, false)), "y"), DType::kFloat32);
+  EXPECT_EQ(TypeOf(In("amp-fp16", Factor(0, true)), "y"), DType::kFloat16);
+  EXPECT_EQ(TypeOf(In("amp-fp16", Factor(1, true)), "y"), DType::kFloat16);
+  EXPECT_EQ(TypeOf(In("fp16", Factor(1, false)), "y"), DType::kFloat16) << "stored in halves";
+}
+
 }  // namespace
 }  // namespace dlcost
