@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "estimator/infer/edit.h"
 #include "estimator/precision/autocast_rules.h"
@@ -37,6 +38,7 @@ class Caster {
       if (!IsControlFlow(node)) continue;
       ForEachRead(node, [&](TensorId id) { captured_.insert(id); });
     }
+    CaptureWholeLists();
   }
 
   void Run() {
@@ -64,6 +66,29 @@ class Caster {
  private:
   Tensor& At(TensorId id) { return w_.graph().tensors[static_cast<std::size_t>(id)]; }
   bool IsTrained(TensorId id) const { return trained_.count(id) != 0; }
+
+  bool IsList(TensorId id) { return id != kNoTensor && At(id).type.kind != ValueKind::kTensor; }
+
+  bool CanCast(TensorId id) {
+    return id != kNoTensor && !IsList(id) && IsCastable(At(id).type.dtype);
+  }
+
+  // Nothing casts the elements of a list: one that control flow reads is made of what it has in
+  // the file, and so are those that it is made of.
+  void CaptureWholeLists() {
+    std::vector<Node>& nodes = w_.graph().nodes;
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+      if (!MakesCapturedList(*node)) continue;
+      for (const TensorId id : node->inputs) {
+        if (IsList(id)) captured_.insert(id);
+      }
+    }
+  }
+
+  bool MakesCapturedList(const Node& node) {
+    return std::any_of(node.outputs.begin(), node.outputs.end(),
+                       [&](TensorId id) { return IsList(id) && captured_.count(id) != 0; });
+  }
 
   // Autocast leaves what is known before the run alone.
   bool KeepsTypes(const Node& node) const {
@@ -186,7 +211,7 @@ class Caster {
     if (rule == CastRule::kFull) return DType::kFloat32;
     DType widest = DType::kUndefined;
     for (const TensorId id : node.inputs) {
-      if (id == kNoTensor || !IsCastable(At(id).type.dtype) || !Widens(id)) continue;
+      if (!CanCast(id) || !Widens(id)) continue;
       const DType type = At(id).type.dtype;
       widest = widest == DType::kUndefined || widest == type ? type : DType::kFloat32;
     }
@@ -196,10 +221,10 @@ class Caster {
 
   void CastOperands(Node& node) {
     if (precision_.product != DType::kUndefined && WriteNarrowProduct(node)) return;
-    const DType target = TargetOf(node);
-    if (target == DType::kUndefined) return;
+    const DType target = MakesCapturedList(node) ? At(node.outputs[0]).type.dtype : TargetOf(node);
+    if (!IsCastable(target)) return;
     for (TensorId& id : node.inputs) {
-      if (id != kNoTensor && IsCastable(At(id).type.dtype)) id = Cast(id, target, node);
+      if (CanCast(id)) id = Cast(id, target, node);
     }
   }
 
@@ -225,6 +250,7 @@ class Caster {
     if (IsTrained(id)) trained_.insert(cast);
     At(cast).value = At(id).value;
     At(cast).foldable = At(id).foldable;
+    At(cast).upper_bound = At(id).upper_bound;
     if (kept) copies_.emplace(std::pair(id, type), cast);
     return cast;
   }
@@ -290,19 +316,44 @@ class Caster {
       before.push_back(id == kNoTensor ? TensorType() : At(id).type);
       constant.push_back(id != kNoTensor && At(id).constant);
     }
-    w_.Infer(node);
+    InferTypes(node);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const TensorId id = node.outputs[i];
       if (id == kNoTensor) continue;
-      const DType type = At(id).type.dtype;
-      At(id).type = before[i];
+      const TensorType made = std::exchange(At(id).type, before[i]);
       At(id).constant = constant[i];
-      if (before[i].kind != ValueKind::kTensor || type == before[i].dtype || !IsCastable(type) ||
+      if (IsList(id)) {
+        RetypeList(id, made);
+        continue;
+      }
+      if (made.dtype == before[i].dtype || !IsCastable(made.dtype) ||
           !IsCastable(before[i].dtype)) {
         continue;
       }
-      SetType(id, type);
+      SetType(id, made.dtype);
       if (captured_.count(id) != 0 || precision_.products) GiveBack(n, i);
+    }
+  }
+
+  void InferTypes(const Node& node) {
+    try {
+      w_.Infer(node);
+    } catch (const Error&) {
+      // Sizes that are upper bounds need not fit each other, of which inference says so.
+      const bool bounds = std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId id) {
+        return id != kNoTensor && At(id).upper_bound;
+      });
+      if (!bounds) throw;
+    }
+  }
+
+  void RetypeList(TensorId id, const TensorType& made) {
+    if (captured_.count(id) != 0 || !IsCastable(made.dtype)) return;
+    SetType(id, made.dtype);
+    auto& elements = At(id).type.elements;
+    if (!elements || !made.elements || elements->size() != made.elements->size()) return;
+    for (std::size_t i = 0; i < elements->size(); ++i) {
+      (*elements)[i].dtype = (*made.elements)[i].dtype;
     }
   }
 

@@ -126,5 +126,54 @@ TEST(StoredTypes, ATensorOfOneNumberWidensHalvesAndANumberDoesNot) {
   EXPECT_EQ(TypeOf(In("fp16", Factor(1, false)), "y"), DType::kFloat16) << "stored in halves";
 }
 
+// h[4,8] = x w, and a list of its rows.
+SmallModel Rows() {
+  SmallModel model;
+  model.Input("x", {4, 8}).Weight("w", {8, 8}).Node("MatMul", {"x", "w"}, {"h"});
+  model.Scalar("one", 1);
+  return model.Node("SplitToSequence", {"h", "one"}, {"rows"});
+}
+
+TEST(StoredTypes, ListsAreOfHalves) {
+  SmallModel model = Rows();
+  SetInt(model.AddNode("ConcatFromSequence", {"rows"}, {"again"}), "axis", 0);
+  SetInt(model.AddNode("Concat", {"h", "again"}, {"y"}), "axis", 0);
+  const InferredModel half = In("fp16", model.Output("y"));
+  EXPECT_EQ(Find(half, "Cast"), nullptr);
+  EXPECT_EQ(TypeOf(half, "again"), DType::kFloat16);
+}
+
+// As exporters write torch.repeat_interleave.
+TEST(StoredTypes, ListsThatLoopsReadStayAsTheyAre) {
+  SmallModel body;
+  body.Input("i", {}, onnx::TensorProto::INT64).Input("on", {}, onnx::TensorProto::BOOL);
+  body.Node("SequenceAt", {"rows", "i"}, {"row"}).Node("Identity", {"on"}, {"go"});
+  body.Output("go").Output("row");
+  SmallModel model = Rows();
+  model.Scalar("times", 4).Ints("shape", {4, 8});
+  SetGraph(model.AddNode("Loop", {"times", ""}, {"each"}), "body", body);
+  model.Node("Reshape", {"each", "shape"}, {"again"});
+  SetInt(model.AddNode("Concat", {"h", "again"}, {"y"}), "axis", 0);
+  for (const char* precision : {"fp16", "amp-fp16", "products-fp16"}) {
+    const InferredModel half = In(precision, model.Output("y"));
+    EXPECT_EQ(TypeOf(half, "rows"), DType::kFloat32) << precision;
+    EXPECT_EQ(ShapeOf(half, "y"), Shape({8, 8})) << precision;
+    EXPECT_THAT(half.notes, testing::IsEmpty()) << precision;
+  }
+}
+
+// Unique leaves 1 to 32 of 32 numbers, which may be 4.
+TEST(StoredTypes, UpperBoundsNeedNotFitInAnotherTypeEither) {
+  SmallModel model;
+  model.Input("x", {4, 8}).Weight("w", {8, 8}).Node("MatMul", {"x", "w"}, {"h"});
+  model.Node("Unique", {"h"}, {"u"}).Weight("four", {4}).Node("Add", {"u", "four"}, {"y"});
+  model.Output("y");
+  for (const char* precision : {"fp16", "amp-fp16", "products-fp16"}) {
+    const InferredModel half = In(precision, model);
+    EXPECT_EQ(NodeOf(half, "n_y").status, NodeStatus::kUnknown) << precision;
+    EXPECT_EQ(MacsOf(half), Macs(4 * 8 * 8)) << precision;
+  }
+}
+
 }  // namespace
 }  // namespace dlcost
