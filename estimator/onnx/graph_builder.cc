@@ -49,6 +49,16 @@ std::map<std::string, int> OpsetImports(
   return opset;
 }
 
+// A Constant that may be a weight: more than a number, and no shape or axes.
+bool IsStoredTensor(const Node& node) {
+  return node.op == "Constant" && node.domain.empty() && node.outputs.size() == 1 &&
+         node.outputs[0] != kNoTensor &&
+         std::any_of(node.attributes.begin(), node.attributes.end(), [](const Attribute& a) {
+           const auto* tensor = std::get_if<StoredTensor>(&a.value);
+           return tensor != nullptr && tensor->shape.rank() > 0 && tensor->dtype != DType::kInt64;
+         });
+}
+
 // The last number that a name is given holds.
 void SetNumber(NameTable& names, const std::string& name, TensorId number) {
   if (!names.Insert(name, number)) names.Find(name)->number = number;
@@ -280,6 +290,21 @@ void GraphBuilder::AddPlainNode(const onnx::NodeProto& proto, const std::string&
       node.attributes.push_back(std::move(attribute));
     }
   }
+  if (!call_stack_.empty()) ShareConstant(proto, scope, node);
+}
+
+// A function stores its tensors once, however often it is called.
+void GraphBuilder::ShareConstant(const onnx::NodeProto& proto, const Scope& scope, Node& node) {
+  if (!IsStoredTensor(node)) return;
+  const bool given = std::any_of(proto.attribute().begin(), proto.attribute().end(),
+                                 [](const auto& a) { return !a.ref_attr_name().empty(); });
+  if (given) return;
+  const auto [first, fresh] =
+      function_constants_.emplace(std::pair(scope.graph, &proto), node.outputs[0]);
+  if (fresh) return;
+  node.op = "Identity";
+  node.inputs = {first->second};
+  node.attributes.clear();
 }
 
 std::size_t GraphBuilder::ExpandedSize(const NodeProtos& nodes, std::size_t calls) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "estimator/graph/graph.h"
@@ -52,6 +53,7 @@ class GraphBuilder {
   void DeclareOutputs(Scope& scope, int end);
   void AddNode(const onnx::NodeProto& proto, Scope& scope);
   void AddPlainNode(const onnx::NodeProto& proto, const std::string& name, Scope& scope);
+  void ShareConstant(const onnx::NodeProto& proto, const Scope& scope, Node& node);
   void Inline(const onnx::NodeProto& call, const onnx::FunctionProto& function,
               const std::string& name, Scope& scope);
   bool ToAttribute(const onnx::AttributeProto& proto, Scope& scope, Attribute& attribute);
@@ -74,6 +76,8 @@ class GraphBuilder {
   std::unordered_map<std::string, const onnx::FunctionProto*> functions_;
   std::unordered_map<const onnx::FunctionProto*, std::size_t> expanded_size_;
   std::vector<const onnx::FunctionProto*> call_stack_;
+  // What the tensors that functions store are in each graph.
+  std::map<std::pair<const Graph*, const onnx::NodeProto*>, TensorId> function_constants_;
   std::deque<std::string> made_names_;  // of nodes whose name is not the file's own string
   NameTable node_names_;
   std::size_t node_count_ = 0;

@@ -93,12 +93,23 @@ void SetType(const Tensor& tensor, onnx::ValueInfoProto& info) {
   for (const std::int64_t size : *tensor.type.shape) shape->add_dim()->set_dim_value(size);
 }
 
+// A Constant whose payload was too large to be kept.
+bool IsUnreadConstant(const Node& node) {
+  return node.op == "Constant" && node.domain.empty() &&
+         std::any_of(node.attributes.begin(), node.attributes.end(), [](const Attribute& a) {
+           const auto* tensor = std::get_if<StoredTensor>(&a.value);
+           return tensor != nullptr && tensor->value == nullptr;
+         });
+}
+
 class GraphWriter {
  public:
   // `outer` are the names of what the graph captures, by its own ids; `taken` all names so far.
+  // `file` is the graph that the file begins with, whose inputs are seen in all graphs inside.
   GraphWriter(const Graph& graph, std::unordered_map<TensorId, std::string> outer,
-              std::unordered_set<std::string>& taken, std::map<std::string, int>& opsets)
-      : graph_(graph), names_(std::move(outer)), taken_(taken), opsets_(opsets) {}
+              std::unordered_set<std::string>& taken, std::map<std::string, int>& opsets,
+              onnx::GraphProto& file)
+      : graph_(graph), names_(std::move(outer)), taken_(taken), opsets_(opsets), file_(file) {}
 
   void Write(const std::vector<TensorId>& as_inputs, onnx::GraphProto& proto) {
     proto.set_name(graph_.name.empty() ? "graph" : graph_.name);
@@ -110,16 +121,23 @@ class GraphWriter {
       if (!tensor.is_initializer || !IsRead(id)) continue;
       const bool input = std::find(as_inputs.begin(), as_inputs.end(), id) != as_inputs.end();
       if (input || tensor.value == nullptr) {
-        Describe(id, *proto.add_input());
+        Describe(id, *file_.add_input());
       } else {
         onnx::TensorProto& stored = *proto.add_initializer();
         SetTensor(tensor.type.dtype, *tensor.type.shape, *tensor.value, stored);
         stored.set_name(NameOf(id));
       }
     }
-    for (const Node& node : graph_.nodes) WriteNode(node, *proto.add_node());
+    for (const Node& node : graph_.nodes) {
+      if (IsUnreadConstant(node)) {
+        Describe(node.outputs.at(0), *file_.add_input());
+      } else {
+        WriteNode(node, *proto.add_node());
+      }
+    }
     // What only a declaration tells: how large the input of a pooling was.
     for (const Node& node : graph_.nodes) {
+      if (IsUnreadConstant(node)) continue;
       for (const TensorId id : node.outputs) {
         if (id == kNoTensor || !graph_.tensors[static_cast<std::size_t>(id)].declared) continue;
         const bool is_output =
@@ -245,13 +263,14 @@ class GraphWriter {
     for (const Capture& capture : graph.captures) {
       captured.emplace(capture.inner, NameOf(capture.outer));
     }
-    GraphWriter(graph, std::move(captured), taken_, opsets_).Write({}, proto);
+    GraphWriter(graph, std::move(captured), taken_, opsets_, file_).Write({}, proto);
   }
 
   const Graph& graph_;
   std::unordered_map<TensorId, std::string> names_;
   std::unordered_set<std::string>& taken_;
   std::map<std::string, int>& opsets_;
+  onnx::GraphProto& file_;
   std::vector<bool> read_;
 };
 
@@ -263,7 +282,8 @@ std::string WriteModel(const Model& model, const std::vector<TensorId>& as_input
   proto.set_producer_name("dlcost");
   std::map<std::string, int> opsets;
   std::unordered_set<std::string> taken;
-  GraphWriter(model.graph, {}, taken, opsets).Write(as_inputs, *proto.mutable_graph());
+  onnx::GraphProto& graph = *proto.mutable_graph();
+  GraphWriter(model.graph, {}, taken, opsets, graph).Write(as_inputs, graph);
   for (const auto& [domain, version] : opsets) {
     onnx::OperatorSetIdProto& import = *proto.add_opset_import();
     import.set_domain(domain);

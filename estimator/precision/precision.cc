@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "estimator/infer/edit.h"
 #include "estimator/precision/autocast_rules.h"
+#include "estimator/precision/kept_types.h"
 #include "models/operators/registry.h"
 
 namespace dlcost {
@@ -29,20 +32,23 @@ class Caster {
       : w_(writer), precision_(precision) {
     for (const TensorId id : parameters) trained_.insert(id);
     for (const Tensor& tensor : w_.graph().tensors) given_.push_back(tensor.type.dtype);
+    for (const Node& node : w_.graph().nodes) SpreadTraining(node);
+    of_stored_ = OfStored(w_.graph(), trained_);
     for (const Node& node : w_.graph().nodes) {
       if (!IsControlFlow(node)) continue;
       ForEachRead(node, [&](TensorId id) { captured_.insert(id); });
     }
+    CaptureWholeLists();
   }
 
   void Run() {
+    if (precision_.whole || precision_.products) kept_.emplace(w_.graph(), trained_, of_stored_);
     if (precision_.whole) StoreInHalf();
     if (precision_.products) StoreMatricesInHalf();
     std::vector<Node> nodes = std::move(w_.graph().nodes);
     w_.graph().nodes.clear();
     for (Node& node : nodes) {
-      SpreadTraining(node);
-      const bool stays = IsControlFlow(node) || IsKnown(node);
+      const bool stays = IsControlFlow(node) || KeepsTypes(node);
       if (!stays) {
         const bool linear = !precision_.whole && !precision_.products && HasStoredMatrix(node);
         CastOperands(node);
@@ -61,37 +67,48 @@ class Caster {
   Tensor& At(TensorId id) { return w_.graph().tensors[static_cast<std::size_t>(id)]; }
   bool IsTrained(TensorId id) const { return trained_.count(id) != 0; }
 
-  // What operators read in types of their own, and what is computed with before the run.
-  std::set<TensorId> KeptTypes() {
-    std::set<TensorId> own;
-    for (const Node& node : w_.graph().nodes) {
-      if (IsKnown(node)) {
-        // Of an input it reads the shape alone.
-        for (const TensorId id : node.inputs) {
-          if (id != kNoTensor && At(id).is_initializer && !IsTrained(id)) own.insert(id);
-        }
-      }
-      if (AutocastRuleOf(node.domain, node.op) != CastRule::kOwn) continue;
-      own.insert(node.inputs.begin() + (node.inputs.empty() ? 0 : 1), node.inputs.end());
-    }
-    return own;
+  bool IsList(TensorId id) { return id != kNoTensor && At(id).type.kind != ValueKind::kTensor; }
+
+  bool CanCast(TensorId id) {
+    return id != kNoTensor && !IsList(id) && IsCastable(At(id).type.dtype);
   }
 
-  // Everything but those.
+  // Nothing casts the elements of a list: one that control flow reads is made of what it has in
+  // the file, and so are those that it is made of.
+  void CaptureWholeLists() {
+    std::vector<Node>& nodes = w_.graph().nodes;
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+      if (!MakesCapturedList(*node)) continue;
+      for (const TensorId id : node->inputs) {
+        if (IsList(id)) captured_.insert(id);
+      }
+    }
+  }
+
+  bool MakesCapturedList(const Node& node) {
+    return std::any_of(node.outputs.begin(), node.outputs.end(),
+                       [&](TensorId id) { return IsList(id) && captured_.count(id) != 0; });
+  }
+
+  // Autocast leaves what is known before the run alone.
+  bool KeepsTypes(const Node& node) const {
+    return IsKnown(w_.graph(), node, trained_) && (!kept_ || kept_->KeepsResultOf(node));
+  }
+
+  // What is stored, but for what keeps its type.
   void StoreInHalf() {
-    const std::set<TensorId> own = KeptTypes();
     const std::vector<TensorId>& inputs = w_.graph().inputs;
     for (std::size_t t = 0; t < w_.graph().tensors.size(); ++t) {
       const auto id = static_cast<TensorId>(t);
       const Tensor& tensor = At(id);
       const bool stored =
           tensor.is_initializer || std::find(inputs.begin(), inputs.end(), id) != inputs.end();
-      if (!stored || own.count(id) != 0 || captured_.count(id) != 0) continue;
+      if (!stored || kept_->Keeps(id) || captured_.count(id) != 0) continue;
       if (IsCastable(tensor.type.dtype)) SetType(id, precision_.half);
     }
     // What the file makes one of these types of something else is meant to be that of the model.
     for (Node& node : w_.graph().nodes) {
-      if (node.op != "Cast" || !node.domain.empty() || IsKnown(node)) continue;
+      if (node.op != "Cast" || !node.domain.empty() || KeepsTypes(node)) continue;
       for (Attribute& attribute : node.attributes) {
         if (attribute.name != "to") continue;
         auto* to = std::get_if<std::int64_t>(&attribute.value);
@@ -103,12 +120,11 @@ class Caster {
   }
 
   void StoreMatricesInHalf() {
-    const std::set<TensorId> own = KeptTypes();
     for (std::size_t t = 0; t < w_.graph().tensors.size(); ++t) {
       const auto id = static_cast<TensorId>(t);
       const Tensor& tensor = At(id);
       const bool matrix = tensor.type.shape && tensor.type.shape->rank() > 1;
-      if (!tensor.is_initializer || !matrix || own.count(id) != 0 || captured_.count(id) != 0) {
+      if (!tensor.is_initializer || !matrix || kept_->Keeps(id) || captured_.count(id) != 0) {
         continue;
       }
       if (tensor.type.dtype == DType::kFloat32) SetType(id, precision_.half);
@@ -131,19 +147,20 @@ class Caster {
     }
   }
 
-  // Known before the run: nothing that computes in any type.
-  bool IsKnown(const Node& node) {
-    return std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId id) {
-      return id == kNoTensor || (At(id).foldable && !At(id).type.value && !IsTrained(id));
-    });
+  // A number of a formula: without an axis, or with axes but made by a node, as exporters write
+  // some. What is stored with an axis is a tensor, however many numbers it has.
+  bool IsNumber(TensorId id) {
+    const auto& shape = At(id).type.shape;
+    if (!shape || shape->Elements() != Count(1)) return false;
+    const auto index = static_cast<std::size_t>(id);
+    const bool stored = IsTrained(id) || (index < of_stored_.size() && of_stored_[index]);
+    return shape->rank() == 0 || !stored;
   }
 
-  // Numbers of a formula do not widen what they meet.
+  // Numbers do not widen what they meet (PyTorch, torch.result_type).
   bool Widens(TensorId id) {
-    const Tensor& tensor = At(id);
-    const bool number = tensor.type.shape && tensor.type.shape->Elements() == Count(1);
-    const bool constant = tensor.constant || tensor.foldable;
-    return !(constant && (number || (precision_.whole && !IsTrained(id))));
+    const bool constant = At(id).constant || At(id).foldable;
+    return !(constant && (IsNumber(id) || (precision_.whole && !IsTrained(id))));
   }
 
   bool IsStored(TensorId id) {
@@ -194,7 +211,7 @@ class Caster {
     if (rule == CastRule::kFull) return DType::kFloat32;
     DType widest = DType::kUndefined;
     for (const TensorId id : node.inputs) {
-      if (id == kNoTensor || !IsCastable(At(id).type.dtype) || !Widens(id)) continue;
+      if (!CanCast(id) || !Widens(id)) continue;
       const DType type = At(id).type.dtype;
       widest = widest == DType::kUndefined || widest == type ? type : DType::kFloat32;
     }
@@ -204,10 +221,10 @@ class Caster {
 
   void CastOperands(Node& node) {
     if (precision_.product != DType::kUndefined && WriteNarrowProduct(node)) return;
-    const DType target = TargetOf(node);
-    if (target == DType::kUndefined) return;
+    const DType target = MakesCapturedList(node) ? At(node.outputs[0]).type.dtype : TargetOf(node);
+    if (!IsCastable(target)) return;
     for (TensorId& id : node.inputs) {
-      if (id != kNoTensor && IsCastable(At(id).type.dtype)) id = Cast(id, target, node);
+      if (CanCast(id)) id = Cast(id, target, node);
     }
   }
 
@@ -233,6 +250,7 @@ class Caster {
     if (IsTrained(id)) trained_.insert(cast);
     At(cast).value = At(id).value;
     At(cast).foldable = At(id).foldable;
+    At(cast).upper_bound = At(id).upper_bound;
     if (kept) copies_.emplace(std::pair(id, type), cast);
     return cast;
   }
@@ -298,19 +316,44 @@ class Caster {
       before.push_back(id == kNoTensor ? TensorType() : At(id).type);
       constant.push_back(id != kNoTensor && At(id).constant);
     }
-    w_.Infer(node);
+    InferTypes(node);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const TensorId id = node.outputs[i];
       if (id == kNoTensor) continue;
-      const DType type = At(id).type.dtype;
-      At(id).type = before[i];
+      const TensorType made = std::exchange(At(id).type, before[i]);
       At(id).constant = constant[i];
-      if (before[i].kind != ValueKind::kTensor || type == before[i].dtype || !IsCastable(type) ||
+      if (IsList(id)) {
+        RetypeList(id, made);
+        continue;
+      }
+      if (made.dtype == before[i].dtype || !IsCastable(made.dtype) ||
           !IsCastable(before[i].dtype)) {
         continue;
       }
-      SetType(id, type);
+      SetType(id, made.dtype);
       if (captured_.count(id) != 0 || precision_.products) GiveBack(n, i);
+    }
+  }
+
+  void InferTypes(const Node& node) {
+    try {
+      w_.Infer(node);
+    } catch (const Error&) {
+      // Sizes that are upper bounds need not fit each other, of which inference says so.
+      const bool bounds = std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId id) {
+        return id != kNoTensor && At(id).upper_bound;
+      });
+      if (!bounds) throw;
+    }
+  }
+
+  void RetypeList(TensorId id, const TensorType& made) {
+    if (captured_.count(id) != 0 || !IsCastable(made.dtype)) return;
+    SetType(id, made.dtype);
+    auto& elements = At(id).type.elements;
+    if (!elements || !made.elements || elements->size() != made.elements->size()) return;
+    for (std::size_t i = 0; i < elements->size(); ++i) {
+      (*elements)[i].dtype = (*made.elements)[i].dtype;
     }
   }
 
@@ -333,9 +376,11 @@ class Caster {
   NodeWriter& w_;
   const Precision& precision_;
   std::set<TensorId> trained_, captured_;
-  std::set<TensorId> linear_;    // what linear layers make before they add their bias
-  std::set<TensorId> reshaped_;  // what Reshape makes
-  std::vector<DType> given_;     // per tensor of the file
+  std::vector<bool> of_stored_;    // per tensor of the file
+  std::optional<KeptTypes> kept_;  // where what is stored gets another type
+  std::set<TensorId> linear_;      // what linear layers make before they add their bias
+  std::set<TensorId> reshaped_;    // what Reshape makes
+  std::vector<DType> given_;       // per tensor of the file
   std::map<std::pair<TensorId, DType>, TensorId> copies_;
 };
 

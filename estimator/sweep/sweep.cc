@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "estimator/core/error.h"
 #include "estimator/sweep/compiled_model.h"
@@ -108,6 +109,40 @@ Point MiddleOf(const Sweep& sweep) {
   return middle;
 }
 
+// Hands points over from the first that the model takes on, with those before it.
+class Results {
+ public:
+  explicit Results(const std::function<void(const SweepPoint&)>& take) : take_(take) {}
+
+  void Take(SweepPoint point) {
+    if (!open_ && !point.why_not.empty()) {
+      held_.push_back(std::move(point));
+      open_ = held_.size() == kMostHeld;
+      if (open_) HandOver();
+      return;
+    }
+    open_ = true;
+    HandOver();
+    take_(point);
+  }
+
+  void RequireAny() const {
+    if (!held_.empty()) throw Error("{}", held_.front().why_not);
+  }
+
+ private:
+  static constexpr std::size_t kMostHeld = 1 << 16;  // more say one by one why they are none
+
+  void HandOver() {
+    for (const SweepPoint& point : held_) take_(point);
+    held_.clear();
+  }
+
+  const std::function<void(const SweepPoint&)>& take_;
+  std::vector<SweepPoint> held_;
+  bool open_ = false;
+};
+
 class SweepRunner {
  public:
   explicit SweepRunner(const Sweep& sweep) : sweep_(sweep), model_(sweep) {
@@ -118,7 +153,7 @@ class SweepRunner {
 
   void Run(const std::function<void(const SweepPoint&)>& take) {
     const std::int64_t all = sweep_.Combinations();
-    RequireFirst();
+    Results results(take);
     const bool compile = all >= kWorthCompiling;
     if (compile) {
       for (Regions& of_setup : regions_) of_setup.Add(MiddleOf(sweep_));
@@ -128,16 +163,17 @@ class SweepRunner {
       const std::int64_t size = std::min(block, all - begin);
       std::vector<Point> points;
       for (std::int64_t i = 0; i < size; ++i) points.push_back(sweep_.SizesOf(begin + i));
-      std::vector<std::vector<std::vector<SweepPoint>>> results;  // setup, point, device
+      std::vector<std::vector<std::vector<SweepPoint>>> setups;  // setup, point, device
       for (std::size_t setup = 0; setup < regions_.size(); ++setup) {
-        results.push_back(Evaluate(setup, points, compile && all - begin >= kWorthCompiling));
+        setups.push_back(Evaluate(setup, points, compile && all - begin >= kWorthCompiling));
       }
       for (std::size_t i = 0; i < points.size(); ++i) {
-        for (const auto& of_setup : results) {
-          for (const SweepPoint& point : of_setup[i]) take(point);
+        for (auto& of_setup : setups) {
+          for (SweepPoint& point : of_setup[i]) results.Take(std::move(point));
         }
       }
     }
+    results.RequireAny();
   }
 
  private:
@@ -149,11 +185,6 @@ class SweepRunner {
 
   // What a thread timed already.
   using Times = std::map<const CompiledModel*, std::deque<KernelTimes>>;
-
-  void RequireFirst() const {
-    const SweepPoint first = model_.At(sweep_.SizesOf(0), 0).front();
-    if (!first.why_not.empty()) throw Error("{}", first.why_not);
-  }
 
   std::vector<std::vector<SweepPoint>> Evaluate(std::size_t setup, const std::vector<Point>& points,
                                                 bool compile) {

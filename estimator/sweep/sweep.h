@@ -77,7 +77,8 @@ struct SweepPoint {
 };
 
 // Evaluates all points and hands them over in order: sizes, setups, devices. Threads share what
-// does not change. Throws Error where the model does not take the first point; others say why_not.
+// does not change. Throws Error where the model takes no point; else those that it does not take
+// say why_not.
 void RunSweep(const Sweep& sweep, const std::function<void(const SweepPoint&)>& take);
 
 }  // namespace dlcost

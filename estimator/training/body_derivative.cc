@@ -2,6 +2,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/training/bodies.h"
+#include "estimator/training/decompose.h"
 #include "models/operators/common.h"
 #include "models/operators/registry.h"
 
@@ -22,6 +23,8 @@ BodyDerivative::BodyDerivative(const Graph& body, int opset)
 
 void BodyDerivative::Write(const std::vector<TensorId>& leaves,
                            const std::vector<TensorId>& outputs) {
+  Decompose(writer_, leaves);
+  forward_nodes_ = graph_.nodes.size();
   writer_.Place("grad", "", Phase::kBackwardData);
   Seeds seeds;
   for (const TensorId id : outputs) {

@@ -72,7 +72,7 @@ class Sweep {
   std::shared_ptr<const State> state_;
 };
 
-// Uses several threads. Throws Error where the model does not take the first point.
+// Uses several threads. Throws Error where the model takes no point.
 Sweep RunSweep(const Model& model, const SweepRequest& request);
 
 }  // namespace dlcost::api

@@ -1,5 +1,6 @@
 #include "models/decompositions/activation.h"
 #include "models/decompositions/decomposition.h"
+#include "models/gradients/equation.h"
 
 namespace dlcost {
 namespace {
@@ -42,12 +43,45 @@ void WriteDistances(FusedNode& f) {
   f.Set(0, root ? w.Node1("Sqrt", {sum}) : sum);
 }
 
+// The letters of both terms that something behind them wants, each once.
+std::string PairOf(const std::string& left, const std::string& right, const std::string& wanted) {
+  std::string kept;
+  for (const char letter : left + right) {
+    const bool is_new = kept.find(letter) == std::string::npos;
+    if (is_new && wanted.find(letter) != std::string::npos) kept += letter;
+  }
+  return kept;
+}
+
+// Pairs from left to right, as frameworks run it and autograd differentiates it: each keeps its
+// result, and its two gradients cost one product each.
+void WriteEinsum(FusedNode& f) {
+  if (f.NumInputs() < 3) throw Unresolved("it is one pair");
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < f.NumInputs(); ++i) shapes.push_back(f.XShape(i));
+  const Equation equation = SpelledEquation(f.context().String("equation", ""), shapes, f.YShape());
+  TensorId left = f.X(0);
+  std::string term = equation.terms[0];
+  for (std::size_t i = 1; i < f.NumInputs(); ++i) {
+    const bool last = i + 1 == f.NumInputs();
+    std::string wanted = equation.result;
+    for (std::size_t j = i + 1; j < f.NumInputs(); ++j) wanted += equation.terms[j];
+    const std::string& right = equation.terms[i];
+    const std::string result = last ? equation.result : PairOf(term, right, wanted);
+    left = f.w().Node1("Einsum", {left, f.X(i)},
+                       {TextAttribute("equation", term + "," + right + "->" + result)});
+    term = result;
+  }
+  f.Set(0, left);
+}
+
 constexpr Decomposition kProductDecompositions[] = {
     {"FusedGemm", WriteFusedGemm, kMicrosoft},
     {"FusedMatMulActivation", WriteFusedMatMul, kMicrosoft},
     {"TransposeMatMul", WriteFusedMatMul, kMicrosoft},
     {"GemmFastGelu", WriteGemmFastGelu, kMicrosoft},
     {"CDist", WriteDistances, kMicrosoft},
+    {"Einsum", WriteEinsum},
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-#include <algorithm>
-
+#include "models/gradients/equation.h"
 #include "models/gradients/gradient.h"
 
 namespace dlcost {
@@ -135,57 +134,15 @@ void NBitsGradient(GradientContext& g) {
 
 void Bnb4Gradient(GradientContext& g) { BlockwiseGradient(g, {g.X(1), g.X(2)}); }
 
-// The letters of an equation: of each operand, and of the result.
-struct Equation {
-  std::vector<std::string> terms;
-  std::string result;
-};
-
-// `letters` in the place of the axes that "..." stands for, as many as there are, the last ones.
-std::string Spelled(const std::string& term, std::size_t rank, const std::string& letters) {
-  const std::size_t dots = term.find("...");
-  if (dots == std::string::npos) return term;
-  const std::size_t named = term.size() - 3;
-  if (rank < named || rank - named > letters.size()) {
-    throw Unresolved("the equation of an Einsum does not fit its operands");
-  }
-  return term.substr(0, dots) + letters.substr(letters.size() - (rank - named)) +
-         term.substr(dots + 3);
-}
-
 Equation EquationOf(const GradientContext& g) {
-  std::string text;
-  for (const char c : g.forward().String("equation", "")) {
-    if (c != ' ') text += c;
-  }
-  const std::size_t arrow = text.find("->");
-  const std::string operands = text.substr(0, arrow);
-  Equation equation;
-  for (std::size_t start = 0; start <= operands.size();) {
-    const std::size_t comma = std::min(operands.find(',', start), operands.size());
-    equation.terms.push_back(operands.substr(start, comma - start));
-    start = comma + 1;
-  }
-  if (equation.terms.size() != g.NumInputs()) throw Unresolved("not a term for every operand");
-  std::string unnamed, once;  // letters for "...", and the result that an equation implies
-  for (const char letter : std::string("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")) {
-    const auto times = std::count(operands.begin(), operands.end(), letter);
-    if (times == 0) unnamed += letter;
-    if (times == 1) once += letter;
-  }
-  const bool dots = operands.find("...") != std::string::npos;
-  equation.result =
-      arrow == std::string::npos ? (dots ? "..." : "") + once : text.substr(arrow + 2);
-  equation.result = Spelled(equation.result, g.YShape().rank(), unnamed);
-  for (std::size_t i = 0; i < g.NumInputs(); ++i) {
-    equation.terms[i] = Spelled(equation.terms[i], g.XShape(i).rank(), unnamed);
-  }
-  return equation;
+  std::vector<Shape> operands;
+  for (std::size_t i = 0; i < g.NumInputs(); ++i) operands.push_back(g.XShape(i));
+  return SpelledEquation(g.forward().String("equation", ""), operands, g.YShape());
 }
 
 // "bij,bjk->bik": the gradient of an operand is the einsum of dy and the other operands, back to
 // the operand's letters. A letter that only one operand has and the result has not was summed away:
-// its gradient repeats.
+// its gradient repeats. Of more operands than two a step runs pairs (models/decompositions).
 void EinsumGradient(GradientContext& g) {
   NodeWriter& w = g.w();
   const Equation equation = EquationOf(g);

@@ -181,6 +181,50 @@ TEST(Weights, OfALoopThatCannotBeFollowed) {
 }
 
 // Reals and integers of 8 bits are what an operator without a definition computes with.
+// f(a) = a w with w [4,4] in the function, or given by each call.
+SmallModel CallingTwice(bool given) {
+  SmallModel inside;
+  onnx::AttributeProto& value = *inside.AddNode("Constant", {}, {"w"}).add_attribute();
+  value.set_name("value");
+  value.set_type(onnx::AttributeProto::TENSOR);
+  onnx::TensorProto table;
+  table.set_data_type(kF32);
+  for (const int dim : {4, 4}) table.add_dims(dim);
+  for (int i = 0; i < 16; ++i) table.add_float_data(0);
+  if (given) {
+    value.set_ref_attr_name("table");
+  } else {
+    *value.mutable_t() = table;
+  }
+  inside.Node("MatMul", {"a", "w"}, {"b"});
+  SmallModel model;
+  onnx::FunctionProto& function = *model.proto().add_functions();
+  function.set_domain("my");
+  function.set_name("f");
+  function.add_input("a");
+  function.add_output("b");
+  function.add_opset_import()->set_version(17);
+  *function.mutable_node() = inside.proto().graph().node();
+  if (given) function.add_attribute("table");
+  model.Input("x", {2, 4});
+  for (const auto& [from, to] : {std::pair("x", "h"), std::pair("h", "y")}) {
+    onnx::NodeProto& call = model.AddNodeOf("my", "f", {from}, {to});
+    if (!given) continue;
+    onnx::AttributeProto& attribute = *call.add_attribute();
+    attribute.set_name("table");
+    attribute.set_type(onnx::AttributeProto::TENSOR);
+    *attribute.mutable_t() = table;
+  }
+  return model.Output("y");
+}
+
+TEST(Weights, OfAFunctionAreStoredOnce) {
+  const InferredModel once = CallingTwice(false).Infer();
+  ExpectWeights(once, 16, 64);
+  EXPECT_EQ(MacsOf(once), Macs(2 * 2 * 4 * 4));
+  ExpectWeights(CallingTwice(true).Infer(), 32, 128);
+}
+
 TEST(Weights, OfUnknownOperatorsAreWhatNobodyElseReads) {
   SmallModel model;
   model.Input("x", {2, 8}).Weight("w", {8, 8}).Weight("q", {3, 3}, kI8).Weight("i", {5}, kI64);

@@ -155,8 +155,14 @@ TEST(Sweep, SizesThatTheModelDoesNotTake) {
   ASSERT_EQ(points.size(), 2u);
   EXPECT_EQ(points[0].why_not, "");
   EXPECT_NE(points[1].why_not.find("do not broadcast"), std::string::npos);
-  sweep.axes[0].sizes = {513, 512};
-  EXPECT_THROW(PointsOf(sweep), Error);
+  sweep.axes[0].sizes = {513, 514, 512, 515};
+  const std::vector<SweepPoint> later = PointsOf(sweep);
+  ASSERT_EQ(later.size(), 4u);
+  for (const std::size_t i : {0U, 1U, 3U}) EXPECT_NE(later[i].why_not, "") << i;
+  EXPECT_EQ(later[2].sizes, Point({512}));
+  EXPECT_EQ(later[2].macs, points[0].macs);
+  sweep.axes[0].sizes = {513, 514};
+  EXPECT_THROW(PointsOf(sweep), Error) << "takes none";
 }
 
 SweepPoint PointOfBatch(std::int64_t batch, double seconds, bool fits, const std::string& limiter) {

@@ -72,6 +72,51 @@ TEST(Decompose, ALayerWithLengthsIsALoop) {
             linear + 2 * (input + recurrent));
 }
 
+// y[2,3,6] = x[2,3,4] a[4,5] b[5,6] c[6], in one node or as one step of a Loop.
+void AddChain(SmallModel& model) {
+  onnx::NodeProto& chain = model.AddNode("Einsum", {"h", "a", "b", "c"}, {"y"});
+  onnx::AttributeProto& equation = *chain.add_attribute();
+  equation.set_name("equation");
+  equation.set_type(onnx::AttributeProto::STRING);
+  equation.set_s("...ij,jk, kl,l");
+}
+
+// Pairs: 6 rows times [4,5], then [5,6]; c only multiplies, and is summed again. Each pair costs a
+// product more for each operand.
+TEST(Decompose, AnEinsumOfManyGoesBackPairByPair) {
+  SmallModel model;
+  model.Input("x", {2, 3, 4}).Weight("a", {4, 5}).Weight("b", {5, 6}).Weight("c", {6});
+  model.Weight("w", {4, 4}).Node("MatMul", {"x", "w"}, {"h"});
+  AddChain(model);
+  const InferredModel step = StepOf(model.Output("y").Infer(), Plain());
+  EXPECT_EQ(Find(step, "Gradient"), nullptr);
+  const std::int64_t first = 6 * 4 * 4, a = 6 * 4 * 5, b = 6 * 5 * 6, c = 6 * 6;
+  EXPECT_THAT(
+      MacsByPhase(step),
+      ElementsAre(Pair("backward for data", a + b), Pair("backward for weights", first + a + b + c),
+                  Pair("forward", first + a + b + c), Pair("optimizer", 0)));
+  // x, and the left side of each pair.
+  EXPECT_EQ(step.step->saved_bytes, Bytes(4 * (24 + 24 + 30 + 36)));
+}
+
+TEST(Decompose, StepsOfALoopDoSo) {
+  SmallModel body;
+  body.Input("i", {}, onnx::TensorProto::INT64).Input("on", {}, onnx::TensorProto::BOOL);
+  body.Input("h", {2, 3, 4}).Node("Identity", {"on"}, {"go"}).Node("Identity", {"h"}, {"next"});
+  AddChain(body);
+  body.Output("go").Output("next").Output("y");
+  SmallModel model;
+  model.Input("x", {2, 3, 4}).Weight("a", {4, 5}).Weight("b", {5, 6}).Weight("c", {6});
+  model.Scalar("times", 7);
+  SetGraph(model.AddNode("Loop", {"times", "", "x"}, {"last", "ys"}), "body", body);
+  const InferredModel step = StepOf(model.Output("ys").Infer(), Plain());
+  EXPECT_EQ(Find(step, "Gradient"), nullptr);
+  std::int64_t macs = 0;
+  for (const auto& [phase, of_phase] : MacsByPhase(step)) macs += of_phase;
+  const std::int64_t a = 6 * 4 * 5, b = 6 * 5 * 6, c = 6 * 6;
+  EXPECT_EQ(macs, 7 * (2 * a + 3 * b + 2 * c)) << "nothing trained is before the first pair";
+}
+
 TEST(Lists, AnElementIsTheTensorItself) {
   SmallModel model;
   model.Input("x", {4, 8})
