@@ -107,6 +107,22 @@ TEST(GeneralKernels, NormalizeRowsInOnePass) {
   EXPECT_LT(Eager(small.Node("BatchNormalization", {"x", "a", "b", "c", "d"}, {"y"})), 7);
 }
 
+// Means over the pixels of images, and of rows of floats: a norm of them is the same kernel.
+TEST(GeneralKernels, ReduceRowsInBlocks) {
+  const auto reduced = [](const char* op, std::vector<SmallModel::Extent> dims,
+                          std::vector<std::int64_t> axes, int type) {
+    SmallModel small(18);
+    small.Input("x", std::move(dims), type).Ints("axes", std::move(axes)).Output("y");
+    return Eager(small.Node(op, {"x", "axes"}, {"y"}));
+  };
+  for (const char* op : {"ReduceMean", "ReduceL2", "ReduceMax"}) {
+    EXPECT_NEAR(reduced(op, {64, 1280, 7, 7}, {2, 3}, kHalf), 20.9 - 1.9, 2) << op;
+    EXPECT_NEAR(reduced(op, {64, 2048, 7, 7}, {2, 3}, kHalf), 32.0 - 1.9, 2) << op;
+    EXPECT_NEAR(reduced(op, {64, 256, 768}, {2}, kFloat), 17.9 - 1.9, 5) << op;
+    EXPECT_NEAR(reduced(op, {1, 512, 2048}, {2}, kFloat), 5.7 - 1.9, 1) << op;
+  }
+}
+
 // Depthwise convolutions of PyTorch's own and of cuDNN, one way and the other
 // (bench/published/h100/kernels.csv).
 TEST(GeneralKernels, ConvolveChannelByChannel) {
