@@ -7,6 +7,7 @@
 #include "estimator/infer/retype.h"
 #include "estimator/open/open_model.h"
 #include "estimator/precision/precision.h"
+#include "estimator/request/known_output.h"
 #include "estimator/training/step.h"
 
 namespace dlcost {
@@ -126,6 +127,7 @@ InferredModel Derived(const ModelOptions& options, const Bindings& bindings,
   const std::optional<DType> dtype = WhatIfType(options);
   const ModelDerivation derive = DerivationOf(options);
   InferredModel inferred = inferred_by(infer);
+  if (!options.train.empty()) RequireKnownOutput(inferred, infer);
   if (derive) inferred = derive(std::move(inferred), infer);
   if (dtype) {
     Retype(inferred, *dtype);
@@ -151,8 +153,9 @@ InferredModel InferSplit(const InferredModel& whole, const ModelOptions& options
 
 TrainingStep BuildTrainingStep(const ModelOptions& options) {
   const TrainOptions train = TrainOptionsOf(options);
-  const InferredModel forward =
-      Infer(ModelOf(options), InferOptionsOf(options, BindingsOf(options)));
+  const InferOptions infer = InferOptionsOf(options, BindingsOf(options));
+  const InferredModel forward = Infer(ModelOf(options), infer);
+  RequireKnownOutput(forward, infer);
   Step step = BuildStep(forward, train);
   return {.model = std::move(step.model), .inputs = std::move(step.changed)};
 }

@@ -114,7 +114,7 @@ class Results {
  public:
   explicit Results(const std::function<void(const SweepPoint&)>& take) : take_(take) {}
 
-  void Take(SweepPoint point) {
+  void Take(SweepPoint&& point) {
     if (!open_ && !point.why_not.empty()) {
       held_.push_back(std::move(point));
       open_ = held_.size() == kMostHeld;

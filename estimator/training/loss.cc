@@ -98,6 +98,18 @@ TensorId MeanSquare(NodeWriter& writer, TensorId output) {
 
 }  // namespace
 
+const Tensor* OpenOutput(const Graph& graph) {
+  const Tensor* open = nullptr;
+  for (const TensorId id : graph.outputs) {
+    const Tensor& tensor = graph.tensors[static_cast<std::size_t>(id)];
+    const bool real = IsFloat(tensor.type.dtype) || tensor.type.dtype == DType::kUndefined;
+    if (!real || tensor.type.kind != ValueKind::kTensor || tensor.constant) continue;
+    if (tensor.type.shape) return nullptr;
+    if (open == nullptr) open = &tensor;
+  }
+  return open;
+}
+
 Seeds WriteLoss(NodeWriter& writer, const std::string& loss, const std::vector<TensorId>& outputs,
                 bool apart_by_default, bool scaled) {
   Seeds seeds{.loss = loss};
@@ -110,6 +122,9 @@ Seeds WriteLoss(NodeWriter& writer, const std::string& loss, const std::vector<T
     }
   }
   if (floats.empty()) {
+    if (const Tensor* open = OpenOutput(writer.graph())) {
+      throw Error("--train: the shape of output '{}' is not known", Printable(open->name));
+    }
     throw Error("--train: the model has no floating-point output to train towards");
   }
   if (loss == "auto") {

@@ -14,6 +14,10 @@ struct Seeds {
   TensorId scale = kNoTensor;  // what gradients are too large by
 };
 
+// An output that a loss would be of if its shape were known; null where the model has another, or
+// none.
+const Tensor* OpenOutput(const Graph& graph);
+
 // Writes a loss behind the floating-point outputs of the graph and makes it an output. Class scores
 // are [N, C, d...]; the labels of cross_entropy and the targets of mse are new inputs. Losses
 // are taken in float32. `scaled`: times a further input, so that no gradient vanishes in a narrow

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "estimator/core/error.h"
+#include "models/operators/op_context.h"
 
 namespace dlcost {
 namespace {

@@ -232,6 +232,17 @@ TEST(Step, NamesWhatHasNoDerivative) {
 }
 
 // The first output is left out.
+TEST(Step, SaysWhichOutputHasNoShape) {
+  SmallModel model;
+  model.Input("n", {}, onnx::TensorProto::INT64).Weight("w", {1, 4});
+  model.Scalar("zero", 0).Scalar("one", 1).Node("Range", {"zero", "n", "one"}, {"r"});
+  SetInt(model.AddNode("Cast", {"r"}, {"f"}), "to", onnx::TensorProto::FLOAT);
+  model.Ints("axis", {1}).Node("Unsqueeze", {"f", "axis"}, {"column"});
+  const InferredModel forward = model.Node("MatMul", {"column", "w"}, {"y"}).Output("y").Infer();
+  EXPECT_THAT([&] { BuildStep(forward, {.optimizer = "sgd", .loss = "sum"}); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("the shape of output 'y'")));
+}
+
 TEST(Step, StandsInForANodeWithoutItsFirstOutput) {
   SmallModel model;
   model.Input("x", {7, 2, 3}).Weight("p", {3, 3}).Weight("w", {1, 20, 3}).Weight("r", {1, 20, 5});
