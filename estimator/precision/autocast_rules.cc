@@ -32,7 +32,10 @@ constexpr AutocastRule kRules[] = {
     {"DecoderMaskedMultiHeadAttention", kMicrosoft, CastRule::kHalf},
     // acos, asin, cosh, cross_entropy, cumsum, exp, group_norm, layer_norm, log, log_softmax,
     // nll_loss, norm, normalize, pow, prod, reciprocal, sinh, softmax, softplus, sum, tan. A root
-    // mean square normalization is written with pow and rsqrt.
+    // mean square normalization is written with pow and rsqrt. Those whose result's type is an
+    // argument get float32 for it and convert as they read: a softmax float16 alone, sums, products
+    // and norms either (PyTorch, aten/src/ATen/autocast_mode.h: fp32_set_opt_dtype;
+    // native/SoftMax.cpp, native/cuda/ReduceSumProdKernel.cu and ReduceNormKernel.cu).
     {"Acos", "", CastRule::kFull},
     {"Asin", "", CastRule::kFull},
     {"Cosh", "", CastRule::kFull},
@@ -41,19 +44,19 @@ constexpr AutocastRule kRules[] = {
     {"GroupNormalization", "", CastRule::kFull},
     {"LayerNormalization", "", CastRule::kFull},
     {"Log", "", CastRule::kFull},
-    {"LogSoftmax", "", CastRule::kFull},
+    {"LogSoftmax", "", CastRule::kFull, Reads::kFloat16},
     {"LpNormalization", "", CastRule::kFull},
     {"NegativeLogLikelihoodLoss", "", CastRule::kFull},
     {"Pow", "", CastRule::kFull},
     {"RMSNormalization", "", CastRule::kFull},
     {"Reciprocal", "", CastRule::kFull},
-    {"ReduceL1", "", CastRule::kFull},
-    {"ReduceL2", "", CastRule::kFull},
-    {"ReduceProd", "", CastRule::kFull},
-    {"ReduceSum", "", CastRule::kFull},
+    {"ReduceL1", "", CastRule::kFull, Reads::kHalves},
+    {"ReduceL2", "", CastRule::kFull, Reads::kHalves},
+    {"ReduceProd", "", CastRule::kFull, Reads::kHalves},
+    {"ReduceSum", "", CastRule::kFull, Reads::kHalves},
     {"SimplifiedLayerNormalization", "", CastRule::kFull},
     {"Sinh", "", CastRule::kFull},
-    {"Softmax", "", CastRule::kFull},
+    {"Softmax", "", CastRule::kFull, Reads::kFloat16},
     {"SoftmaxCrossEntropyLoss", "", CastRule::kFull},
     {"Softplus", "", CastRule::kFull},
     {"Tan", "", CastRule::kFull},
@@ -75,18 +78,29 @@ constexpr AutocastRule kRules[] = {
 
 using Key = std::pair<std::string_view, std::string_view>;
 
+const AutocastRule* RuleOf(std::string_view domain, std::string_view op) {
+  static const std::map<Key, const AutocastRule*> kIndex = [] {
+    std::map<Key, const AutocastRule*> index;
+    for (const AutocastRule& rule : kRules) index.emplace(Key(rule.domain, rule.op), &rule);
+    return index;
+  }();
+  const auto found = kIndex.find({domain, op});
+  return found == kIndex.end() ? nullptr : found->second;
+}
+
 }  // namespace
 
 std::span<const AutocastRule> AutocastRules() { return kRules; }
 
 CastRule AutocastRuleOf(std::string_view domain, std::string_view op) {
-  static const std::map<Key, CastRule> kIndex = [] {
-    std::map<Key, CastRule> index;
-    for (const AutocastRule& rule : kRules) index.emplace(Key(rule.domain, rule.op), rule.rule);
-    return index;
-  }();
-  const auto found = kIndex.find({domain, op});
-  return found == kIndex.end() ? CastRule::kWidest : found->second;
+  const AutocastRule* rule = RuleOf(domain, op);
+  return rule == nullptr ? CastRule::kWidest : rule->rule;
+}
+
+bool ReadsAsItIs(std::string_view domain, std::string_view op, DType type) {
+  const AutocastRule* rule = RuleOf(domain, op);
+  if (rule == nullptr || rule->reads == Reads::kFull) return false;
+  return type == DType::kFloat16 || (type == DType::kBfloat16 && rule->reads == Reads::kHalves);
 }
 
 }  // namespace dlcost

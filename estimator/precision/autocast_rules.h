@@ -3,6 +3,8 @@
 #include <span>
 #include <string_view>
 
+#include "estimator/core/dtype.h"
+
 namespace dlcost {
 
 // In which type an operator runs under automatic mixed precision.
@@ -14,9 +16,13 @@ enum class CastRule {
   kFloat32,  // knows float32 alone, whatever the precision
 };
 
+// What an operator of CastRule::kFull converts as it reads; all else is copied first.
+enum class Reads { kFull, kFloat16, kHalves };
+
 struct AutocastRule {
   std::string_view op, domain;
   CastRule rule;
+  Reads reads = Reads::kFull;
 };
 
 // Operators of the same computations as the lists of PyTorch, "Automatic Mixed Precision package -
@@ -25,5 +31,7 @@ struct AutocastRule {
 std::span<const AutocastRule> AutocastRules();
 
 CastRule AutocastRuleOf(std::string_view domain, std::string_view op);
+// Whether the operator takes data of this type as they are, and computes in float32.
+bool ReadsAsItIs(std::string_view domain, std::string_view op, DType type);
 
 }  // namespace dlcost

@@ -245,7 +245,8 @@ class Caster {
     const std::string name = kept ? At(id).name : reader.name + "/" + At(id).name;
     w_.Place(name, reader.scope, IsTrained(id) ? Phase::kCast : Phase::kForward);
     const TensorId cast = w_.Node1("Cast", {id}, {IntAttribute("to", static_cast<int>(type))});
-    w_.LastWritten().promotes = !kept && Promotes(reader);
+    const bool reads = ReadsAsItIs(reader.domain, reader.op, At(id).type.dtype);
+    w_.LastWritten().promotes = !kept && (reads || Promotes(reader));
     // A copy of weights is none that anybody stores.
     if (IsTrained(id)) trained_.insert(cast);
     At(cast).value = At(id).value;

@@ -99,6 +99,28 @@ TEST(Precision, BiasOfALinearLayerRunsInHalf) {
   EXPECT_EQ(moved, Bytes(6 * (64 + 128 + 16) + 2 * (64 + 128 + 16 + 128) + (2 + 4 + 4) * 128));
 }
 
+// Autocast asks softmax and sums for a result in float32: a softmax converts float16 as it reads, a
+// sum either half type; what else runs in float32 reads a copy.
+TEST(Precision, SoftmaxAndSumsConvertAsTheyRead) {
+  const auto read = [](const char* op, const char* precision) {
+    const InferredModel model = InPrecision(SmallModel(11)
+                                                .Input("x", {2, 8})
+                                                .Weight("w", {8, 16})
+                                                .Node("MatMul", {"x", "w"}, {"p"})
+                                                .Node(op, {"p"}, {"y"})
+                                                .Output("y")
+                                                .Infer(),
+                                            FindPrecision(precision), {});
+    const Plan plan = MakePlan(model, {.fusion = Fusion::kDefault, .fuses = {}});
+    return plan.kernels.back().bytes_read;
+  };
+  EXPECT_EQ(read("Softmax", "amp-fp16"), Bytes(2 * 2 * 16));
+  EXPECT_EQ(read("Softmax", "amp-bf16"), Bytes(4 * 2 * 16));
+  EXPECT_EQ(read("ReduceSum", "amp-fp16"), Bytes(2 * 2 * 16));
+  EXPECT_EQ(read("ReduceL2", "amp-bf16"), Bytes(2 * 2 * 16));
+  EXPECT_EQ(read("Exp", "amp-fp16"), Bytes(4 * 2 * 16));
+}
+
 // torch.instance_norm takes halves beside parameters in float32; group_norm, which exporters write
 // as one of a view of groups, runs in float32.
 TEST(Precision, InstanceNormalizationsTakeHalvesAndGroupsDoNot) {
