@@ -54,8 +54,7 @@ ValueId FactorOf(const ValueGraph& values, ValueId operand) {
   if (const auto cast = MakerOf(values, operand, "Cast")) operand = values.Input(*cast, 0);
   const auto scaled = MakerOf(values, operand, "Mul");
   if (!scaled) return kNoValue;
-  const std::size_t n = *scaled;
-  for (const ValueId factor : values.Inputs(n)) {
+  for (const ValueId factor : values.Inputs(*scaled)) {
     if (factor == kNoValue || !values.IsConstant(factor)) continue;
     if (Elements(values.tensor(factor)) == Count(1)) return factor;
   }

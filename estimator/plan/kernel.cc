@@ -158,7 +158,7 @@ class Planner {
   void AddViews(std::size_t n, Kernel& kernel) const {
     const CountedNode& counted = model_.nodes[n];
     if (counted.status == NodeStatus::kMetadata) return;
-    if (inner_.count(values_.Operand(n, 0)) != 0 || inner_.count(values_.Result(n, 0)) != 0) return;
+    if (IsInnerView(n)) return;
     if (values_.Runs(n) && !IsCopiedView(n)) {
       if (IsListOfProducts(n)) kernel.views += kViewsOfProduct * counted.repeat;
       return;
@@ -179,6 +179,11 @@ class Planner {
         inner_.insert({values_.Operand(n, 0), values_.Result(n, 0)});
       }
     }
+  }
+
+  bool IsInnerView(std::size_t n) const {
+    if (inner_.empty()) return false;
+    return inner_.count(values_.Operand(n, 0)) != 0 || inner_.count(values_.Result(n, 0)) != 0;
   }
 
   // A product of matrices by more than one axis in front of them is one of a list of matrices: both

@@ -53,7 +53,7 @@ Bytes TrafficCounter::StoredSize(ValueId value) const {
     while (values_.node(n).node->op != "DequantizeLinear") {
       n = static_cast<std::size_t>(values_.Producer(values_.Input(n, 0)));
     }
-    const ValueId zero_points = values_.NumInputs(n) > 2 ? values_.Input(n, 2) : kNoValue;
+    const ValueId zero_points = values_.Input(n, 2);
     if (zero_points != kNoValue) size += SizeOfTensor(values_.tensor(zero_points));
     value = values_.Input(n, 1);
   }
@@ -96,8 +96,11 @@ void TrafficCounter::AddReads(std::size_t n, std::size_t g, std::vector<Read>& r
     const Bytes viewed = SizeOfTensor(values_.tensor(operand)) * values_.node(n).repeat;
     if (quantized == kNoValue && whole > Bytes(0) && viewed > whole) bytes = std::min(bytes, whole);
     ValueId part = kNoValue;
-    if (quantized == kNoValue && viewed < whole) part = operand;
-    if (quantized == kNoValue && part == kNoValue && CutsPart(n)) part = values_.Output(n, 0);
+    if (quantized == kNoValue && viewed < whole) {
+      part = operand;
+    } else if (quantized == kNoValue && CutsPart(n)) {
+      part = values_.Output(n, 0);
+    }
     reads.push_back({value, part, bytes, whole});
   }
 }

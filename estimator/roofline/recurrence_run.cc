@@ -64,12 +64,14 @@ class Layer {
     const Conditions conditions = ConditionsOf(target_, part_);
     if (nest_.input > Count(0)) {
       options.tile =
-          choose({.m = nest_.batch * nest_.steps, .n = columns, .k = nest_.input}, conditions, true)
+          choose({.m = nest_.batch * nest_.steps, .n = columns, .k = nest_.input}, conditions,
+                 /*shares_k=*/true)
               .tile;
     }
     // Blocks do not share k: each walks all of it (Library::recurrent_clocks).
     const GemmOptions step =
-        choose({.m = nest_.batch, .n = columns, .k = nest_.hidden}, WithinLayer(conditions), false);
+        choose({.m = nest_.batch, .n = columns, .k = nest_.hidden}, WithinLayer(conditions),
+               /*shares_k=*/false);
     options.step_tile = step.tile;
     if (nest_.input == Count(0)) options.tile = step.tile;
     return options;

@@ -57,13 +57,17 @@ constexpr double kTapPlace = 25;
 // an H200 (PyTorch 2.11): of a result, forward (3x3 and 5x5, strides of 1 and 2) and of an input's
 // gradient, and for each of its taps.
 constexpr double kOwnForward = 1.55, kOwnForwardTap = 0.11;
-// Filters of other sizes than 1, 3 and 5 have loops that are not unrolled: what timm's ConvMixers
-// of 7 x 7 and 9 x 9 leave to them on RTX 3090 and 4090 (PyTorch 2.4) is 1.5 to 2 times as much.
+// Loops over filters of other sizes are not unrolled: what timm's ConvMixers (7 x 7, 9 x 9) leave
+// to them on RTX 3090 and 4090 (PyTorch 2.4) is 1.5 to 2 times as much.
 constexpr double kOwnForwardAnyTap = 0.22;
 constexpr double kOwnBack = 4.1, kOwnBackTap = 0.04;
 // A block of the gradient of weights has one tap of one channel: of each position, and of each
 // image.
 constexpr double kOwnWeights = 0.41, kOwnWeightsImage = 34;
+
+// The filters that PyTorch's sources name: its own loops are unrolled for them, and its rules for
+// cuDNN channels first are of them.
+bool IsNamedFilter(std::int64_t filter) { return filter == 1 || filter == 3 || filter == 5; }
 
 // Whether PyTorch takes cuDNN's kernel for a depthwise convolution of halves
 // (aten/src/ATen/native/Convolution.cpp, check_cudnn_depthwise_workload_with_filter), by the
@@ -75,7 +79,7 @@ bool TakesLibrary(const ConvNest& conv, DType type, bool channels_last) {
   const std::int64_t width = conv.transposed ? axis.out : axis.in;
   if (filter != conv.axes.front().kernel || channels < 32 || width < 7) return false;
   if (filter > 5) return channels_last;
-  if (filter != 1 && filter != 3 && filter != 5) return false;
+  if (!IsNamedFilter(filter)) return false;
   if (axis.stride != 2) return axis.stride == 1;
   if (conv.batch == Count(1)) return filter > 1 || width <= 28;
   if (filter == 1) return conv.batch <= Count(16) && channels >= 128 && width <= 7;
@@ -94,8 +98,7 @@ double OwnClocks(const ConvNest& conv, double units) {
   }
   const double results = images * conv.out_channels.AsDouble() * positions;
   if (conv.transposed) return results * (kOwnBack + kOwnBackTap * taps);
-  const std::int64_t filter = conv.axes.back().kernel;
-  const bool unrolled = filter == 1 || filter == 3 || filter == 5;
+  const bool unrolled = IsNamedFilter(conv.axes.back().kernel);
   return results * (kOwnForward + (unrolled ? kOwnForwardTap : kOwnForwardAnyTap) * taps);
 }
 
