@@ -11,9 +11,13 @@ namespace {
 
 class StrideFinder {
  public:
-  StrideFinder(const ValueGraph& values, bool broadcasts)
-      : values_(values), broadcasts_(broadcasts), size_(values.model().nodes.size()) {
+  StrideFinder(const ValueGraph& values, bool broadcasts, bool outputs_dense)
+      : values_(values),
+        broadcasts_(broadcasts),
+        outputs_dense_(outputs_dense),
+        size_(values.model().nodes.size()) {
     copies_.resize(size_, false);
+    given_.resize(size_, false);
   }
 
   Strided Run() {
@@ -23,12 +27,13 @@ class StrideFinder {
       views_.assign(size_, false);
       placed_.assign(size_, false);
       scattered_.assign(size_, false);
+      filled_.assign(size_, false);
       channels_last_.assign(size_, false);
       layouts_.clear();
       for (std::size_t n = 0; n < size_; ++n) Visit(n);
       if (!changed_) break;
     }
-    return {std::move(views_), std::move(placed_), std::move(scattered_),
+    return {std::move(views_), std::move(placed_), std::move(scattered_), std::move(filled_),
             std::move(channels_last_)};
   }
 
@@ -89,6 +94,7 @@ class StrideFinder {
   // Another shape of the same elements.
   void Reshape(std::size_t n) {
     const ValueId from = values_.Operand(n, 0), to = values_.Result(n, 0);
+    given_[n] = IsGiven(from);
     const Layout* layout = from == kNoValue ? nullptr : Find(from);
     const Sizes* sizes = SizesOf(from);
     const Sizes* viewed = SizesOf(to);
@@ -109,6 +115,8 @@ class StrideFinder {
     if (!node.domain.empty() || sizes == nullptr || values_.IsConstant(from)) return false;
     const std::optional<Sizes> strides = Viewed(n, node, *sizes, StridesOf(from, *sizes));
     if (!strides) return false;
+    given_[n] = IsGiven(from);
+    if (outputs_dense_ && given_[n] && Leaves(n)) copies_[n] = true;
     views_[n] = !copies_[n];
     placed_[n] = copies_[n];
     if (copies_[n]) {
@@ -121,6 +129,20 @@ class StrideFinder {
       if (values_.Result(n, o) != kNoValue) Lay(values_.Result(n, o), *strides, n);
     }
     return true;
+  }
+
+  // Whether no kernel has made it, which could have laid it as it leaves.
+  bool IsGiven(ValueId value) const {
+    const auto producer = value == kNoValue ? ValueGraph::kNoNode : values_.Producer(value);
+    return producer == ValueGraph::kNoNode || (given_[static_cast<std::size_t>(producer)] &&
+                                               !copies_[static_cast<std::size_t>(producer)]);
+  }
+
+  bool Leaves(std::size_t n) const {
+    for (std::size_t o = 0; o < values_.NumOutputs(n); ++o) {
+      if (values_.Output(n, o) != kNoValue && values_.Escapes(values_.Output(n, o))) return true;
+    }
+    return false;
   }
 
   std::optional<Sizes> Viewed(std::size_t n, const Node& node, const Sizes& sizes,
@@ -199,6 +221,7 @@ class StrideFinder {
       return;
     }
     if (node.op == "Concat") Concatenate(n);
+    if (node.op == "Pad") placed_[n] = filled_[n] = PadsWithNumber(node);
     const bool resizes = node.op == "Resize" || node.op == "Upsample" || node.op == "GridSample";
     if (std::holds_alternative<AttentionNest>(counted.cost.nest) ||
         (counted.def->role == FusionRole::kMovement && !resizes)) {
@@ -216,6 +239,12 @@ class StrideFinder {
         MakeChannelsLast(values_.Result(n, 0), layout->view);
       }
     }
+  }
+
+  static bool PadsWithNumber(const Node& node) {
+    const AttributeValue* given = node.FindAttribute("mode");
+    const auto* mode = given == nullptr ? nullptr : std::get_if<std::string>(given);
+    return mode == nullptr || *mode == "constant";
   }
 
   // Parts that do not lie row after row are copied element by element
@@ -314,9 +343,10 @@ class StrideFinder {
   }
 
   const ValueGraph& values_;
-  const bool broadcasts_;
+  const bool broadcasts_, outputs_dense_;
   const std::size_t size_;
-  std::vector<bool> copies_, views_, placed_, scattered_, channels_last_;
+  std::vector<bool> given_;  // per view: whether no kernel has made what it looks at
+  std::vector<bool> copies_, views_, placed_, scattered_, filled_, channels_last_;
   std::unordered_map<ValueId, Layout> layouts_;
   bool changed_ = false;
 };
@@ -327,8 +357,8 @@ bool AsksForView(const Node& node) {
   return node.op == "Transpose" || node.op == "Slice" || node.op == "Split" || node.op == "Expand";
 }
 
-Strided FindStrided(const ValueGraph& values, bool broadcasts) {
-  return StrideFinder(values, broadcasts).Run();
+Strided FindStrided(const ValueGraph& values, bool broadcasts, bool outputs_dense) {
+  return StrideFinder(values, broadcasts, outputs_dense).Run();
 }
 
 }  // namespace dlcost

@@ -17,6 +17,9 @@ struct Strided {
   // Per node, whether of a placed one an operand's elements lie in sectors of memory of their own
   // that lie next to each other in the result.
   std::vector<bool> scattered;
+  // Per node, whether its result is filled with one number first, before data are copied into it.
+  // Source: PyTorch, aten/src/ATen/native/PadNd.cpp: constant_pad_nd.
+  std::vector<bool> filled;
   // Per node, whether it is a convolution, pooling or normalization of an image whose channels lie
   // one after the other, which writes its result so.
   std::vector<bool> channels_last;
@@ -29,7 +32,8 @@ struct Strided {
 // a reshape finds no strides for, is copied: by the nearest such node before them, which then
 // moves its data. Of a graph that looks through nothing yet; linear in its nodes.
 // Source: PyTorch, aten/src/ATen/native/TensorShape.cpp (views), LinearAlgebra.cpp (matmul).
-Strided FindStrided(const ValueGraph& values, bool broadcasts);
+// What was given to the model, and leaves it viewed otherwise, is copied where `outputs_dense`.
+Strided FindStrided(const ValueGraph& values, bool broadcasts, bool outputs_dense);
 
 // Whether a framework with strides is asked for a view by this operator, which is then looked at or
 // copied. Rows that an index selects are views by their index, not by their operator.

@@ -61,28 +61,47 @@ class Planner {
   static ValueGraph Values(const InferredModel& model, const PlanOptions& options,
                            Strided& strided) {
     ValueGraph values(model);
-    if (options.fusion == Fusion::kDefault && options.fuses.Has(FusionStep::kViews)) {
+    if (FusesOf(options).Has(FusionStep::kViews)) {
       // Fused attention finds out by expansions how many queries share a key.
       const AttentionForm form = options.Form();
       const bool materializes = form == AttentionForm::kCalled
                                     ? !CallsAttention(values)
                                     : form == AttentionForm::kMaterialized;
-      strided = FindStrided(values, materializes);
+      const bool compiles = FusesOf(options).Has(FusionStep::kPointwise);
+      strided = FindStrided(values, materializes, compiles);
+      if (compiles) KeepRecognized(values, options, strided.views);
       values.LookThrough(strided.views);
+      // Who compiles a kernel does so for the strides that it will read.
+      if (compiles) strided = {};
     }
     return values;
   }
 
-  static Grouping GroupingOf(const ValueGraph& values, const PlanOptions& options) {
+  // What a compiler recognizes as one function, attention with its transpositions, stays in it.
+  static void KeepRecognized(const ValueGraph& values, const PlanOptions& options,
+                             std::vector<bool>& views) {
+    ForEachUnit(values, options.Form(), options.composed_apart, [&](const FusedUnit& unit) {
+      if (unit.nodes.size() < 2) return;
+      for (const std::size_t n : unit.nodes) views[n] = false;
+    });
+  }
+
+  static FusionSet FusesOf(const PlanOptions& options) {
     switch (options.fusion) {
       case Fusion::kNone:
-        return SeparateNodes(values);
+        return {};
       case Fusion::kIdeal:
-        return FuseNodes(values, options.Form(), FusionSet::Compilers());
+        return FusionSet::Compilers();
       case Fusion::kDefault:
         break;
     }
-    return FuseNodes(values, options.Form(), options.fuses, options.composed_apart);
+    return options.fuses;
+  }
+
+  static Grouping GroupingOf(const ValueGraph& values, const PlanOptions& options) {
+    if (options.fusion == Fusion::kNone) return SeparateNodes(values);
+    const bool apart = options.fusion == Fusion::kDefault && options.composed_apart;
+    return FuseNodes(values, options.Form(), FusesOf(options), apart);
   }
 
   Kernel Make(std::size_t g) {
@@ -125,6 +144,7 @@ class Planner {
     kernel.places = PlacesOf(group);
     if (kernel.places > Count(0) && strided_.scattered[group.main])
       kernel.scattered = kernel.places;
+    kernel.fills = kernel.general && strided_.filled[group.main];
     kernel.channels_last = kernel.general && strided_.channels_last[group.main];
     kernel.math = MathType(group);
     kernel.needed = Needed(group, kernel.math);

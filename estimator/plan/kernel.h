@@ -45,6 +45,8 @@ struct Kernel {
   // and sizes it is called with (estimator/plan/strides.h); 0 where it is not general, or takes
   // several at once. Of these, those whose neighbours in the result lie far apart in an operand.
   Count places, scattered;
+  // Its result is filled with one number before data are copied into it.
+  bool fills = false;
   // It reads an image whose channels lie one after the other, whatever the rest of the model does.
   bool channels_last = false;
   // Of one run; `parts` are those of an operator with several products (OpCost::parts).
@@ -98,7 +100,7 @@ class FusionSet {
   static constexpr FusionSet Compilers() {
     FusionSet set;
     for (const FusionStep step : {FusionStep::kBias, FusionStep::kProduct, FusionStep::kConvolution,
-                                  FusionStep::kPointwise, FusionStep::kRows}) {
+                                  FusionStep::kPointwise, FusionStep::kRows, FusionStep::kViews}) {
       set.Add(step);
     }
     return set;

@@ -149,7 +149,7 @@ Bytes TrafficCounter::AppendedBytes(std::size_t n) const {
       past = false;
       continue;
     }
-    bytes += SizeOfTensor(values_.tensor(part)) * values_.node(n).repeat;
+    bytes += SizeOfTensor(values_.tensor(values_.Operand(n, i))) * values_.node(n).repeat;
   }
   return bytes;
 }

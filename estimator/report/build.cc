@@ -270,6 +270,7 @@ class Builder {
     }
     row.doubt = doubt;
     row.sums = std::move(sums);
+    for (const std::size_t n : kernel.looks) report_.nodes[n].status = NodeStatus::kView;
     row.sums.nodes = static_cast<std::int64_t>(kernel.nodes.size());
     SetWork(row.sums, kernel.work);
     row.executed = CountFlops(run.executed, convention_);

@@ -85,6 +85,8 @@ std::string_view Name(Selection selection) {
       return "call";
     case Selection::kFirst:
       return "first";
+    case Selection::kCompiled:
+      return "compiled";
     case Selection::kBuild:
       return "build";
   }

@@ -21,6 +21,12 @@ namespace {
 // it.
 constexpr double kBatchedCall = 0.27;
 
+// What compilers leave to libraries.
+bool IsOfLibrary(const LoopNest& nest) {
+  return std::holds_alternative<GemmNest>(nest) || std::holds_alternative<ConvNest>(nest) ||
+         std::holds_alternative<AttentionNest>(nest) || std::holds_alternative<RecurrentNest>(nest);
+}
+
 bool IsBatched(const LoopNest& nest) {
   const auto* gemm = std::get_if<GemmNest>(&nest);
   return gemm != nullptr && gemm->batch > Count(1);
@@ -292,8 +298,7 @@ class KernelRunner {
       const TimingDevice& d = *target_.timing;
       expected.host = d[Constant::kLaunchHost];
       if (IsBatched(kernel_.nest)) expected.host += kBatchedCall * d[Constant::kLaunchProduct];
-      const bool compiled = target_.options.selection == Selection::kBuild;
-      const double before = compiled ? 0 : sum.before * d[Constant::kLaunchCall];
+      const double before = SetsUp() ? sum.before * d[Constant::kLaunchCall] : 0;
       expected.prepared = (PreparationOf(sum) + before) * times;
       expected.calls = (d[Constant::kLaunchCall] * sum.calls - before) * times;
       expected.between = BetweenCalls(sum);
@@ -319,11 +324,32 @@ class KernelRunner {
     return run_.bound.memory > run_.bound.compute ? run_.bound.limiter : "compute";
   }
 
+  // Whether a call finds out which kernel runs, or how: of a framework or its library, not of what
+  // was compiled.
+  bool SetsUp() const {
+    switch (target_.options.selection) {
+      case Selection::kCall:
+      case Selection::kFirst:
+        return true;
+      case Selection::kCompiled:
+        return IsOfLibrary(kernel_.nest);
+      case Selection::kBuild:
+        break;
+    }
+    return false;
+  }
+
+  // As objects of Python, each of which calls functions and asks for views.
+  bool CallsLayers() const {
+    return target_.options.launch == Launch::kEager &&
+           target_.options.selection != Selection::kCompiled;
+  }
+
   // The host's time until it comes to the next kernel.
   double BetweenCalls(const PartTime& time) const {
-    if (target_.options.selection == Selection::kBuild) return 0;
+    if (!SetsUp()) return 0;
     double calls = kViewCall * kernel_.views.AsDouble();
-    if (target_.options.launch == Launch::kEager) {
+    if (CallsLayers()) {
       const bool function = kernel_.model_call && time.setup == 0;
       calls += kModelCall * (kernel_.model_views + (function ? kernel_.repeat : 0)).AsDouble();
     }
@@ -332,18 +358,10 @@ class KernelRunner {
 
   // The host's time before each run of the kernel.
   double PreparationOf(const PartTime& time) const {
-    const bool script = target_.options.launch == Launch::kScript;
-    const double layer = script ? kLayerCall * (*target_.timing)[Constant::kLaunchCall] : 0;
+    const double layer = !CallsLayers() ? kLayerCall * (*target_.timing)[Constant::kLaunchCall] : 0;
     const double setup = std::max(time.setup - layer, 0.0);
-    switch (target_.options.selection) {
-      case Selection::kCall:
-        return std::max(setup, time.asked);
-      case Selection::kFirst:
-        return setup;
-      case Selection::kBuild:
-        break;
-    }
-    return 0;
+    if (!SetsUp()) return 0;
+    return target_.options.selection == Selection::kCall ? std::max(setup, time.asked) : setup;
   }
 
   const Kernel& kernel_;

@@ -25,11 +25,12 @@ std::span<const Launch> Launches();
 
 // When a framework's call settles which kernel of its library runs.
 enum class Selection {
-  kCall,   // at every call, as where a stopwatch calls it once
-  kFirst,  // at the first call of a shape; later ones find the choice and set it up
-  kBuild,  // when the model was built, and the calls with it
+  kCall,      // at every call, as where a stopwatch calls it once
+  kFirst,     // at the first call of a shape; later ones find the choice and set it up
+  kCompiled,  // a library's likewise; a compiler's kernels, which are all others, need no choice
+  kBuild,     // when the model was built, and the calls with it
 };
-std::string_view Name(Selection selection);  // "call", "first", "build"
+std::string_view Name(Selection selection);  // "call", "first", "compiled", "build"
 
 // How the parameters are updated.
 enum class UpdateForm {

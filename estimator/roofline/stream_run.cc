@@ -314,6 +314,23 @@ void AddStatistics(const Target& target, const Part& part, PartRun& run) {
   AddBeside(target, "statistics", kKernels * small.seconds, run);
 }
 
+// Each is an operator of the framework's, which calls them.
+constexpr double kCallsOfFill = 2;
+
+void AddFill(const Target& target, const Part& part, PartRun& run) {
+  if (!part.kernel.fills) return;
+  const StreamTime fill = ExpectedStream(
+      *target.timing,
+      {.bytes = part.written, .element_bytes = std::max(Bits(part.type), 8) / 8.0, .general = true},
+      ConditionsOf(target, part, 0));
+  run.execution.name = "filled, then copied into";
+  KernelOf(part, run, "copy");
+  run.execution.stages.push_back(
+      {.name = "fill", .extra_written = Bytes(RoundToInteger(part.written))});
+  run.time->calls = kCallsOfFill;
+  AddBeside(target, "fill", fill.seconds, run);
+}
+
 void ExplainStream(const StreamProblem& p, const StreamTime& t, PartTime& time) {
   TermWriter terms(time.terms);
   terms.Fact("traffic", p.bytes, "B", "read and written");
@@ -380,6 +397,7 @@ PartRun RunStream(const Target& target, const Part& part) {
   AddCopiesOfPlanes(target, part, run);
   AddSumsAcross(target, part, run);
   AddStatistics(target, part, run);
+  AddFill(target, part, run);
   return run;
 }
 

@@ -141,9 +141,10 @@ class RuntimeReader {
   }
 
   void Selects(const Entry& entry) {
-    runtime_.selection = OneOf<Selection>(
-        entry,
-        {{"call", Selection::kCall}, {"first", Selection::kFirst}, {"build", Selection::kBuild}});
+    runtime_.selection = OneOf<Selection>(entry, {{"call", Selection::kCall},
+                                                  {"first", Selection::kFirst},
+                                                  {"compiled", Selection::kCompiled},
+                                                  {"build", Selection::kBuild}});
     AddPart("selection", entry.value, entry.note, entry);
   }
 

@@ -144,7 +144,7 @@ class Says(unittest.TestCase):
     def test_json(self):
         made = report(RESNET, "--gpu", "t4")["options"]
         self.assertEqual((made["runtime"], made["runtime_given"]), ("generic", False))
-        self.assertEqual(made["fuses"], ["bias", "product", "convolution", "pointwise", "rows"])
+        self.assertEqual(made["fuses"], ["bias", "product", "convolution", "pointwise", "rows", "views"])
         made = report(RESNET, "--gpu", "t4", "--runtime", "PyTorch")["options"]
         self.assertEqual((made["runtime"], made["runtime_given"]), ("pytorch-eager", True))
         self.assertEqual(

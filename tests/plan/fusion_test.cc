@@ -280,15 +280,39 @@ TEST(Fusion, ProductsTakeNothingElse) {
 
 // What a product multiplies comes from a kernel before it, also where it has as many elements as
 // the result: as the activation of a normalization has in front of a convolution that keeps its
-// image, and queries of 64 positions and heads of 64 in front of their scores.
+// image.
 TEST(Fusion, ProductsDoNotComputeTheirOperands) {
   SmallModel image;
   image.Input("x", {1, 8, 16, 16}).Weight("w", {8, 8, 1, 1});
   image.Node("Sigmoid", {"x"}, {"s"}).Node("Conv", {"s", "w"}, {"y"}).Output("y");
   EXPECT_THAT(Labels(PlanWith(image.Infer(), Fusion::kDefault)), ElementsAre("sigmoid", "conv"));
-  SmallModel scores = Scores({0, 2, 1});
-  EXPECT_THAT(Labels(PlanWith(scores.Output("p").Infer(), Fusion::kDefault)),
-              ElementsAre("transpose", "mat_mul"));
+}
+
+// What compilers fuse reads by strides what is transposed or cut out, and has its elements placed
+// by nobody at run time; a convolution wants its image whole.
+TEST(Fusion, CompilersReadByStrides) {
+  for (const std::vector<std::int64_t>& axes : {std::vector<std::int64_t>{0, 2, 1}, {1, 0, 2}}) {
+    SmallModel scores = Scores(axes);
+    const Plan plan = PlanWith(scores.Output("p").Infer(), Fusion::kDefault);
+    EXPECT_THAT(Labels(plan), ElementsAre("mat_mul"));
+    EXPECT_FALSE(KernelOf(plan, "mat_mul").general);
+  }
+  SmallModel cut;
+  cut.Input("x", {2, 8, 16, 16}).Weight("w", {8, 4, 1, 1}).Ints("zero", {0}).Ints("four", {4});
+  cut.Ints("one", {1}).Node("Slice", {"x", "zero", "four", "one"}, {"a"});
+  cut.Node("Sigmoid", {"a"}, {"s"}).Node("Conv", {"a", "w"}, {"y"}).Output("s").Output("y");
+  EXPECT_THAT(Labels(PlanWith(cut.Infer(), Fusion::kDefault)),
+              ElementsAre("slice + sigmoid", "conv"));
+}
+
+// A kernel lays what it makes as it leaves the model; what was given is copied into that order.
+TEST(Fusion, WhatIsGivenLeavesByACopy) {
+  for (const bool made : {false, true}) {
+    SmallModel small;
+    small.Input("x", {4, 8}).Node("Relu", {"x"}, {"r"}).Output("y").Output("r");
+    SetInts(small.AddNode("Transpose", {made ? "r" : "x"}, {"y"}), "perm", {1, 0});
+    EXPECT_EQ(CountLabels(PlanWith(small.Infer(), Fusion::kDefault), "transpose"), made ? 0 : 1);
+  }
 }
 
 TEST(Fusion, MobileNetActivations) {

@@ -185,6 +185,25 @@ TEST(Strides, BroadcastsReadWhatThereIs) {
   EXPECT_EQ(plan.kernels.back().bytes_read, Bytes(4 * (8 + 16 * 8)));
 }
 
+// A framework fills what it pads with a number before it copies into it; what it mirrors it does
+// not.
+TEST(Strides, PaddingsAreFilledFirst) {
+  for (const std::string mode : {"constant", "reflect"}) {
+    SmallModel small;
+    small.Input("x", {1, 2, 4, 4}).Ints("pads", {0, 0, 1, 1, 0, 0, 1, 1}).Output("y");
+    onnx::NodeProto& node = small.AddNode("Pad", {"x", "pads"}, {"y"});
+    onnx::AttributeProto& how = *node.add_attribute();
+    how.set_name("mode");
+    how.set_type(onnx::AttributeProto::STRING);
+    how.set_s(mode);
+    const InferredModel model = small.Infer();
+    const Kernel& kernel = KernelOf(PlanOfViews(model), "pad");
+    EXPECT_EQ(kernel.fills, mode == "constant");
+    EXPECT_EQ(kernel.places, Count(kernel.fills ? 2 * 6 * 6 : 0));
+    EXPECT_FALSE(KernelOf(PlanWith(model, Fusion::kDefault), "pad").fills);
+  }
+}
+
 // Halves share the memory of what they were cut from; copied, they lie beside it.
 TEST(Strides, ViewsHaveNoMemory) {
   SmallModel small;

@@ -169,6 +169,11 @@ TEST_F(ExpectedTest, CallsOfSomeKindsAreSetUpLonger) {
   for (const LoopNest& nest : {LoopNest(conv), LoopNest(linear)}) {
     EXPECT_EQ(prepared(nest, Selection::kBuild), 0);
   }
+  // A compiler calls libraries, without layers, and kernels of its own, which are ready.
+  EXPECT_DOUBLE_EQ(prepared(conv, Selection::kCompiled), layer - 0.4 * call);
+  EXPECT_DOUBLE_EQ(prepared(linear, Selection::kCompiled),
+                   timing_[Constant::kLaunchProduct] - 0.4 * call);
+  EXPECT_EQ(prepared(ElementwiseNest{.elements = 64, .normalizes = true}, Selection::kCompiled), 0);
   // An interpreter without Python calls no layers.
   EXPECT_DOUBLE_EQ(prepared(linear, Selection::kFirst, Launch::kScript),
                    timing_[Constant::kLaunchProduct] - 0.4 * call);

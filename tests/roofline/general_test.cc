@@ -184,17 +184,34 @@ TEST(GeneralKernels, WaitInBothPassesOfANormalization) {
   EXPECT_LT(Microseconds(normalized(1024, 768, kHalf), FusionSet::Compilers()), 2.3);
 }
 
+// A framework fills what it pads, then copies into it: two kernels, of which the second writes
+// again what the first has written.
+TEST(GeneralKernels, FillWhatTheyPad) {
+  SmallModel small;
+  small.Input("x", {64, 64, 56, 56}).Ints("pads", {0, 0, 1, 1, 0, 0, 1, 1}).Output("y");
+  small.Node("Pad", {"x", "pads"}, {"y"});
+  const Device device = DeviceOf("v100-pcie-32gb");
+  PlanOptions options{.fusion = Fusion::kDefault, .fuses = {}};
+  options.fuses.Add(FusionStep::kViews);
+  const Plan plan = MakePlan(small.Infer(), options);
+  const KernelRun run = Runner(&device, {}).Run(plan.kernels.back());
+  EXPECT_EQ(run.launches, Count(2));
+  EXPECT_EQ(run.execution->ExtraWritten(), Bytes(64 * 64 * 58 * 58 * 4));
+}
+
 // What `explain` prints adds up: each term is what those below it combine to.
 TEST(GeneralKernels, ExplainThemselves) {
   const Device device = DeviceOf("h200");
   PlanOptions options{.fusion = Fusion::kDefault, .fuses = {}};
   options.fuses.Add(FusionStep::kViews);
-  for (const char* op : {"LayerNormalization", "Softmax", "Add"}) {
+  for (const char* op : {"LayerNormalization", "Softmax", "Add", "Pad"}) {
     for (const int rows : {37, 50000}) {
       SmallModel small;
       small.Input("x", {rows, 768}).Weight("a", {768}).Output("y");
       if (op == std::string("Softmax")) {
         small.Node(op, {"x"}, {"y"});
+      } else if (op == std::string("Pad")) {
+        small.Ints("pads", {1, 0, 1, 0}).Node(op, {"x", "pads"}, {"y"});
       } else {
         small.Node(op, {"x", "a"}, {"y"});
       }

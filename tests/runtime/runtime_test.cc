@@ -180,7 +180,10 @@ TEST(Runtimes, FusedAttentionOfOneTokenInFloatsToo) {
 // Query, key and value as one product: three times as wide, its operand read once.
 TEST(Runtimes, ParallelProductsAreStacked) {
   const InferredModel bert = Export("bert_torchscript", {{"sequence", 16}});
-  const PlanOptions apart = With("generic").plan, stacked = With("tensorrt").plan;
+  const PlanOptions apart = With("generic").plan;
+  PlanOptions stacked = apart;
+  stacked.fuses.Add(FusionStep::kParallel);
+  EXPECT_TRUE(With("tensorrt").plan.fuses.Has(FusionStep::kParallel));
   const Plan before = MakePlan(bert, apart), after = MakePlan(bert, stacked);
   EXPECT_EQ(Labels(before).size(), Labels(after).size() + 4);  // two layers
   Count macs_before, macs_after;
