@@ -206,9 +206,7 @@ bool AttentionFinder::AbsorbOperand(ValueId value, Search& search) const {
   return true;
 }
 
-void AttentionFinder::AbsorbOperands(Search& search) const {
-  std::vector<ValueId> open = {values_.Input(search.scores, 0), values_.Input(search.scores, 1),
-                               values_.Input(search.values, 1)};
+void AttentionFinder::AbsorbOperands(std::vector<ValueId> open, Search& search) const {
   // A Split can only be taken after all that read its parts, so try until nothing changes.
   for (bool changed = true; changed;) {
     changed = false;
@@ -287,6 +285,27 @@ bool AttentionFinder::HasBias(const Search& search) const {
   });
 }
 
+std::optional<AttentionMatch> AttentionFinder::FindAround(std::size_t n) const {
+  const CountedNode& counted = values_.node(n);
+  const auto* nest = std::get_if<AttentionNest>(&counted.cost.nest);
+  const bool is_operator = counted.status == NodeStatus::kCounted && nest != nullptr &&
+                           counted.node->op == "Attention" && counted.node->domain.empty();
+  if (!is_operator) return std::nullopt;
+  Search search;
+  search.Add(n);
+  search.values = search.last = n;
+  AbsorbOperands({values_.Input(n, 0), values_.Input(n, 1), values_.Input(n, 2)}, search);
+  AbsorbOutput(search);
+  if (search.nodes.size() == 1 || !IsClosed(search)) return std::nullopt;
+  AttentionMatch match{.nest = *nest, .spelled = false};
+  if (nest->kv_heads % search.heads_per_kv == Count(0))
+    match.nest.kv_heads = nest->kv_heads / search.heads_per_kv;
+  match.nodes = std::move(search.nodes);
+  std::sort(match.nodes.begin(), match.nodes.end());
+  match.cache_updates = std::move(search.cache_updates);
+  return match;
+}
+
 std::optional<AttentionMatch> AttentionFinder::Find(const std::vector<std::size_t>& softmax) {
   Search search;
   search.probabilities = softmax.back();
@@ -306,7 +325,9 @@ std::optional<AttentionMatch> AttentionFinder::Find(const std::vector<std::size_
   const GemmNest& scores = *ProductOf(values_.node(search.scores));
   const GemmNest& values = *ProductOf(values_.node(search.values));
   if (scores.n != values.k || scores.b_is_weight || values.b_is_weight) return std::nullopt;
-  AbsorbOperands(search);
+  AbsorbOperands({values_.Input(search.scores, 0), values_.Input(search.scores, 1),
+                  values_.Input(search.values, 1)},
+                 search);
   AbsorbOutput(search);
   if (!IsClosed(search)) return std::nullopt;
 

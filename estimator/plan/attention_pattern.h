@@ -14,6 +14,7 @@ namespace dlcost {
 struct AttentionMatch {
   std::vector<std::size_t> nodes;  // in execution order
   AttentionNest nest;
+  bool spelled = true;  // in several operators, else it is one
   bool called = false;  // by the model's code, as one function (CommonFactor, IsScaleOfCall)
   // Masks that follow from positions alone: the kernel computes them and does not read them.
   std::vector<ValueId> computed_masks;
@@ -34,13 +35,16 @@ class AttentionFinder {
 
   // `softmax` are the nodes of one softmax, the last of which makes the probabilities.
   std::optional<AttentionMatch> Find(const std::vector<std::size_t>& softmax);
+  // An Attention operator with what its kernel reads and writes in its stead: transpositions,
+  // repeated heads, cache updates. None where there is nothing around it.
+  std::optional<AttentionMatch> FindAround(std::size_t n) const;
 
  private:
   struct Search;
 
   bool FindProbabilitiesReader(Search& search) const;
   bool FindScores(ValueId value, int depth, Search& search) const;
-  void AbsorbOperands(Search& search) const;
+  void AbsorbOperands(std::vector<ValueId> open, Search& search) const;
   bool AbsorbOperand(ValueId value, Search& search) const;
   void AbsorbOutput(Search& search) const;
   bool IsClosed(const Search& search) const;

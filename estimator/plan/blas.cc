@@ -30,7 +30,9 @@ bool IsNumber(const Shape* shape) { return shape != nullptr && shape->Elements()
 }  // namespace
 
 bool AddsStoredVector(const ValueGraph& values, std::size_t n) {
-  return values.node(n).node->op == "Add" &&
+  const std::string& op = values.node(n).node->op;
+  if (op == "Gemm") return IsVector(StoredShape(values, n, 2));
+  return op == "Add" &&
          (IsVector(StoredShape(values, n, 0)) || IsVector(StoredShape(values, n, 1)));
 }
 

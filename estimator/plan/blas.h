@@ -9,7 +9,7 @@ namespace dlcost {
 // What libraries' matrix products do beside multiplying: alpha * op(A) * op(B) + beta * C, and a
 // vector that cuBLASLt's epilogue adds. Each says whether a node asks for it.
 
-// Adds a stored vector as long as the rows of what it adds to.
+// Adds a stored vector as long as the rows of what it adds to, or of the product that it is itself.
 bool AddsStoredVector(const ValueGraph& values, std::size_t n);
 // Multiplies by a stored number, or divides by one (alpha).
 bool ScalesByStoredNumber(const ValueGraph& values, std::size_t n);

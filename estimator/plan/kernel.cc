@@ -5,6 +5,7 @@
 #include <set>
 
 #include "estimator/plan/attention_pattern.h"
+#include "estimator/plan/blas.h"
 #include "estimator/plan/find_strided.h"
 #include "estimator/plan/fuse.h"
 #include "estimator/plan/traffic.h"
@@ -135,7 +136,7 @@ class Planner {
     kernel.model_call = IsModelCode(group.main);
     kernel.nest = group.attention ? LoopNest(group.attention->nest) : main.cost.nest;
     if (!group.attention) kernel.parts = main.cost.parts;
-    kernel.spelled_attention = group.attention != nullptr;
+    kernel.spelled_attention = group.attention != nullptr && group.attention->spelled;
     for (const std::size_t n : group.stacked) {
       std::get<GemmNest>(kernel.nest).n += std::get<GemmNest>(model_.nodes[n].cost.nest).n;
     }
@@ -144,6 +145,9 @@ class Planner {
     kernel.places = PlacesOf(group);
     if (kernel.places > Count(0) && strided_.scattered[group.main])
       kernel.scattered = kernel.places;
+    kernel.biased = group.kind == KernelKind::kProduct &&
+                    std::any_of(group.nodes.begin(), group.nodes.end(),
+                                [&](std::size_t n) { return AddsStoredVector(values_, n); });
     kernel.fills = kernel.general && strided_.filled[group.main];
     kernel.channels_last = kernel.general && strided_.channels_last[group.main];
     kernel.math = MathType(group);

@@ -45,6 +45,8 @@ struct Kernel {
   // and sizes it is called with (estimator/plan/strides.h); 0 where it is not general, or takes
   // several at once. Of these, those whose neighbours in the result lie far apart in an operand.
   Count places, scattered;
+  // A product adds a stored vector to each of its rows.
+  bool biased = false;
   // Its result is filled with one number before data are copied into it.
   bool fills = false;
   // It reads an image whose channels lie one after the other, whatever the rest of the model does.

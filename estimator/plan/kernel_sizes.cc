@@ -151,7 +151,7 @@ void CollectSizes(const Kernel& kernel, std::vector<std::int64_t>& sizes, std::s
   mix((kernel.unknown ? 1u : 0u) + (kernel.upper_bound ? 2u : 0u) + (kernel.assumed ? 4u : 0u) +
       (kernel.model_call ? 8u : 0u) + (kernel.general ? 16u : 0u) +
       (kernel.spelled_attention ? 32u : 0u) + (kernel.channels_last ? 64u : 0u) +
-      (kernel.fills ? 128u : 0u));
+      (kernel.fills ? 128u : 0u) + (kernel.biased ? 256u : 0u));
 }
 
 Kernel WithSizes(const Kernel& like, std::span<const std::int64_t> sizes) {

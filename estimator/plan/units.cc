@@ -93,6 +93,7 @@ class UnitFinder {
   void FindAttention() {
     AttentionFinder finder(values_);
     for (std::size_t n = 0; n < size(); ++n) {
+      TakeAround(finder, n);
       std::vector<std::size_t> softmax;
       const CountedNode& counted = values_.node(n);
       const auto pattern = by_last_.find(n);
@@ -123,6 +124,23 @@ class UnitFinder {
       unit.attention = std::make_shared<const AttentionMatch>(std::move(*match));
       Take(std::move(unit));
     }
+  }
+
+  // What stands around an Attention operator, where its kernel is a compiler's choice.
+  void TakeAround(const AttentionFinder& finder, std::size_t n) {
+    const auto* nest = std::get_if<AttentionNest>(&values_.node(n).cost.nest);
+    if (nest == nullptr || taken_[n] || !JoinsSpelled(attention_, false) ||
+        Materializes(attention_, TypeOf(n), nest->q_len)) {
+      return;
+    }
+    std::optional<AttentionMatch> match = finder.FindAround(n);
+    if (!match || !IsFree(match->nodes)) return;
+    FusedUnit unit{.nodes = match->nodes,
+                   .name = NameOf(match->nest, values_.node(n).node->op),
+                   .role = FusionRole::kOpaque,
+                   .main = n};
+    unit.attention = std::make_shared<const AttentionMatch>(std::move(*match));
+    Take(std::move(unit));
   }
 
   // What a person would look for: not the transposition behind it.

@@ -47,9 +47,13 @@ ConvOptions ConvChooser::Options(Pipe pipe, bool converted) const {
   options.clears = target_.library.conv_clears && LeavesGaps(nest_);
   const auto tiles = tensor ? TensorTiles() : VectorTiles();
   const std::optional<TileShape> only = OnlyTile();
-  options.tile =
-      only ? *only
-           : ChooseConvTile(ImplicitGemmOf(nest_, options.by_tap, options.images_apart), tiles);
+  const GemmNest gemm = ImplicitGemmOf(nest_, options.by_tap, options.images_apart);
+  if (only) {
+    options.tile = *only;
+  } else {
+    options.tile = target_.library.conv_by_rounds ? ChooseTile(gemm, tiles, target_.device)
+                                                  : ChooseConvTile(gemm, tiles);
+  }
   if (tensor) options.tile = ForBytes(options.tile, Bits(type_) / 8.0);
   const Library& library = target_.library;
   // What is a matrix product of planes stays channels first.

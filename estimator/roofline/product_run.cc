@@ -39,7 +39,7 @@ GemmProblem GemmProblemOf(const Part& part, const GemmNest& nest, const ComputeU
                 .peak = unit.peak,
                 .spare = unit.spare};
   const double results = p.batch * p.m * p.n;
-  p.biased = part.work.Of(OpClass::kAdd).AsDouble() >= results;
+  p.biased = part.kernel.biased;
   p.output_bytes = std::clamp(part.written / results, 1.0, 8.0);
   const double first = p.batch * p.m * p.k * p.input_bytes;
   const double rest = part.read - first;
@@ -69,9 +69,10 @@ const FewRows8Bit* FewRowsOf(const Target& target, DType type, const GemmNest& n
 std::optional<ComputeUnit> UnitOf(const Target& target, DType type, const GemmNest& nest) {
   std::optional<ComputeUnit> unit = FindUnit(target, type);
   if (!unit || !unit->tensor) return unit;
-  if (type == DType::kFloat32) {
-    const bool one = nest.m <= Count(1) || nest.n <= Count(1);
-    return one ? FindVectorUnit(target, type) : unit;
+  const bool one = nest.m <= Count(1) || nest.n <= Count(1);
+  if (type == DType::kFloat32) return one ? FindVectorUnit(target, type) : unit;
+  if (one && target.library.row_on_vectors && IsFloat(type) && Bits(type) == 16) {
+    if (const std::optional<ComputeUnit> floats = InFloat(target, type)) return floats;
   }
   const UnalignedRows* rows = nest.batch > Count(1) ? RowsOf(target, type, nest) : nullptr;
   const bool in_float =

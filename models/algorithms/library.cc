@@ -325,8 +325,11 @@ constexpr Library kLibraries[] = {
      .gemm_vector = kGenericGemm,
      .gemm_tensor = kGenericGemm,
      .widening = kMarlin,
+     .linear_by_time = true,
      // From 9 on a product of ggml's on Apple is tiled (ggml-metal-ops.cpp, ne11_mm_min).
      .vector_rows = 8,
+     .conv_by_rounds = true,
+     .row_on_vectors = true,
      .conv_vector = kGenericGemm,
      .conv_tensor = kGenericGemm,
      .gemm_scale = {},

@@ -112,6 +112,25 @@ TEST(Fusion, GroupedQueriesReadEachKeyOnce) {
   EXPECT_EQ(CountLabels(plan, "silu"), 2);
 }
 
+// An Attention operator reads tokens as projections write them and each key for all heads that
+// share it, as spelled out attention does: 2 of 4 heads of 8, 16 tokens.
+TEST(Fusion, AttentionOperatorsReadHeadsAsTheyLie) {
+  SmallModel small(23);
+  small.Input("q", {1, 16, 4, 8}).Input("k", {1, 2, 1, 16, 8}).Input("v", {1, 4, 16, 8});
+  small.Ints("repeated", {1, 2, 2, 16, 8}).Ints("heads", {1, 4, 16, 8}).Output("y");
+  SetInts(small.AddNode("Transpose", {"q"}, {"qt"}), "perm", {0, 2, 1, 3});
+  small.Node("Expand", {"k", "repeated"}, {"ke"}).Node("Reshape", {"ke", "heads"}, {"kr"});
+  small.Node("Attention", {"qt", "kr", "v"}, {"a"});
+  SetInts(small.AddNode("Transpose", {"a"}, {"y"}), "perm", {0, 2, 1, 3});
+  const Plan plan = PlanWith(small.Infer(), Fusion::kDefault);
+  ASSERT_THAT(Labels(plan), ElementsAre("attention"));
+  const Kernel& kernel = KernelOf(plan, "attention");
+  EXPECT_EQ(std::get<AttentionNest>(kernel.nest).kv_heads, Count(2));
+  EXPECT_FALSE(kernel.spelled_attention);
+  EXPECT_EQ(kernel.bytes_read, Bytes(4 * 16 * 8 * (4 + 2 + 4)));
+  EXPECT_EQ(kernel.bytes_written, Bytes(4 * 16 * 8 * 4));
+}
+
 TEST(Fusion, CachesGrowInPlace) {
   const InferredModel model = Export(
       "gpt2_cache_torchscript", {{"sequence", 1}, {"past_sequence", 15}, {"total_sequence", 16}});
@@ -264,6 +283,25 @@ TEST(Fusion, ProductsTakeTranspositionsAndFactors) {
   EXPECT_THAT(labels("Mul", {"two", "p"}), ElementsAre("transpose + mat_mul + mul"));
   EXPECT_THAT(labels("Div", {"p", "two"}), ElementsAre("transpose + mat_mul + div"));
   EXPECT_THAT(labels("Div", {"two", "p"}), ElementsAre("transpose + mat_mul", "div"));
+}
+
+// A bias is a stored vector: an activation's additions are none, nor is a residual.
+TEST(Fusion, ProductsWithABiasAreTold) {
+  const auto biased = [](const std::string& op, const std::vector<std::string>& operands) {
+    SmallModel small;
+    small.Input("x", {4, 8}).Input("r", {4, 8}).Weight("w", {8, 8}).Weight("b", {8});
+    if (op == "Gemm") {
+      small.Node(op, operands, {"y"});
+    } else {
+      small.Node("MatMul", {"x", "w"}, {"p"}).Node(op, operands, {"y"});
+    }
+    return PlanWith(small.Output("y").Infer(), Fusion::kDefault).kernels.front().biased;
+  };
+  EXPECT_TRUE(biased("Gemm", {"x", "w", "b"}));
+  EXPECT_TRUE(biased("Add", {"p", "b"}));
+  EXPECT_FALSE(biased("Gemm", {"x", "w"}));
+  EXPECT_FALSE(biased("Add", {"p", "r"}));
+  EXPECT_FALSE(biased("Sigmoid", {"p"}));
 }
 
 // ... no other order of axes and no factor behind a bias.
