@@ -140,6 +140,7 @@ Report LoadReport(const Source& source, const Report* like) {
       options.run.bias_apart = from.run.bias_apart;
       options.run.planes_first = from.run.planes_first;
       options.run.odd_rows = from.run.odd_rows;
+      options.run.int8_blocks = from.run.int8_blocks;
       options.run.timed_convolutions = from.run.timed_convolutions;
       take(options.run.converts, standard.run.converts, from.run.converts);
       take(options.run.update, standard.run.update, from.run.update);

@@ -28,14 +28,16 @@ std::optional<int> GenerationOf(const Target& target) {
 }
 
 // Whose kernels a call gets: those of FlashAttention-2 from compute capability 8.0 on, in 16 bits;
-// from 9.0 on cuDNN's, as fast as any; else CUTLASS's, as FlashAttention came out.
+// from 9.0 on cuDNN's, as fast as any; else CUTLASS's, as FlashAttention came out. Who asks for
+// FlashAttention-2 gets it where it has kernels.
 // Source: PyTorch, aten/src/ATen/native/transformers/cuda/sdp_utils.cpp; traces of 2.11 on an H200.
 AttentionForm FormOf(const Target& target, DType type) {
-  if (target.options.attention != AttentionForm::kCalled) return target.options.attention;
+  const AttentionForm asked = target.options.attention;
+  const bool called = asked == AttentionForm::kCalled;
+  if (!called && asked != AttentionForm::kFlash2) return asked;
   const std::optional<int> generation = GenerationOf(target);
-  if (Bits(type) != 16 || !generation || *generation >= kCudnnGeneration) {
-    return AttentionForm::kFlash;
-  }
+  if (Bits(type) != 16 || !generation) return AttentionForm::kFlash;
+  if (called && *generation >= kCudnnGeneration) return AttentionForm::kFlash;
   return *generation >= kFlashGeneration ? AttentionForm::kFlash2 : AttentionForm::kFlash1;
 }
 

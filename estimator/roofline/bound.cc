@@ -39,6 +39,15 @@ Bytes SkippedBytes(const Kernel& kernel) {
   return SizeOf(kernel.math, all - touched);
 }
 
+// Whether a product's weights take no more than 8 bits each, with the scales of their blocks.
+bool StoresNarrow(const Kernel& kernel) {
+  constexpr int kMostBits = 10;  // q8_0: 8.5
+  const auto* gemm = std::get_if<GemmNest>(&kernel.nest);
+  if (gemm == nullptr || !gemm->b_is_weight || kernel.bytes_weights == Bytes(0)) return false;
+  const Count weights = gemm->batch * gemm->n * gemm->k * std::max(kernel.repeat, Count(1));
+  return 8.0 * kernel.bytes_weights.AsDouble() <= kMostBits * weights.AsDouble();
+}
+
 class Bounder {
  public:
   Bounder(const Device& device, const BoundOptions& options) : device_(device), options_(options) {}
@@ -47,7 +56,8 @@ class Bounder {
     if (!IsProduct(kernel.nest)) macs_on = WorkKind::kVector;
     for (const Work::Entry& entry : least.entries()) {
       const Count macs = entry.counts[static_cast<std::size_t>(OpClass::kMac)];
-      AddCompute(macs_on, entry.dtype, macs * Count(2));
+      const DType type = macs > Count(0) ? FasterOf(kernel, macs_on, entry.dtype) : entry.dtype;
+      AddCompute(macs_on, type, macs * Count(2));
       AddCompute(WorkKind::kVector, entry.dtype, OtherOperations(entry));
     }
     for (const RoofTime& roof : bound_.roofs) Raise(bound_.compute, roof);
@@ -56,6 +66,14 @@ class Bounder {
   }
 
  private:
+  // The type that a product multiplies in: integers where it may and they are faster.
+  DType FasterOf(const Kernel& kernel, WorkKind kind, DType type) const {
+    if (!options_.int8_blocks || !IsFloat(type) || !StoresNarrow(kernel)) return type;
+    const Roof given = FindRoof(device_, kind, type, options_.math),
+               narrow = FindRoof(device_, kind, DType::kInt8, options_.math);
+    return given.known && narrow.known && narrow.reached > given.reached ? DType::kInt8 : type;
+  }
+
   void AddCompute(WorkKind kind, DType type, Count operations) {
     if (operations == Count(0)) return;
     const Roof roof = FindRoof(device_, kind, type, options_.math);

@@ -28,7 +28,8 @@ std::span<const CacheState> CacheStates();
 struct BoundOptions {
   MathMode math = MathMode::kDefault;
   CacheState cache = CacheState::kPassed;
-  Bytes weights;  // RunOptions::weights
+  Bytes weights;             // RunOptions::weights
+  bool int8_blocks = false;  // RunOptions::int8_blocks
 };
 
 // The time that one roof imposes.

@@ -64,6 +64,9 @@ struct RunOptions {
   // Libraries get rows as they lie, of an odd number of 16-bit elements too, which no asynchronous
   // copy takes (Library::odd_rows), and channels (ConvOptions::pad_channels): nobody pads them.
   bool odd_rows = false;
+  // Products whose weights are stored in 8 bits or fewer may quantize what they multiply them by,
+  // and multiply integers.
+  bool int8_blocks = false;
   // Of the ways that vector units have for a convolution the fastest runs, as where all were timed
   // before; else the one that the library ranks first.
   bool timed_convolutions = false;
@@ -77,7 +80,9 @@ struct RunOptions {
   double weight_copies = 1;
   bool explain = false;  // fill in Expected::terms and advice: takes longer than the time itself
 
-  BoundOptions ForBound() const { return {.math = math, .cache = cache, .weights = weights}; }
+  BoundOptions ForBound() const {
+    return {.math = math, .cache = cache, .weights = weights, .int8_blocks = int8_blocks};
+  }
   bool Calls() const { return launch != Launch::kGraph; }  // every kernel is a framework's call
 };
 

@@ -61,6 +61,7 @@ void Assume(const Runtime& runtime, bool given, ReportOptions& options) {
   options.run.bias_apart = AddsBiasApart(runtime.fuses);
   options.run.planes_first = runtime.planes_first;
   options.run.odd_rows = runtime.odd_rows;
+  options.run.int8_blocks = runtime.int8_blocks;
   options.run.timed_convolutions = runtime.timed_convolutions;
   options.run.update = runtime.update;
 }

@@ -32,6 +32,7 @@ struct Runtime {
   bool converts = true;             // RunOptions::converts
   bool planes_first = false;        // RunOptions::planes_first
   bool odd_rows = false;            // RunOptions::odd_rows
+  bool int8_blocks = false;         // RunOptions::int8_blocks
   bool timed_convolutions = false;  // RunOptions::timed_convolutions
   UpdateForm update = UpdateForm::kFused;
   bool composed_apart = false;  // PlanOptions::composed_apart

@@ -56,6 +56,8 @@ class RuntimeReader {
         {"layout", [this](const Entry& e) { Either(e, "file", "kernels", runtime_.converts); }},
         {"planes", [this](const Entry& e) { Either(e, "first", "any", runtime_.planes_first); }},
         {"alignment", [this](const Entry& e) { Either(e, "as-is", "padded", runtime_.odd_rows); }},
+        {"quantized",
+         [this](const Entry& e) { Either(e, "int8", "floats", runtime_.int8_blocks); }},
         {"update", [this](const Entry& e) { Updates(e); }},
         {"composed",
          [this](const Entry& e) { Either(e, "apart", "whole", runtime_.composed_apart); }},

@@ -355,7 +355,7 @@ class EarlierReports(unittest.TestCase):
         diff = json.loads(run("diff", then, ALEXNET, "--gpu", "a100", "--format", "json").stdout)
         self.assertEqual(diff["changes"], [])
         self.assertEqual(diff["totals"]["macs"], {"before": 714188480, "after": 714188480})
-        self.assertIn("did not tell alignment, convolutions, fuses, layout, planes, runtime", diff["notes"][-1])
+        self.assertIn("did not tell alignment, convolutions, fuses, layout, planes, quantized, runtime", diff["notes"][-1])
         check = json.loads(run("check", ALEXNET, "--gpu", "a100", "--baseline", then, "--format", "json").stdout)
         items = {item["name"]: item for item in check["runs"][0]["items"]}
         self.assertTrue(items["MACs"]["passed"] and items["traffic"]["passed"])

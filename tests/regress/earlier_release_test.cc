@@ -97,14 +97,13 @@ TEST(EarlierRelease, ADifferenceSaysWhatItDidNotTell) {
   const ReportDiff diff = DiffReports(then, now);
   EXPECT_TRUE(diff.changes.empty());
   EXPECT_EQ(diff.same, 19);
-  EXPECT_THAT(
-      RenderDiffText(diff, {}),
-      HasSubstr(
-          "note      before was written by an earlier dlcost, which did not tell "
-          "alignment, convolutions, fuses, layout, planes, runtime, runtime_given, selection, "
-          "update_form "
-          "yet; "
-          "taken as by default"));
+  EXPECT_THAT(RenderDiffText(diff, {}),
+              HasSubstr("note      before was written by an earlier dlcost, which did not tell "
+                        "alignment, convolutions, fuses, layout, planes, quantized, runtime, "
+                        "runtime_given, selection, "
+                        "update_form "
+                        "yet; "
+                        "taken as by default"));
   EXPECT_THAT(RenderDiffText(DiffReports(now, now), {}), Not(HasSubstr("earlier dlcost")));
 }
 
@@ -123,7 +122,7 @@ TEST(EarlierRelease, IsABaseline) {
       Contains(HasSubstr(
           "the baseline was written by an earlier dlcost, which did not "
           "tell alignment, clips, convolutions, fuses, layout, master_bytes, micro_batches, "
-          "planes, precision, recompute, runtime, runtime_given, selection, "
+          "planes, precision, quantized, recompute, runtime, runtime_given, selection, "
           "update_form yet")));
 }
 

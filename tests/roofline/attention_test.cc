@@ -69,6 +69,23 @@ TEST(AttentionForms, PassNoShareOfThePeakThatPapersState) {
   EXPECT_LT(SecondsOf(hopper, Form::kFlash2, true), SecondsOf(hopper, Form::kFlash1, true));
 }
 
+// FlashAttention-2 has kernels for 16 bits, from Ampere on: who asks for it gets others elsewhere.
+TEST(AttentionForms, TheSecondVersionHasKernelsForHalves) {
+  const auto seconds = [](const Device& device, AttentionForm form, DType type) {
+    AttentionNest nest = Nest(4, 16, 1024, 64, false);
+    nest.backward = false;
+    Kernel kernel = Backward(nest);
+    kernel.math = type;
+    return Runner(&device, {.attention = form}).Run(kernel).expected->time.expected;
+  };
+  const Device ampere = DeviceOf("a100-sxm4-80gb"), turing = DeviceOf("t4");
+  using Form = AttentionForm;
+  constexpr DType kFloat = DType::kFloat32, kHalf = DType::kFloat16;
+  EXPECT_EQ(seconds(ampere, Form::kFlash2, kFloat), seconds(ampere, Form::kFlash, kFloat));
+  EXPECT_NE(seconds(ampere, Form::kFlash2, kHalf), seconds(ampere, Form::kFlash, kHalf));
+  EXPECT_EQ(seconds(turing, Form::kFlash2, kHalf), seconds(turing, Form::kFlash1, kHalf));
+}
+
 double Milliseconds(const char* device, AttentionForm form, int batch, int heads, int length,
                     int width, int keys = 0) {
   const Device board = DeviceOf(device);

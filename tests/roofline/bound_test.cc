@@ -77,6 +77,19 @@ TEST(Bound, AWarmCacheKeepsBackWhatFits) {
   EXPECT_DOUBLE_EQ(small.time.value(), kL2 / 7219e9);
 }
 
+// ggml quantizes what it multiplies blocks by, so that a P40 multiplies integers: DP4A.
+TEST(Bound, ProductsOfBlocksMayMultiplyIntegers) {
+  const Device p40 = Find("p40");
+  Kernel kernel = Product(DType::kFloat32, 4096 * kMega, kMega, kMega);
+  kernel.nest = GemmNest{.m = 512, .n = 4000, .k = 2000, .b_is_weight = true};
+  kernel.bytes_weights = Bytes(4 * kMega + kMega / 2);  // 4.5 bits each
+  EXPECT_GT(RoofOf(BoundOf(kernel, p40, {}), "vector fp32"), 0);
+  const Bound bound = BoundOf(kernel, p40, {.int8_blocks = true});
+  EXPECT_DOUBLE_EQ(RoofOf(bound, "vector int8"), 8192e6 / 47e12);
+  kernel.bytes_weights = Bytes(16 * kMega);  // halves
+  EXPECT_LT(RoofOf(BoundOf(kernel, p40, {.int8_blocks = true}), "vector int8"), 0);
+}
+
 TEST(Bound, WhatKernelsPassOnMayStayOnTheChip) {
   const Device a100 = Find("a100");
   constexpr std::int64_t kL2 = 40 << 20;

@@ -30,6 +30,7 @@ void Fields(auto& v, fields::IsA<ReportOptions> auto& options) {
   v.Later("layout", Either(options.run.converts, "file", "kernels"));
   v.Later("planes", Either(options.run.planes_first, "first", "any"));
   v.Later("alignment", Either(options.run.odd_rows, "as-is", "padded"));
+  v.Later("quantized", Either(options.run.int8_blocks, "int8", "floats"));
   v.Later("update_form", options.run.update);
   v.Later("clock", Either(options.run.rested, "rested", "sustained"));
   Keep(options.plan.attention_by_default, attention);
