@@ -15,7 +15,10 @@ struct AttentionMatch {
   std::vector<std::size_t> nodes;  // in execution order
   AttentionNest nest;
   bool spelled = true;  // in several operators, else it is one
-  bool called = false;  // by the model's code, as one function (CommonFactor, IsScaleOfCall)
+  // By the model's code, as one function (CommonFactor, IsScaleOfCall), of operands with four axes:
+  // for others PyTorch's function multiplies, normalizes and multiplies
+  // (aten/src/ATen/native/transformers/sdp_utils_cpp.h: check_tensor_shapes).
+  bool called = false;
   // Masks that follow from positions alone: the kernel computes them and does not read them.
   std::vector<ValueId> computed_masks;
   // Cache updates: the kernel appends the new keys and values in place.

@@ -8,6 +8,7 @@
 
 #include "estimator/infer/edit.h"
 #include "estimator/precision/autocast_rules.h"
+#include "estimator/precision/called_scores.h"
 #include "estimator/precision/kept_types.h"
 #include "models/operators/registry.h"
 
@@ -50,6 +51,7 @@ class Caster {
     for (Node& node : nodes) {
       const bool stays = IsControlFlow(node) || KeepsTypes(node);
       if (!stays) {
+        called_.Look(w_.graph(), node);
         const bool linear = !precision_.whole && !precision_.products && HasStoredMatrix(node);
         CastOperands(node);
         if (linear) linear_.insert(node.outputs[0]);
@@ -200,6 +202,7 @@ class Caster {
   DType TargetOf(const Node& node) {
     const bool casts = !precision_.whole && !precision_.products;
     if (casts && IsInstanceNorm(node)) return DType::kUndefined;
+    if (casts && node.op == "Softmax" && called_.Has(node.inputs[0])) return precision_.half;
     CastRule rule = IsBias(node) ? CastRule::kHalf : AutocastRuleOf(node.domain, node.op);
     if (rule == CastRule::kFloat32) return DType::kFloat32;
     if (rule == CastRule::kOwn) return DType::kUndefined;
@@ -379,9 +382,10 @@ class Caster {
   std::set<TensorId> trained_, captured_;
   std::vector<bool> of_stored_;    // per tensor of the file
   std::optional<KeptTypes> kept_;  // where what is stored gets another type
-  std::set<TensorId> linear_;      // what linear layers make before they add their bias
-  std::set<TensorId> reshaped_;    // what Reshape makes
-  std::vector<DType> given_;       // per tensor of the file
+  CalledScores called_;
+  std::set<TensorId> linear_;    // what linear layers make before they add their bias
+  std::set<TensorId> reshaped_;  // what Reshape makes
+  std::vector<DType> given_;     // per tensor of the file
   std::map<std::pair<TensorId, DType>, TensorId> copies_;
 };
 

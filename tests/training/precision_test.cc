@@ -121,6 +121,26 @@ TEST(Precision, SoftmaxAndSumsConvertAsTheyRead) {
   EXPECT_EQ(read("Exp", "amp-fp16"), Bytes(4 * 2 * 16));
 }
 
+// A call of scaled_dot_product_attention is converted as one function: where it has no fused
+// kernel, which wants four axes, its softmax stays in halves. A model's own code scales one side.
+TEST(Precision, SoftmaxInsideACallStaysInHalves) {
+  const auto type = [](const std::vector<int>& shape, const char* scaled) {
+    SmallModel small(13);
+    small.Input("q", {shape.begin(), shape.end()}).Input("k", {shape.begin(), shape.end()});
+    small.Weight("s", {}).Output("y");
+    small.Node("Mul", {"q", "s"}, {"a"}).Node("Mul", {"k", "s"}, {"b"});
+    small.Node("MatMul", {"a", scaled}, {"p"}).Node("Softmax", {"p"}, {"y"});
+    const InferredModel model = InPrecision(small.Infer(), FindPrecision("amp-fp16"), {});
+    for (const CountedNode& node : model.nodes) {
+      if (node.node->op == "Softmax") return TypeOf(node, 0);
+    }
+    return DType::kUndefined;
+  };
+  EXPECT_EQ(type({2, 3, 4, 8, 8}, "b"), DType::kFloat16);
+  EXPECT_EQ(type({3, 4, 8, 8}, "b"), DType::kFloat32);
+  EXPECT_EQ(type({2, 3, 4, 8, 8}, "k"), DType::kFloat32);
+}
+
 // torch.instance_norm takes halves beside parameters in float32; group_norm, which exporters write
 // as one of a view of groups, runs in float32.
 TEST(Precision, InstanceNormalizationsTakeHalvesAndGroupsDoNot) {
