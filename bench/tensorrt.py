@@ -18,8 +18,10 @@ import published_runs
 
 IMAGE = {"efficientnet_b3": (300, 300), "inception_v3": (299, 299), "retinanet_resnext50": (800, 800),
          "retinanet_resnet50": (800, 1344), "fcn_resnet50": (512, 1024)}  # fmt: skip
-CLASSIFIERS = ("resnet50", "resnet101", "mobilenet_v2", "efficientnet_b0", "efficientnet_b3", "inception_v3", "vgg16",
-               "resnext50_32x4d", "shufflenet_v2_x1_0")  # fmt: skip
+CLASSIFIERS = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "mobilenet_v2", "efficientnet_b0",
+               "efficientnet_b3", "inception_v3", "vgg11", "vgg13", "vgg16", "vgg19", "resnext50_32x4d",
+               "shufflenet_v2_x1_0", "alexnet", "squeezenet1_0", "squeezenet1_1", "densenet121", "densenet161",
+               "densenet169", "densenet201")  # fmt: skip
 DETECTORS = tuple(f"yolo{version}{size}" for version, sizes in (("v8", "nsmlx"), ("11", "nsmlx"), ("26", "nsmlx"),
                                                                 ("v10", "nsmblx")) for size in sizes)  # fmt: skip
 
