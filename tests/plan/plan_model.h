@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "estimator/core/error.h"
 #include "estimator/hardware/database.h"
 #include "estimator/infer/infer.h"
 #include "estimator/onnx/reader.h"
@@ -65,6 +66,14 @@ inline std::ptrdiff_t CountLabels(const Plan& plan, const std::string& part) {
   std::ptrdiff_t count = 0;
   for (const std::string& label : Labels(plan)) count += label.find(part) != std::string::npos;
   return count;
+}
+
+// The first that is launched whose label has the part.
+inline const Kernel& KernelOf(const Plan& plan, const std::string& part) {
+  for (const Kernel& kernel : plan.kernels) {
+    if (kernel.label.find(part) != std::string::npos && kernel.repeat > Count(0)) return kernel;
+  }
+  throw Error("no kernel with {}", part);
 }
 
 inline Bytes TotalBytes(const Plan& plan) {
