@@ -88,12 +88,26 @@ double PackedBytes(const Part& part, double element_bytes) {
   return 0;
 }
 
+// What loops over results or reduced elements are shared out by: by the work, not by what of it
+// passes through memory, which fusion leaves out. Kernels that only move data have their bytes.
+double ElementsOf(const Part& part) {
+  if (const auto* map = std::get_if<ElementwiseNest>(&part.nest)) return map->elements.AsDouble();
+  if (const auto* rows = std::get_if<ReduceNest>(&part.nest)) {
+    return (rows->outer * rows->reduce).AsDouble();
+  }
+  if (const auto* conv = std::get_if<ConvNest>(&part.nest)) return OutputElements(*conv).AsDouble();
+  if (const auto* dots = std::get_if<GemmNest>(&part.nest)) return MacsOf(*dots).AsDouble();
+  return part.bytes() / 2 / (std::max(Bits(part.type), 8) / 8.0);
+}
+
 CoreLoad LoadOf(const Target& target, const Part& part, const PartRun& run,
                 const MicroKernel& kernel, const Cores& cores) {
   const bool tiled = run.execution.Grid() != nullptr;
-  CoreLoad load{.operations = Operations(part, tiled), .read = part.read, .written = part.written};
-  const double element = std::max(Bits(part.type), 8) / 8.0;
-  load.elements = std::max(1.0, part.bytes() / element / 2);
+  CoreLoad load{.operations = Operations(part, tiled),
+                .elements = std::max(1.0, ElementsOf(part)),
+                .read = part.read,
+                .written = part.written,
+                .element_bytes = std::max(Bits(part.type), 8) / 8.0};
   load.packed = tiled ? PackedBytes(part, kernel.bytes) : 0;
   if (const auto* conv = std::get_if<ConvNest>(&part.nest); conv != nullptr && tiled) {
     if (run.execution.algorithm == Algorithm::kDirect) load.first = InputElements(*conv);

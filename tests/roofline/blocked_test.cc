@@ -216,5 +216,41 @@ TEST(Blocked, WeightsStayInHalfOfTheCaches) {
   EXPECT_DOUBLE_EQ(time(kRoom + 1), time(0));
 }
 
+// Elementwise work is shared out by itself: what fusion leaves of the bytes says nothing about it.
+TEST(Blocked, CoresShareElementwiseWorkByItsElements) {
+  const MicroKernel kernel = MicroKernelFor(kCores, Pipe::kVector, DType::kFloat32, 4, 64);
+  const auto vector = [&](const Execution* execution, double elements) {
+    return ExpectedOnCores(execution, kernel, kCores, 1e12,
+                           {.operations = 32e6, .elements = elements})
+        .vector;
+  };
+  // Two registers of 16 lanes per clock, 2 GHz: half a millisecond of one core.
+  EXPECT_DOUBLE_EQ(vector(nullptr, 1e6), 0.5e-3 / 8);
+  EXPECT_DOUBLE_EQ(vector(nullptr, 65536), 0.5e-3 / 2);  // a core starts on 32768 elements
+  EXPECT_DOUBLE_EQ(vector(nullptr, 1), 0.5e-3);
+  // Behind a product by the cores that hold its blocks.
+  const GemmNest nest{.batch = 3, .m = 1, .n = 16, .k = 64, .b_is_weight = true};
+  const Execution product = BlockedGemm(nest, kernel, kCores);
+  EXPECT_DOUBLE_EQ(vector(&product, 1), 0.5e-3 / 3);
+}
+
+TEST(Blocked, FusionDoesNotMakeAttentionSlower) {
+  const Device device = DeviceOf("epyc-9654");
+  const AttentionNest nest{.batch = 4,
+                           .q_heads = 4,
+                           .kv_heads = 4,
+                           .q_len = 512,
+                           .kv_len = 512,
+                           .qk_dim = 64,
+                           .v_dim = 64};
+  Kernel kernel = KernelOf(nest, DType::kFloat32, 3 << 21, 1 << 21);
+  kernel.work.Add(OpClass::kExp, DType::kFloat32, Count(16 * 512 * 512));
+  kernel.needed = kernel.work;
+  const auto time = [&] { return Runner(&device, {}).Run(kernel).expected->time.expected; };
+  const double moved = time();
+  kernel.bytes_read = kernel.bytes_written = Bytes(2);
+  EXPECT_LE(time(), moved);
+}
+
 }  // namespace
 }  // namespace dlcost
