@@ -288,22 +288,26 @@ class KernelRunner {
     expected.memory = sum.memory * times;
     expected.device = sum.seconds * times;
     expected.busy = std::max(sum.seconds - sum.launch, 0.0) * times;
+    const bool own_host = target_.device.cores.has_value();
     if (target_.options.Calls()) {
       const TimingDevice& d = *target_.timing;
-      expected.host = d[Constant::kLaunchHost];
-      if (IsBatched(kernel_.nest)) expected.host += kBatchedCall * d[Constant::kLaunchProduct];
+      if (!own_host) expected.host = d[Constant::kLaunchHost];
+      if (!own_host && IsBatched(kernel_.nest))
+        expected.host += kBatchedCall * d[Constant::kLaunchProduct];
       const bool compiled = target_.options.selection == Selection::kBuild;
       const double before = compiled ? 0 : sum.before * d[Constant::kLaunchCall];
       expected.prepared = (PreparationOf(sum) + before) * times;
       expected.calls = (d[Constant::kLaunchCall] * sum.calls - before) * times;
       expected.between = BetweenCalls(sum);
-      sum.launch +=
-          (expected.host + expected.prepared + std::max(expected.calls - expected.device, 0.0)) /
-          times;
+      const double seen =
+          own_host ? expected.calls : std::max(expected.calls - expected.device, 0.0);
+      sum.launch += (expected.host + expected.prepared + seen) / times;
     }
     expected.launch = sum.launch * times;
-    const double seconds =
-        expected.host + expected.prepared + std::max(expected.calls, expected.device);
+    // The cores of a processor make the calls themselves.
+    const double together =
+        own_host ? expected.calls + expected.device : std::max(expected.calls, expected.device);
+    const double seconds = expected.host + expected.prepared + together;
     const double bound = run_.bound.time.value();
     expected.basis = BasisOf(target_.device);
     expected.time = WithRange(seconds, WidenRange(expected.basis, sum.range), bound);

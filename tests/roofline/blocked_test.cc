@@ -252,5 +252,18 @@ TEST(Blocked, FusionDoesNotMakeAttentionSlower) {
   EXPECT_LE(time(), moved);
 }
 
+// The cores of a processor make a framework's calls themselves, before they compute.
+TEST(Blocked, CallsAndKernelsTakeTurns) {
+  const Device device = DeviceOf("epyc-9654");
+  const GemmNest nest{.m = 1024, .n = 1024, .k = 1024, .b_is_weight = true};
+  const Kernel kernel = KernelOf(nest, DType::kFloat32, 2 << 22, 1 << 22);
+  const Expected e =
+      *Runner(&device, {.launch = Launch::kEager, .explain = true}).Run(kernel).expected;
+  EXPECT_EQ(e.host, 0);
+  EXPECT_GT(e.calls, 0);
+  EXPECT_DOUBLE_EQ(e.time.expected, e.prepared + e.calls + e.device);
+  EXPECT_NEAR(Combined(e.terms, 0), e.time.expected, 1e-12);
+}
+
 }  // namespace
 }  // namespace dlcost

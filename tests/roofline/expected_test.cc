@@ -275,16 +275,16 @@ TEST_F(ExpectedTest, CallsOfAFrameworkRunAheadOfTheDevice) {
     return e;
   };
   // Long kernels: the device waits for the first call only.
-  CallQueue busy;
+  CallQueue busy(false);
   EXPECT_NEAR(busy.Add(call(5e-6, 1e-3), 1, 0).expected, 20e-6 + 5e-6 + 1e-3, 1e-12);
   EXPECT_NEAR(busy.Add(call(5e-6, 1e-3), 1, 0).expected, 1e-3, 1e-12);
   // Short kernels: one call after the other.
-  CallQueue idle;
+  CallQueue idle(false);
   EXPECT_NEAR(idle.Add(call(5e-6, 1e-6), 1, 0).expected, 20e-6 + 15e-6, 1e-12);
   EXPECT_NEAR(idle.Add(call(5e-6, 1e-6), 1, 0).expected, 15e-6, 1e-12);
   EXPECT_NEAR(idle.Add(call(0, 1e-6), 1, 0).expected, 10e-6, 1e-12);
   // A kernel that a loop calls four times is four calls.
-  CallQueue once, looped;
+  CallQueue once(false), looped(false);
   Expected four = call(4 * 5e-6, 4e-6);
   four.calls = 40e-6;
   double sum = 0;
@@ -295,10 +295,15 @@ TEST_F(ExpectedTest, CallsOfAFrameworkRunAheadOfTheDevice) {
   viewed.between = 7e-6;
   EXPECT_NEAR(idle.Add(viewed, 1, 0).expected, 10e-6, 1e-12);
   EXPECT_NEAR(idle.Add(call(0, 1e-6), 1, 0).expected, 17e-6, 1e-12);
-  CallQueue hidden;
+  CallQueue hidden(false);
   viewed.device = 1e-3;
   EXPECT_NEAR(hidden.Add(viewed, 1, 0).expected, 20e-6 + 1e-3, 1e-12);
   EXPECT_NEAR(hidden.Add(call(0, 1e-3), 1, 0).expected, 1e-3, 1e-12);
+  // A processor makes its calls itself: they pass before each of its kernels, and views after them.
+  CallQueue own(true);
+  EXPECT_NEAR(own.Add(call(5e-6, 1e-3), 1, 0).expected, 20e-6 + 15e-6 + 1e-3, 1e-12);
+  EXPECT_NEAR(own.Add(viewed, 1, 0).expected, 10e-6 + 1e-3, 1e-12);
+  EXPECT_NEAR(own.Add(call(0, 1e-6), 1, 0).expected, 17e-6 + 1e-6, 1e-12);
   // Never faster than the bound.
   EXPECT_GE(busy.Add(call(5e-6, 1e-6), 1, 2e-3).low, 2e-3);
 }
