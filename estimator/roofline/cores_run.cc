@@ -6,6 +6,7 @@
 #include "estimator/roofline/terms.h"
 #include "models/algorithms/attention.h"
 #include "models/algorithms/convolution.h"
+#include "models/algorithms/gemm.h"
 
 namespace dlcost {
 namespace {
@@ -30,7 +31,9 @@ struct OnCores {
 
   PartRun Only(Execution execution) const { return {.execution = std::move(execution)}; }
 
-  PartRun operator()(const GemmNest& nest) const { return Only(BlockedGemm(nest, kernel, cores)); }
+  PartRun operator()(const GemmNest& nest) const {
+    return Only(IsDot(nest) ? DotProducts(nest, part.type) : BlockedGemm(nest, kernel, cores));
+  }
   PartRun operator()(const ConvNest& nest) const {
     if (MacsOf(nest) == Count(0) || nest.axes.empty()) return {};
     const ConvChooser chooser(target, nest, part.type);

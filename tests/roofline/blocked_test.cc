@@ -252,6 +252,19 @@ TEST(Blocked, FusionDoesNotMakeAttentionSlower) {
   EXPECT_LE(time(), moved);
 }
 
+// A result for each product: a reduction, as multiplication and sum are.
+TEST(Blocked, DotProductsAreReductions) {
+  const Device device = DeviceOf("epyc-9654");
+  const Kernel kernel = KernelOf(GemmNest{.batch = 65536, .m = 1, .n = 1, .k = 64}, DType::kFloat32,
+                                 2 * 65536 * 64 * 4, 65536 * 4);
+  const KernelRun run = Runner(&device, {}).Run(kernel);
+  EXPECT_EQ(run.algorithm, "reduction");
+  EXPECT_EQ(run.execution->On(Pipe::kVector).fma, Count(65536 * 64));
+  // Memory alone: a line of the result is read before it is written.
+  EXPECT_NEAR(run.expected->memory, (2 * 64 + 2) * 65536 * 4 / (460.8e9 * 0.8), 1e-9);
+  EXPECT_LT(run.expected->time.expected, 1.1 * run.expected->memory);
+}
+
 // The cores of a processor make a framework's calls themselves, before they compute.
 TEST(Blocked, CallsAndKernelsTakeTurns) {
   const Device device = DeviceOf("epyc-9654");

@@ -263,6 +263,28 @@ TEST_F(ExpectedTest, TellsWhenABoardWaitsForItsPower) {
       timing[Constant::kLaunchGraph] + 2.0 * 4096 * 3072 * 768 / PowerLimit(timing, true, 2), 1e-9);
 }
 
+// A result for each product fills no tile of matrix units: vector units stream it, in halves as in
+// floats.
+TEST_F(ExpectedTest, DotProductsRunOnVectorUnits) {
+  const Device a100 = DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"}).Find("a100-sxm4-80gb");
+  const GemmNest nest{.batch = 65536, .m = 1, .n = 1, .k = 64};
+  const auto run = [&](DType type) {
+    Kernel kernel;
+    kernel.nest = nest;
+    kernel.math = type;
+    kernel.work.Add(OpClass::kMac, type, MacsOf(nest));
+    kernel.needed = kernel.work;
+    kernel.bytes_read = Bytes(2 * 65536 * 64 * Bits(type) / 8);
+    kernel.bytes_written = Bytes(65536 * Bits(type) / 8);
+    return Runner(&a100, {.cache = CacheState::kCold}).Run(kernel);
+  };
+  const KernelRun half = run(DType::kFloat16), whole = run(DType::kFloat32);
+  EXPECT_EQ(half.algorithm, "matrix_vector");
+  EXPECT_EQ(whole.algorithm, "matrix_vector");
+  EXPECT_LT(half.expected->time.expected, whole.expected->time.expected);
+  EXPECT_LT(half.expected->time.expected, 2 * half.bound.time.value());
+}
+
 TEST_F(ExpectedTest, CallsOfAFrameworkRunAheadOfTheDevice) {
   const auto call = [](double prepared, double device) {
     Expected e;

@@ -67,6 +67,24 @@ TEST(SystolicTime, StepsRunAsOftenAsTheyAreLaunched) {
   EXPECT_DOUBLE_EQ(cycles(21) - cycles(11), 10 * (128 + 256));
 }
 
+// A result for each product fills no array: it is multiplied and added up on the vector units.
+TEST(SystolicTime, DotProductsRunOnVectorUnits) {
+  const Device device = DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"}).Find("tpu-v4");
+  Kernel kernel;
+  kernel.nest = GemmNest{.batch = 65536, .m = 1, .n = 1, .k = 64};
+  kernel.math = DType::kBfloat16;
+  kernel.work.Add(OpClass::kMac, DType::kBfloat16, Count(65536 * 64));
+  kernel.needed = kernel.work;
+  kernel.bytes_read = Bytes(2 * 65536 * 64 * 2);
+  kernel.bytes_written = Bytes(65536 * 2);
+  const KernelRun run = Runner(&device, {.cache = CacheState::kCold}).Run(kernel);
+  const SystolicMachine& m = *device.systolic;
+  EXPECT_EQ(run.algorithm, "reduction");
+  EXPECT_DOUBLE_EQ(run.expected->units, 2.0 * 65536 * 64 / m.vector_rate);
+  EXPECT_DOUBLE_EQ(run.expected->device,
+                   std::max(run.expected->units, run.expected->memory) + m.kernel_time);
+}
+
 class SystolicNetworks : public testing::Test {
  protected:
   struct Times {
