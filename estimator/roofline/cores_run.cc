@@ -117,9 +117,9 @@ CoreLoad LoadOf(const Target& target, const Part& part, const PartRun& run,
   }
   const double room = KeptBetweenKernels(cores);
   // Weights stay where this half holds those of the whole model.
-  const double own = part.weights > room
-                         ? part.kernel.bytes_weights.AsDouble() / part.kernel.repeat.AsDouble()
-                         : 0;
+  const double own = part.weights > room ? part.share * part.kernel.bytes_weights.AsDouble() /
+                                               part.kernel.repeat.AsDouble()
+                                         : 0;
   const double passed = std::max(0.0, part.passed - own);
   load.kept = passed <= room ? passed : 0;
   if (target.options.cache == CacheState::kWarm) {

@@ -24,6 +24,7 @@ struct Part {
   // run; 0 where caches start cold.
   double passed = 0;
   double weights = 0;  // where its own stay: of the whole model, which pass before they come again
+  double share = 1;    // of what all parts of the kernel move
 
   double bytes() const { return read + written; }
 };

@@ -57,6 +57,50 @@ double OperandBytes(const CostPart& part, double element) {
   return 0;
 }
 
+// Results of a part, which bias, activation and softmax work on.
+double ResultsOf(const LoopNest& nest) {
+  if (const auto* g = std::get_if<GemmNest>(&nest)) return (g->batch * g->m * g->n).AsDouble();
+  if (const auto* a = std::get_if<AttentionNest>(&nest)) {
+    return (a->batch * a->q_heads * a->q_len * a->kv_len).AsDouble();
+  }
+  if (const auto* c = std::get_if<ConvNest>(&nest)) return OutputElements(*c).AsDouble();
+  if (const auto* r = std::get_if<RecurrentNest>(&nest)) {
+    return (r->directions * r->steps * r->batch * r->hidden * r->gates).AsDouble();
+  }
+  return 0;
+}
+
+// So much of its multiply-accumulates, and of everything else.
+Work ShareOf(const Work& work, double macs, double rest) {
+  Work share;
+  for (const Work::Entry& entry : work.entries()) {
+    for (int c = 0; c < kOpClassCount; ++c) {
+      const auto op_class = static_cast<OpClass>(c);
+      const double count = entry.counts[static_cast<std::size_t>(c)].AsDouble();
+      share.Add(op_class, entry.dtype,
+                Count(RoundToInteger(count * (op_class == OpClass::kMac ? macs : rest))));
+    }
+  }
+  return share;
+}
+
+// Where the elementwise work of an operator takes time of its own each part has that of its
+// results, and its bytes of what the kernel passes on; what one part hands to the next is `handed`.
+void ShareOut(const Part& whole, double handed, std::vector<Part>& parts) {
+  double results = 0, macs = 0, bytes = 0;
+  for (const Part& part : parts) {
+    results += ResultsOf(part.nest);
+    macs += MacsOf(part.nest).AsDouble();
+    bytes += part.bytes();
+  }
+  for (Part& part : parts) {
+    part.work = ShareOf(whole.work, macs > 0 ? MacsOf(part.nest).AsDouble() / macs : 0,
+                        results > 0 ? ResultsOf(part.nest) / results : 0);
+    part.share = bytes > 0 ? part.bytes() / bytes : 0;
+    part.passed = part.share * (whole.passed + handed);
+  }
+}
+
 struct RunPart {
   const Target& target;
   const Part& part;
@@ -168,6 +212,10 @@ class KernelRunner {
     }
     // Other operands: masks, a cache.
     if (whole.bytes() > own) parts.back().read += whole.bytes() - own;
+    // GPUs do elementwise work with the tile that it follows, in no time of its own.
+    if (target_.device.systolic || target_.device.cores) {
+      ShareOut(whole, cold ? 0 : std::max(0.0, own - whole.bytes()), parts);
+    }
     return parts;
   }
 

@@ -265,6 +265,25 @@ TEST(Blocked, DotProductsAreReductions) {
   EXPECT_LT(run.expected->time.expected, 1.1 * run.expected->memory);
 }
 
+// The elementwise work of an operator of several products is done once.
+TEST(Blocked, PartsShareElementwiseWork) {
+  const Device device = DeviceOf("epyc-9654");
+  const GemmNest nest{.m = 4096, .n = 4096, .k = 4096, .b_is_weight = true};
+  Kernel kernel = KernelOf(nest, DType::kFloat32, 3LL << 26, 1LL << 26);
+  kernel.work = Work();
+  kernel.work.Add(OpClass::kMac, DType::kFloat32, MacsOf(nest) * 2);
+  kernel.parts = {{"first", nest, DType::kFloat32}, {"second", nest, DType::kFloat32}};
+  const auto units = [&](std::int64_t additions) {
+    Kernel with = kernel;
+    with.work.Add(OpClass::kAdd, DType::kFloat32, Count(additions));
+    with.needed = with.work;
+    return Runner(&device, {}).Run(with).expected->units;
+  };
+  const Cores cores = CoresOf(device);
+  const double rate = cores.count * cores.lanes() * cores.vector_per_clock * cores.clock;
+  EXPECT_NEAR(units(1 << 30) - units(0), (1 << 30) / rate, 1e-9);
+}
+
 // The cores of a processor make a framework's calls themselves, before they compute.
 TEST(Blocked, CallsAndKernelsTakeTurns) {
   const Device device = DeviceOf("epyc-9654");
