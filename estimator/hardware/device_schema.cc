@@ -266,6 +266,7 @@ class DeviceReader : SectionReader {
              {"l2_rate", constant(&CoreMachine::l2_rate, Dimension::kBytesPerClock)},
              {"l3_rate", constant(&CoreMachine::l3_rate, Dimension::kBytesPerClock)},
              {"memory_share", constant(&CoreMachine::memory_share, Dimension::kShare)},
+             {"float_share", constant(&CoreMachine::float_share, Dimension::kShare)},
              {"kernel_time", constant(&CoreMachine::kernel_time, Dimension::kTime)}});
     if (machine.vector_bytes < 8 || machine.vector_bytes > 4096 || machine.registers < 8 ||
         machine.registers > 4096 || machine.tile_rows < 0 || machine.tile_rows > 4096) {
@@ -275,7 +276,8 @@ class DeviceReader : SectionReader {
     if (machine.l2_rate <= 0 || machine.l3_rate <= 0) {
       throw Error("{}: '{}' needs l2_rate and l3_rate", entry.Where(), path);
     }
-    if (machine.memory_share <= 0 || machine.memory_share > 1) {
+    if (std::min(machine.memory_share, machine.float_share) <= 0 ||
+        std::max(machine.memory_share, machine.float_share) > 1) {
       throw Error("{}: shares in '{}' lie between 0 and 100 %", entry.Where(), path);
     }
     device_.cores = machine;

@@ -19,7 +19,10 @@ MicroKernel KernelOf(const Target& target, DType type, const Cores& cores) {
   const ComputeUnit unit = FindUnit(target, type).value_or(ComputeUnit{.peak = 0, .bytes = 4});
   // The peak holds at the highest turbo, which `clock_share` takes to what all cores sustain.
   const double rated = cores.clock / cores.clock_share;
-  return MicroKernelFor(cores, unit.pipe(), type, unit.bytes, unit.peak / cores.count / rated);
+  MicroKernel kernel =
+      MicroKernelFor(cores, unit.pipe(), type, unit.bytes, unit.peak / cores.count / rated);
+  if (IsFloat(type) && !unit.tensor) kernel.per_clock *= cores.machine.float_share;
+  return kernel;
 }
 
 // How the libraries of processors run a nest.
