@@ -13,6 +13,8 @@ struct CoreMachine {
   double l2_rate = 0;    // bytes per clock that a core's L2 delivers to it
   double l3_rate = 0;    // bytes per clock that the shared cache delivers to one core, all reading
   double memory_share = 1;  // of the rated bandwidth that all cores sustain together
+  // Of the multiply-adds of floats in vectors at the base clock, what all cores sustain together.
+  double float_share = 1;
   // Seconds for one core to start on a kernel; handing it to twice as many takes it once more.
   double kernel_time = 0;
   bool operator==(const CoreMachine&) const = default;

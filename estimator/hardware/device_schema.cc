@@ -229,9 +229,9 @@ class DeviceReader : SectionReader {
              {"switch_cycles", number(&SystolicMachine::switch_cycles)},
              {"least_side", number(&SystolicMachine::least_side)},
              {"vector_rate", constant(&SystolicMachine::vector_rate, Dimension::kOperationRate)},
-             {"array_share", constant(&SystolicMachine::array_share, Dimension::kConstant)},
-             {"memory_share", constant(&SystolicMachine::memory_share, Dimension::kConstant)},
-             {"kernel_time", constant(&SystolicMachine::kernel_time, Dimension::kConstant)}});
+             {"array_share", constant(&SystolicMachine::array_share, Dimension::kShare)},
+             {"memory_share", constant(&SystolicMachine::memory_share, Dimension::kShare)},
+             {"kernel_time", constant(&SystolicMachine::kernel_time, Dimension::kTime)}});
     if (machine.rows < 1 || machine.columns < 1 || machine.arrays < 1 || machine.vector_rate <= 0) {
       throw Error("{}: '{}' needs rows, columns, arrays and vector_rate", entry.Where(), path);
     }
@@ -263,10 +263,11 @@ class DeviceReader : SectionReader {
             {{"vector_bytes", number(&CoreMachine::vector_bytes)},
              {"registers", number(&CoreMachine::registers)},
              {"tile_rows", number(&CoreMachine::tile_rows)},
-             {"l2_rate", constant(&CoreMachine::l2_rate, Dimension::kConstant)},
-             {"l3_rate", constant(&CoreMachine::l3_rate, Dimension::kConstant)},
-             {"memory_share", constant(&CoreMachine::memory_share, Dimension::kConstant)},
-             {"kernel_time", constant(&CoreMachine::kernel_time, Dimension::kConstant)}});
+             {"l2_rate", constant(&CoreMachine::l2_rate, Dimension::kBytesPerClock)},
+             {"l3_rate", constant(&CoreMachine::l3_rate, Dimension::kBytesPerClock)},
+             {"memory_share", constant(&CoreMachine::memory_share, Dimension::kShare)},
+             {"float_share", constant(&CoreMachine::float_share, Dimension::kShare)},
+             {"kernel_time", constant(&CoreMachine::kernel_time, Dimension::kTime)}});
     if (machine.vector_bytes < 8 || machine.vector_bytes > 4096 || machine.registers < 8 ||
         machine.registers > 4096 || machine.tile_rows < 0 || machine.tile_rows > 4096) {
       throw Error("{}: '{}' needs vector_bytes and registers of cores that exist", entry.Where(),
@@ -275,7 +276,8 @@ class DeviceReader : SectionReader {
     if (machine.l2_rate <= 0 || machine.l3_rate <= 0) {
       throw Error("{}: '{}' needs l2_rate and l3_rate", entry.Where(), path);
     }
-    if (machine.memory_share <= 0 || machine.memory_share > 1) {
+    if (std::min(machine.memory_share, machine.float_share) <= 0 ||
+        std::max(machine.memory_share, machine.float_share) > 1) {
       throw Error("{}: shares in '{}' lie between 0 and 100 %", entry.Where(), path);
     }
     device_.cores = machine;

@@ -44,12 +44,13 @@ constexpr Unit kUnits[] = {
     {Dimension::kFrequency, "GHz", 1e9},
     {Dimension::kPower, "W", 1},
     {Dimension::kNumber, "", 1},
-    {Dimension::kConstant, "", 1},
-    {Dimension::kConstant, "%", 0.01},
-    {Dimension::kConstant, "s", 1},
-    {Dimension::kConstant, "ms", 1e-3},
-    {Dimension::kConstant, "us", 1e-6},
-    {Dimension::kConstant, "ns", 1e-9},
+    {Dimension::kShare, "", 1},
+    {Dimension::kShare, "%", 0.01},
+    {Dimension::kBytesPerClock, "", 1},
+    {Dimension::kTime, "s", 1},
+    {Dimension::kTime, "ms", 1e-3},
+    {Dimension::kTime, "us", 1e-6},
+    {Dimension::kTime, "ns", 1e-9},
 };
 
 std::string_view Describe(Dimension dimension) {
@@ -68,6 +69,12 @@ std::string_view Describe(Dimension dimension) {
       return "a power, such as '400 W'";
     case Dimension::kNumber:
       return "a whole number, such as '108'";
+    case Dimension::kTime:
+      return "a time, such as '2.2 us'";
+    case Dimension::kShare:
+      return "a share, such as '85 %' or '0.85'";
+    case Dimension::kBytesPerClock:
+      return "a number of bytes per clock cycle, such as '32'";
     case Dimension::kConstant:
       return "a number with or without a unit, such as '2.2 us', '85 %' or '0.9'";
   }
@@ -100,7 +107,8 @@ double ParseQuantity(std::string_view text, Dimension dimension) {
       continue;
     }
     const double value = number * unit.factor;
-    if (value < 0 || (value == 0 && dimension != Dimension::kConstant)) {
+    const bool vanishes = dimension == Dimension::kConstant || dimension == Dimension::kTime;
+    if (value < 0 || (value == 0 && !vanishes)) {
       throw Error("'{}' must be greater than zero", shown);
     }
     // 2^62 keeps every size and count far from the limits of checked integers; no device in

@@ -21,23 +21,36 @@ class Binder {
   }
 
   BoundDims Run() {
-    CheckInputNames();
-    for (const auto& [name, size] : bindings_.dims) BindNamed(name, size);
-    for (const TensorId id : graph_.inputs) UnifyGivenShape(Input(id));
-    SolveExpressions();
+    BindGiven();
     BindBatch();
     SolveExpressions();
     CheckExpressions();
     CollectUnbound();
     if (!unbound_.empty() || !shapeless_.empty()) Complain();
     for (const TensorId id : graph_.inputs) SetShape(Input(id));
-    if (bindings_.batch && !batch_used_) OverrideFixedBatch();
+    if (bindings_.batch && !batch_used_) HoldBatch();
     for (const auto& [name, ints] : bindings_.values) SetValue(name, ints);
     NoteDefaults();
     return std::move(bound_);
   }
 
+  std::optional<BatchDim> BatchBoundApart() {
+    BindGiven();
+    const std::set<std::string> batch = BatchDims(open_);
+    const auto known = [&](const std::string& key) { return Known(key).has_value(); };
+    if (batch.empty() || !std::all_of(batch.begin(), batch.end(), known)) return std::nullopt;
+    return BatchDim{*batch.begin(), *Known(*batch.begin())};
+  }
+
  private:
+  // What options other than --batch say, and what follows from it.
+  void BindGiven() {
+    CheckInputNames();
+    for (const auto& [name, size] : bindings_.dims) BindNamed(name, size);
+    for (const TensorId id : graph_.inputs) UnifyGivenShape(Input(id));
+    SolveExpressions();
+  }
+
   Tensor& Input(TensorId id) { return graph_.tensors[static_cast<std::size_t>(id)]; }
   Tensor* FindInput(const std::string& name) {
     for (const TensorId id : graph_.inputs) {
@@ -285,14 +298,31 @@ class Binder {
     input.type.shape = Shape(std::move(sizes));
   }
 
+  // No dimension was left that --batch binds: others bind them to it, or the file fixes them.
+  void HoldBatch() {
+    const std::set<std::string> batch = BatchDims(open_);
+    if (batch.empty()) return OverrideFixedBatch();
+    for (const std::string& key : batch) {
+      if (Known(key) == bindings_.batch) continue;
+      throw Error("--batch {}: dimension '{}' is {} by another option; bind it once",
+                  *bindings_.batch, Printable(key), *Known(key));
+    }
+  }
+
+  // Whether the file fixes the first axis of an input that may have a batch.
+  bool FixesFirst(const Tensor& input) const {
+    if (!input.type.shape || input.type.shape->rank() < 2) return false;
+    if (bindings_.inputs.count(input.name) != 0) return false;
+    return !DeclaresAxes(input) || input.declared->dims->front().size >= 0;
+  }
+
   // A file that fixes its batch can still be asked about another one, if all its inputs agree on
   // the first dimension.
   void OverrideFixedBatch() {
     std::optional<std::int64_t> fixed;
     for (const TensorId id : graph_.inputs) {
       const Tensor& input = Input(id);
-      if (!input.type.shape || input.type.shape->rank() < 2) continue;
-      if (bindings_.inputs.count(input.name) != 0) continue;
+      if (!FixesFirst(input)) continue;
       if (fixed && *fixed != (*input.type.shape)[0]) {
         throw Error(
             "--batch {}: no input has an open batch dimension, and the fixed ones differ; set "
@@ -301,17 +331,30 @@ class Binder {
       }
       fixed = (*input.type.shape)[0];
     }
-    if (!fixed) {
-      throw Error("--batch {}: no input has a batch dimension", *bindings_.batch);
-    }
+    if (!fixed) return RequireGivenBatch();
     if (*fixed == *bindings_.batch) return;
     for (const TensorId id : graph_.inputs) {
       Tensor& input = Input(id);
-      if (!input.type.shape || input.type.shape->rank() < 2) continue;
-      if (bindings_.inputs.count(input.name) == 0) (*input.type.shape)[0] = *bindings_.batch;
+      if (FixesFirst(input)) (*input.type.shape)[0] = *bindings_.batch;
     }
     bound_.notes.push_back(fmt::format("the file fixes the batch at {}; --batch {} overrides it",
                                        *fixed, *bindings_.batch));
+  }
+
+  // Where --input gives every shape they have the batch. A model without one, such as a graph's,
+  // takes what is bound as one item.
+  void RequireGivenBatch() {
+    bool given = false;
+    for (const TensorId id : graph_.inputs) {
+      const Tensor& input = Input(id);
+      if (bindings_.inputs.count(input.name) == 0 || input.type.shape->rank() < 2) continue;
+      given = true;
+      if ((*input.type.shape)[0] == *bindings_.batch) continue;
+      throw Error("--batch {}: --input gives '{}' {} as its first dimension; bind it once",
+                  *bindings_.batch, Printable(input.name), (*input.type.shape)[0]);
+    }
+    if (given || *bindings_.batch == 1) return;
+    throw Error("--batch {}: no input has a batch dimension", *bindings_.batch);
   }
 
   [[noreturn]] void Complain() {
@@ -362,6 +405,10 @@ class Binder {
 
 BoundDims BindInputs(Model& model, const Bindings& bindings) {
   return Binder(model, bindings).Run();
+}
+
+std::optional<BatchDim> BatchBoundApart(Model& model, const Bindings& bindings) {
+  return Binder(model, bindings).BatchBoundApart();
 }
 
 }  // namespace dlcost

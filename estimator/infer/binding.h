@@ -51,4 +51,12 @@ class UnboundDims : public Error {
 // unbound dimension throws UnboundDims, and the model stays as it was.
 BoundDims BindInputs(Model& model, const Bindings& bindings);
 
+// A dimension that counts as a batch, and its size.
+struct BatchDim {
+  std::string key;
+  std::int64_t size = 0;
+};
+// Where other options than --batch bind all dimensions that count as a batch: the first of them.
+std::optional<BatchDim> BatchBoundApart(Model& model, const Bindings& bindings);
+
 }  // namespace dlcost

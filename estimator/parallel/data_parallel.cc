@@ -243,6 +243,14 @@ double UpdatedShare(const StepProfile& profile, const DataParallelPlan& plan) {
   return (1 - experts) / plan.devices + experts / ExpertReplicas(plan).size;
 }
 
+namespace {
+
+bool GradientsLast(const DataParallelPlan& plan, std::int64_t micro_batches) {
+  return plan.devices > 1 || micro_batches > 1;
+}
+
+}  // namespace
+
 Bytes LastingOf(const StepProfile& profile, const DataParallelPlan& plan,
                 std::int64_t micro_batches) {
   const auto part = [&](Bytes bytes, Bytes of_experts, int from) {
@@ -251,6 +259,7 @@ Bytes LastingOf(const StepProfile& profile, const DataParallelPlan& plan,
                  CeilDiv(of_experts.count(), ExpertReplicas(plan).size));
   };
   const ParameterBytes& experts = profile.experts;
+  if (!GradientsLast(plan, micro_batches)) return profile.states + profile.weights;
   const bool sums = micro_batches > 1;
   return part(profile.states, experts.states, 1) +
          part(sums ? profile.gradient_sums : profile.gradients,
@@ -260,6 +269,7 @@ Bytes LastingOf(const StepProfile& profile, const DataParallelPlan& plan,
 
 Bytes MemoryOf(const StepProfile& profile, const DataParallelPlan& plan,
                std::int64_t micro_batches) {
+  if (profile.trains && !GradientsLast(plan, micro_batches)) return profile.alone;
   // Each updates its part.
   const double share = UpdatedShare(profile, plan);
   const Bytes updating(RoundToInteger(profile.Updating(micro_batches).AsDouble() * share));

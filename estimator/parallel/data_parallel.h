@@ -64,7 +64,8 @@ DeviceGroup ExpertReplicas(const DataParallelPlan& plan);
 // The part of an update that each of them does.
 double UpdatedShare(const StepProfile& profile, const DataParallelPlan& plan);
 
-// Weights, gradients and states of one device: what is there all the time.
+// Weights, gradients and states of one device: what is there all the time. Gradients have room of
+// their own where replicas exchange them or micro-batches add them up.
 Bytes LastingOf(const StepProfile& profile, const DataParallelPlan& plan,
                 std::int64_t micro_batches);
 // Memory of one device that passes so many micro-batches before an update.

@@ -66,7 +66,8 @@ RunningBytes BesideLasting(const InferredModel& step, const KernelOfNode& kernel
     lasts = lasts + begins[moment] - ends[moment];
     if (live[moment] > lasts) beside[moment] = live[moment] - lasts;
   }
-  RunningBytes running{.of = std::vector<Bytes>(workspaces.size())};
+  RunningBytes running{.peak = *std::max_element(live.begin(), live.end()),
+                       .of = std::vector<Bytes>(workspaces.size())};
   for (std::size_t kernel = 0; kernel < workspaces.size(); ++kernel) {
     const std::size_t moment = moment_of(kernel);
     running.of[kernel] = beside[moment] + workspaces[kernel];

@@ -29,6 +29,7 @@ struct KernelOfNode {
 // operands.
 struct RunningBytes {
   Bytes passes, update;
+  Bytes peak;             // of all that is live, what lasts included, workspaces left out
   std::vector<Bytes> of;  // of each kernel
 };
 RunningBytes BesideLasting(const InferredModel& step, const KernelOfNode& kernel_of_node,

@@ -295,6 +295,7 @@ StepProfile ProfileOf(const InferredModel& step, const Device& device, const Rep
     running = BesideLasting(step, kernel_of, kernels.workspaces);
     profile.activations = running.passes;
     profile.updating = running.update;
+    profile.alone = profile.weights + running.peak;
   }
   for (std::size_t k = 0; k < profile.kernels.size(); ++k) profile.kernels[k].live = running.of[k];
   AddExchanges(step, kernels, system, profile);

@@ -59,7 +59,10 @@ struct StepProfile {
   Bytes states;       // of the optimizer, float32 copies of narrower weights included
   Bytes activations;  // the most that is live beside those in the passes
   Bytes updating;     // and in the update, which ZeRO parts
-  Bytes saved;        // of the forward pass, for the backward pass
+  // What one device needs that passes one micro-batch and exchanges nothing, as a report says: its
+  // gradients live from where they are made to the update.
+  Bytes alone;
+  Bytes saved;  // of the forward pass, for the backward pass
   // Gradients where they add up over micro-batches: in float32 where one of them is narrower.
   Bytes gradient_sums;
   // What all-reduces send: `gradients` in another type where one is asked for.

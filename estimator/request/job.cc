@@ -46,6 +46,14 @@ ByteRate StreamingOf(const Device& device) {
   return ByteRate(3 * SizeOf(DType::kFloat32, Count(kElements)).AsDouble() / time.value());
 }
 
+// The job chooses the batch of a device: a size that is bound elsewhere would not hold.
+void RequireOpenBatch(Model& model, const Bindings& bindings, std::string_view batch_option) {
+  const std::optional<BatchDim> bound = BatchBoundApart(model, bindings);
+  if (!bound) return;
+  throw Error("dimension '{}' is the batch of a device, and bound to {}: say {} {} instead",
+              Printable(bound->key), bound->size, batch_option, bound->size);
+}
+
 }  // namespace
 
 GradientTypes GradientTypesOf(const GradientOptions& options) {
@@ -65,7 +73,8 @@ double SpreadOf(double percent) {
   return percent / 100;
 }
 
-Job::Job(const JobOptions& options, bool once) : options_(options), once_(once) {
+Job::Job(const JobOptions& options, std::string_view batch_option, bool once)
+    : options_(options), batch_option_(batch_option), once_(once) {
   if (options.found != nullptr) {
     system_ = *options.found;
   } else if (options.system.empty()) {
@@ -94,7 +103,10 @@ StepProfile Job::Profile(std::int64_t batch, const GradientTypes& types,
       return std::move(divided.model);
     };
   }
-  std::call_once(read_, [&] { model_ = ModelOf(options); });
+  std::call_once(read_, [&] {
+    model_ = ModelOf(options);
+    RequireOpenBatch(*model_, BindingsOf(options), batch_option_);
+  });
   const Bindings bindings = BindingsOf(options);
   const bool shared = division.Divides() && !once_;
   const InferredModel model =

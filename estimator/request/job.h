@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "estimator/parallel/division.h"
 #include "estimator/parallel/hybrid.h"
@@ -43,13 +44,15 @@ double SpreadOf(double percent);
 // as this.
 class Job {
  public:
-  // `once`: one profile will be asked for, so that nothing is kept for others. Throws Error where
-  // the options name no system.
-  explicit Job(const JobOptions& options, bool once = false);
+  // `batch_option`: what says how many items a profile is asked for, for messages. `once`: one
+  // profile will be asked for, so that nothing is kept for others. Throws Error where the options
+  // name no system.
+  Job(const JobOptions& options, std::string_view batch_option, bool once = false);
 
   const System& system() const { return system_; }
   const Device& device() const { return *device_; }
   // What one device does with a batch of so many items. May be asked by several threads at once.
+  // Throws Error where --dim or --input binds the batch to a size of its own.
   StepProfile Profile(std::int64_t batch, const GradientTypes& types = {},
                       const Division& division = {}) const;
   // Throws Error for a number of devices that the system does not join.
@@ -57,6 +60,7 @@ class Job {
 
  private:
   const JobOptions& options_;
+  const std::string_view batch_option_;
   const bool once_;
   System system_;
   std::optional<Device> device_;

@@ -111,7 +111,7 @@ void ModelCheck::AddJob(const Source& source, Report& report) const {
                               .count = source.count,
                               .system = request_.system,
                               .found = request_.found_system};
-  const Job job(options, true);
+  const Job job(options, "--micro-batch", true);
   const bool trains = !source.model.train.empty();
   const HybridPlan plan = PlanOf(request_.plan, job, ParsePlan(request_.plan.plan), trains);
   const StepProfile profile = job.Profile(plan.micro_batch, {}, DivisionOf(plan, trains));

@@ -150,7 +150,7 @@ void CheckOverlap(const ExchangeOverlap& overlap, const HybridPlan& plan) {
 
 PlanReport Parallelize(const ParallelRequest& options) {
   if (options.job.model.batch) throw Error("--batch: say --micro-batch and --global-batch instead");
-  const Job job(options.job, options.plan != "auto");
+  const Job job(options.job, "--micro-batch", options.plan != "auto");
   const System& system = job.system();
   const bool annotated = options.plan == "annotated" || options.plan.starts_with("annotated=");
   DeviceConfiguration annotations;

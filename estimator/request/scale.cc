@@ -39,7 +39,7 @@ Scaling Scale(const ScaleRequest& options) {
     throw Error("--samples {}: 1 or more", *options.samples);
   }
   if (options.price && !options.samples) throw Error("--price needs --samples");
-  const Job job(options.job);
+  const Job job(options.job, "--batch");
   const System& system = job.system();
   const std::optional<std::int64_t> given = BindingsOf(options.job.model).batch;
   const std::int64_t batch = given.value_or(1);

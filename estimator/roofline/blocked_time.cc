@@ -57,16 +57,16 @@ class CoreTimer {
       const double moved = (stage.extra_read + stage.extra_written).AsDouble();
       (moved <= KeptBetweenKernels(cores_) ? extra : extra_memory) += moved;
     }
-    // Of all cores' elements one has its share, and no less than what it takes at a time.
-    const double share = std::max(1.0 / cores_.count, std::min(1.0, kGrain / load_.elements));
+    const double share = ShareOfOne(load_.elements);
     if (count == 0) time_.launch = LaunchTime(cores_, std::ceil(1 / share));
     const double lanes = cores_.lanes() * std::max(1.0, cores_.vector_per_clock);
     time_.vector = operations * share / lanes / cores_.clock;
+    // One element in, one out: rows that all cores read, a scale, make a core's part no smaller.
     const double passing = extra + (count == 0 ? load_.read + load_.written : 0);
-    // A core's share that its L2 holds was there before.
-    const double rate =
-        passing * share <= cores_.l2 ? cores_.machine.l2_rate : cores_.machine.l3_rate;
-    time_.streamed = passing * share / rate / cores_.clock;
+    const double part = passing * ShareOfOne(std::max(1.0, passing / load_.element_bytes / 2));
+    // A core's part that its L2 holds was there before.
+    const double rate = part <= cores_.l2 ? cores_.machine.l2_rate : cores_.machine.l3_rate;
+    time_.streamed = part / rate / cores_.clock;
     // A line is read before it is written, whatever it held.
     const double bytes = load_.read + 2 * load_.written;
     const double gone = std::max(0.0, 1 - load_.kept / std::max(1.0, load_.read + load_.written));
@@ -92,6 +92,15 @@ class CoreTimer {
     time.l3 = time.runs * time.place.l3_bytes / cores_.machine.l3_rate / cores_.clock;
     time.seconds = std::max({time.units, time.l2, time.l3});
     time_.stages.push_back(time);
+  }
+
+  // Of all elements the core that has most: those of its blocks, behind a product whose blocks it
+  // still holds; else its part, and no less than what a core takes at a time.
+  double ShareOfOne(double elements) const {
+    if (!time_.stages.empty()) {
+      return 1 / std::max(1.0, time_.stages.back().place.busy.AsDouble());
+    }
+    return std::max(1.0 / cores_.count, std::min(1.0, kGrain / elements));
   }
 
   void Add() {

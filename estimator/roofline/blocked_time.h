@@ -9,8 +9,9 @@ namespace dlcost {
 // What a kernel asks of a processor's cores beside its products.
 struct CoreLoad {
   double operations = 0;         // elementwise instructions, one lane each
-  double elements = 0;           // that they are shared out by
+  double elements = 0;           // that they are shared out by, where no product's blocks are
   double read = 0, written = 0;  // bytes of operands
+  double element_bytes = 4;      // of one of them
   double kept = 0;               // of both, in a cache before or after
   double packed = 0;             // bytes of second operands that are no weights
   Count first;                   // elements of the first operand, where they are fewer than m x k

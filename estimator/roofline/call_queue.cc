@@ -8,12 +8,14 @@ TimeRange CallQueue::Add(const Expected& alone, double repeat, double bound) {
   if (repeat <= 0) return {};
   const double kernel = std::max(alone.device, bound);
   const double beside = alone.calls + alone.between;
-  const double calls = alone.prepared + beside;
+  const double calls = alone.prepared + beside + (own_host_ ? kernel : 0);
   // The device goes on as soon as the first kernel is prepared, or its last kernel waits for its
   // call.
   const double first = called_ + alone.prepared / repeat;
   const double last = called_ + calls - beside / repeat;
-  finished_ = std::max(std::max(first, finished_) + kernel, last + kernel / repeat);
+  if (!own_host_) {
+    finished_ = std::max(std::max(first, finished_) + kernel, last + kernel / repeat);
+  }
   called_ += calls;
   // What the host does behind the last call delays the next kernel alone.
   const double called = called_ - alone.between / repeat;

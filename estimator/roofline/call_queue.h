@@ -10,11 +10,15 @@ namespace dlcost {
 // the run takes as long as the slower of the two, not both together.
 class CallQueue {
  public:
+  // `own_host`: the device is the host, as a processor is, and computes between its calls.
+  explicit CallQueue(bool own_host) : own_host_(own_host) {}
+
   // What a kernel (RunOptions::eager) that runs `repeat` times adds to the time of the run; never
   // less than `bound` seconds. Calls in order.
   TimeRange Add(const Expected& alone, double repeat, double bound);
 
  private:
+  bool own_host_;
   double called_ = 0, finished_ = 0;  // seconds from the start of the run, without the host's own
   double total_ = 0;
 };

@@ -6,6 +6,7 @@
 #include "estimator/roofline/terms.h"
 #include "models/algorithms/attention.h"
 #include "models/algorithms/convolution.h"
+#include "models/algorithms/gemm.h"
 
 namespace dlcost {
 namespace {
@@ -18,7 +19,10 @@ MicroKernel KernelOf(const Target& target, DType type, const Cores& cores) {
   const ComputeUnit unit = FindUnit(target, type).value_or(ComputeUnit{.peak = 0, .bytes = 4});
   // The peak holds at the highest turbo, which `clock_share` takes to what all cores sustain.
   const double rated = cores.clock / cores.clock_share;
-  return MicroKernelFor(cores, unit.pipe(), type, unit.bytes, unit.peak / cores.count / rated);
+  MicroKernel kernel =
+      MicroKernelFor(cores, unit.pipe(), type, unit.bytes, unit.peak / cores.count / rated);
+  if (IsFloat(type) && !unit.tensor) kernel.per_clock *= cores.machine.float_share;
+  return kernel;
 }
 
 // How the libraries of processors run a nest.
@@ -30,7 +34,9 @@ struct OnCores {
 
   PartRun Only(Execution execution) const { return {.execution = std::move(execution)}; }
 
-  PartRun operator()(const GemmNest& nest) const { return Only(BlockedGemm(nest, kernel, cores)); }
+  PartRun operator()(const GemmNest& nest) const {
+    return Only(IsDot(nest) ? DotProducts(nest, part.type) : BlockedGemm(nest, kernel, cores));
+  }
   PartRun operator()(const ConvNest& nest) const {
     if (MacsOf(nest) == Count(0) || nest.axes.empty()) return {};
     const ConvChooser chooser(target, nest, part.type);
@@ -88,21 +94,35 @@ double PackedBytes(const Part& part, double element_bytes) {
   return 0;
 }
 
+// What loops over results or reduced elements are shared out by: by the work, not by what of it
+// passes through memory, which fusion leaves out. Kernels that only move data have their bytes.
+double ElementsOf(const Part& part) {
+  if (const auto* map = std::get_if<ElementwiseNest>(&part.nest)) return map->elements.AsDouble();
+  if (const auto* rows = std::get_if<ReduceNest>(&part.nest)) {
+    return (rows->outer * rows->reduce).AsDouble();
+  }
+  if (const auto* conv = std::get_if<ConvNest>(&part.nest)) return OutputElements(*conv).AsDouble();
+  if (const auto* dots = std::get_if<GemmNest>(&part.nest)) return MacsOf(*dots).AsDouble();
+  return part.bytes() / 2 / (std::max(Bits(part.type), 8) / 8.0);
+}
+
 CoreLoad LoadOf(const Target& target, const Part& part, const PartRun& run,
                 const MicroKernel& kernel, const Cores& cores) {
   const bool tiled = run.execution.Grid() != nullptr;
-  CoreLoad load{.operations = Operations(part, tiled), .read = part.read, .written = part.written};
-  const double element = std::max(Bits(part.type), 8) / 8.0;
-  load.elements = std::max(1.0, part.bytes() / element / 2);
+  CoreLoad load{.operations = Operations(part, tiled),
+                .elements = std::max(1.0, ElementsOf(part)),
+                .read = part.read,
+                .written = part.written,
+                .element_bytes = std::max(Bits(part.type), 8) / 8.0};
   load.packed = tiled ? PackedBytes(part, kernel.bytes) : 0;
   if (const auto* conv = std::get_if<ConvNest>(&part.nest); conv != nullptr && tiled) {
     if (run.execution.algorithm == Algorithm::kDirect) load.first = InputElements(*conv);
   }
   const double room = KeptBetweenKernels(cores);
   // Weights stay where this half holds those of the whole model.
-  const double own = part.weights > room
-                         ? part.kernel.bytes_weights.AsDouble() / part.kernel.repeat.AsDouble()
-                         : 0;
+  const double own = part.weights > room ? part.share * part.kernel.bytes_weights.AsDouble() /
+                                               part.kernel.repeat.AsDouble()
+                                         : 0;
   const double passed = std::max(0.0, part.passed - own);
   load.kept = passed <= room ? passed : 0;
   if (target.options.cache == CacheState::kWarm) {

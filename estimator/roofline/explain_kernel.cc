@@ -20,16 +20,22 @@ bool AddsUpWider(const Target& target, const Kernel& kernel) {
 }
 
 // What a framework adds around the device's time: the terms beside which that stands.
-TermWriter AroundTheDevice(const RunOptions& options, const Expected& expected, TermWriter& top) {
-  const double together = std::max(expected.calls, expected.device);
+TermWriter AroundTheDevice(const RunOptions& options, bool own_host, const Expected& expected,
+                           TermWriter& top) {
+  const double together =
+      own_host ? expected.calls + expected.device : std::max(expected.calls, expected.device);
   TermWriter model = top.Sum("time model", expected.host + expected.prepared + together);
-  model.Time("host", expected.host, "to the first call, and back from the last kernel");
+  if (!own_host) {
+    model.Time("host", expected.host, "to the first call, and back from the last kernel");
+  }
   const bool asked = options.selection == Selection::kCall;
   model.TimeIfAny("library call", expected.prepared,
                   asked ? "it chooses a kernel before it launches"
                         : "the host sets up a kernel that was chosen before");
-  TermWriter side = model.Longest("calls and device", together);
-  std::string calls = "the host prepares them while the device runs";
+  TermWriter side = own_host ? model.Sum("calls and device", together)
+                             : model.Longest("calls and device", together);
+  std::string calls = own_host ? "the cores make them before they compute"
+                               : "the host prepares them while the device runs";
   if (expected.between > 0) {
     const bool python = options.launch == Launch::kEager;
     calls += fmt::format("; {:.3g} us later, for {}, it comes to the next kernel",
@@ -86,7 +92,8 @@ void ExplainKernel(const Target& target, const TimedKernel& timed, Expected& exp
   if (AddsUpWider(target, timed.kernel)) {
     top.Text("adds up in", "fp32", "frameworks ask their library for it");
   }
-  TermWriter device = calls ? AroundTheDevice(target.options, expected, top) : top;
+  const bool own_host = target.device.cores.has_value();
+  TermWriter device = calls ? AroundTheDevice(target.options, own_host, expected, top) : top;
   TermWriter model =
       times > 1 ? device.Times("runs", expected.device, times).Sum("one run", timed.seconds)
                 : device.Sum(calls ? "on the device" : "time model", timed.seconds);

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "estimator/roofline/run.h"
 #include "estimator/roofline/timing_device.h"
@@ -24,6 +25,7 @@ struct Part {
   // run; 0 where caches start cold.
   double passed = 0;
   double weights = 0;  // where its own stay: of the whole model, which pass before they come again
+  double share = 1;    // of what all parts of the kernel move
 
   double bytes() const { return read + written; }
 };
@@ -100,6 +102,10 @@ PartRun RunUpdate(const Target& target, const Part& part, const UpdatePasses& up
 PartRun RunOnArrays(const Target& target, const Part& part, bool product);
 // On the cores of a processor, likewise.
 PartRun RunOnCores(const Target& target, const Part& part, bool product);
+
+// The kernel's parts with what each moves. Where several run as kernels of their own, what one
+// hands to the next goes through memory; the last has what no nest tells, such as masks.
+std::vector<Part> PartsOf(const Kernel& kernel, const Target& target);
 
 // What the host's call of a convolution or a batch normalization takes beyond another's: its
 // library wants descriptors, a plan and memory to work in.

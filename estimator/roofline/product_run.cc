@@ -64,8 +64,8 @@ const FewRows8Bit* FewRowsOf(const Target& target, DType type, const GemmNest& n
   return takes ? &few : nullptr;
 }
 
-// What may round to TF32 need not: one row is a matrix-vector product of floats. Batches with odd
-// rows: UnalignedRows.
+// What may round to TF32 need not: one row is a matrix-vector product of floats. Single results
+// are reductions in any type. Batches with odd rows: UnalignedRows.
 std::optional<ComputeUnit> UnitOf(const Target& target, DType type, const GemmNest& nest) {
   std::optional<ComputeUnit> unit = FindUnit(target, type);
   if (!unit || !unit->tensor) return unit;
@@ -75,8 +75,8 @@ std::optional<ComputeUnit> UnitOf(const Target& target, DType type, const GemmNe
     if (const std::optional<ComputeUnit> floats = InFloat(target, type)) return floats;
   }
   const UnalignedRows* rows = nest.batch > Count(1) ? RowsOf(target, type, nest) : nullptr;
-  const bool in_float =
-      (rows != nullptr && rows->batched_in_float) || FewRowsOf(target, type, nest) != nullptr;
+  const bool in_float = (rows != nullptr && rows->batched_in_float) ||
+                        FewRowsOf(target, type, nest) != nullptr || IsDot(nest);
   const std::optional<ComputeUnit> floats = in_float ? InFloat(target, type) : std::nullopt;
   return floats ? floats : unit;
 }

@@ -32,37 +32,6 @@ bool IsBatched(const LoopNest& nest) {
   return gemm != nullptr && gemm->batch > Count(1);
 }
 
-// The work of all runs is `times` that of one; growing iterations of a loop are told by their mean.
-Work PerRun(const Work& work, Count times) {
-  if (times <= Count(1)) return work;
-  Work one;
-  for (const Work::Entry& entry : work.entries()) {
-    for (int c = 0; c < kOpClassCount; ++c) {
-      one.Add(static_cast<OpClass>(c), entry.dtype,
-              entry.counts[static_cast<std::size_t>(c)] / times);
-    }
-  }
-  return one;
-}
-
-// Bytes that a part touches at least, when it is a kernel of its own.
-double OperandBytes(const CostPart& part, double element) {
-  if (const auto* g = std::get_if<GemmNest>(&part.nest)) {
-    const double weights = element * (g->batch * g->k * g->n).AsDouble();
-    return element * (g->batch * g->m * (g->k + g->n)).AsDouble() +
-           (part.stored > Bytes(0) ? part.stored.AsDouble() : weights);
-  }
-  if (const auto* a = std::get_if<AttentionNest>(&part.nest)) {
-    const Count queries = a->q_heads * a->q_len * (a->qk_dim + a->v_dim);
-    return element *
-           (a->batch * (queries + a->kv_heads * a->kv_len * (a->qk_dim + a->v_dim))).AsDouble();
-  }
-  if (const auto* c = std::get_if<ConvNest>(&part.nest)) {
-    return element * (InputElements(*c) + OutputElements(*c) + WeightElements(*c)).AsDouble();
-  }
-  return 0;
-}
-
 struct RunPart {
   const Target& target;
   const Part& part;
@@ -122,7 +91,7 @@ class KernelRunner {
     run_.launches = kernel_.repeat;
     run_.executed = run_.least = kernel_.needed;
     const bool product = kernel_.needed.Of(OpClass::kMac) > Count(0) && IsProduct(kernel_.nest);
-    for (const Part& part : PartsOf()) {
+    for (const Part& part : PartsOf(kernel_, target_)) {
       parts_.push_back(RunPartOf(part, product));
       run_.forced |= parts_.back().forced;
     }
@@ -138,43 +107,6 @@ class KernelRunner {
     if (target_.device.systolic) return RunOnArrays(target_, part, product);
     if (target_.device.cores) return RunOnCores(target_, part, product);
     return product ? std::visit(RunPart{target_, part}, part.nest) : RunStream(target_, part);
-  }
-
-  // The kernel's parts with what each moves. Where several run as kernels of their own, what one
-  // hands to the next goes through memory; the part with the kernel's nest has the rest.
-  std::vector<Part> PartsOf() const {
-    const double times = kernel_.repeat.AsDouble();
-    const Work work = PerRun(kernel_.work, kernel_.repeat);
-    const DType type = kernel_.math == DType::kUndefined ? DType::kFloat32 : kernel_.math;
-    const bool cold = target_.options.cache == CacheState::kCold;
-    const Bytes kept = KeptWeights(kernel_, target_.device, target_.options.ForBound());
-    const Bytes passed = (cold ? Bytes(0) : kernel_.bytes_passed) + kept;
-    Part whole{.kernel = kernel_,
-               .nest = kernel_.nest,
-               .type = type,
-               .work = work,
-               .read = kernel_.bytes_read.AsDouble() / times,
-               .written = kernel_.bytes_written.AsDouble() / times,
-               .passed = passed.AsDouble() / times,
-               .weights = kept > Bytes(0) ? target_.options.weights.AsDouble() : 0};
-    if (kernel_.parts.size() < 2) return {whole};
-    std::vector<Part> parts;
-    double own = 0;
-    for (const CostPart& part : kernel_.parts) {
-      Part each = whole;
-      each.nest = part.nest;
-      if (part.type != DType::kUndefined) each.type = part.type;
-      const double element = std::max(Bits(each.type), 4) / 8.0;
-      each.stored = part.stored.AsDouble();
-      each.stored_bits = part.stored_bits;
-      each.read = OperandBytes(part, element);
-      each.written = 0;
-      own += each.read;
-      parts.push_back(std::move(each));
-    }
-    // Other operands: masks, a cache.
-    if (whole.bytes() > own) parts.back().read += whole.bytes() - own;
-    return parts;
   }
 
   void Execute(bool product) {
@@ -294,21 +226,25 @@ class KernelRunner {
     expected.memory = sum.memory * times;
     expected.device = sum.seconds * times;
     expected.busy = std::max(sum.seconds - sum.launch, 0.0) * times;
+    const bool own_host = target_.device.cores.has_value();
     if (target_.options.Calls()) {
       const TimingDevice& d = *target_.timing;
-      expected.host = d[Constant::kLaunchHost];
-      if (IsBatched(kernel_.nest)) expected.host += kBatchedCall * d[Constant::kLaunchProduct];
+      if (!own_host) expected.host = d[Constant::kLaunchHost];
+      if (!own_host && IsBatched(kernel_.nest))
+        expected.host += kBatchedCall * d[Constant::kLaunchProduct];
       const double before = SetsUp() ? sum.before * d[Constant::kLaunchCall] : 0;
       expected.prepared = (PreparationOf(sum) + before) * times;
       expected.calls = (d[Constant::kLaunchCall] * sum.calls - before) * times;
       expected.between = BetweenCalls(sum);
-      sum.launch +=
-          (expected.host + expected.prepared + std::max(expected.calls - expected.device, 0.0)) /
-          times;
+      const double seen =
+          own_host ? expected.calls : std::max(expected.calls - expected.device, 0.0);
+      sum.launch += (expected.host + expected.prepared + seen) / times;
     }
     expected.launch = sum.launch * times;
-    const double seconds =
-        expected.host + expected.prepared + std::max(expected.calls, expected.device);
+    // The cores of a processor make the calls themselves.
+    const double together =
+        own_host ? expected.calls + expected.device : std::max(expected.calls, expected.device);
+    const double seconds = expected.host + expected.prepared + together;
     const double bound = run_.bound.time.value();
     expected.basis = BasisOf(target_.device);
     expected.time = WithRange(seconds, WidenRange(expected.basis, sum.range), bound);

@@ -3,7 +3,10 @@
 namespace dlcost {
 
 RunSequence::RunSequence(const Device* device, const RunOptions& run, const PlanOptions& plan)
-    : options_(run), runner_(device, run), forced_(device, options_, plan) {}
+    : options_(run),
+      runner_(device, run),
+      forced_(device, options_, plan),
+      calls_(device != nullptr && device->cores.has_value()) {}
 
 RunSequence::Step RunSequence::Add(const Kernel& kernel) {
   const KernelRun& run = runs_.Run(kernel);

@@ -4,6 +4,7 @@
 #include "estimator/roofline/systolic_time.h"
 #include "estimator/roofline/terms.h"
 #include "models/algorithms/convolution.h"
+#include "models/algorithms/gemm.h"
 #include "models/algorithms/systolic.h"
 
 namespace dlcost {
@@ -20,7 +21,9 @@ struct OnArrays {
 
   const SystolicMachine& machine() const { return *target.device.systolic; }
 
-  Execution operator()(const GemmNest& nest) const { return SystolicGemm(nest, type, machine()); }
+  Execution operator()(const GemmNest& nest) const {
+    return IsDot(nest) ? DotProducts(nest, type) : SystolicGemm(nest, type, machine());
+  }
   Execution operator()(const ConvNest& nest) const {
     if (!WhyNot(Algorithm::kDepthwise, nest, type)) return SystolicDepthwise(nest, type);
     return SystolicGemm(AsGemm(InAnyOrder(nest)), type, machine());

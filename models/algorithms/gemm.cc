@@ -135,4 +135,17 @@ Execution MatrixVector(const GemmNest& nest, DType type, const Library& library)
   return execution;
 }
 
+bool IsDot(const GemmNest& nest) { return nest.m <= Count(1) && nest.n <= Count(1); }
+
+Execution DotProducts(const GemmNest& nest, DType type) {
+  Stage stage{.name = "dot products"};
+  stage.terms.push_back({.what = fmt::format("products {} rows x {}", nest.batch, nest.k),
+                         .kind = TermKind::kProducts,
+                         .type = type,
+                         .instructions = {.fma = MacsOf(nest)}});
+  Execution execution{.algorithm = Algorithm::kReduction, .name = "reduction"};
+  execution.stages.push_back(std::move(stage));
+  return execution;
+}
+
 }  // namespace dlcost

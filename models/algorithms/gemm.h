@@ -33,4 +33,9 @@ Execution TiledGemm(const GemmNest& nest, const GemmOptions& options, const Libr
 // summed by the threads of a group, which then add up among themselves.
 Execution MatrixVector(const GemmNest& nest, DType type, const Library& library);
 
+// Whether each product has a single result: a reduction, which fills no tile and no array.
+bool IsDot(const GemmNest& nest);
+// Such products on the vector units of any machine: a multiply-add for each element.
+Execution DotProducts(const GemmNest& nest, DType type);
+
 }  // namespace dlcost

@@ -151,6 +151,36 @@ TEST(Jobs, ScalingSendsWhatARingSends) {
               ThrowsMessage<Error>(HasSubstr("--train")));
 }
 
+TEST(Jobs, OneDeviceNeedsWhatAReportSays) {
+  const Model model = ReadNetwork("bert-base");
+  const System dgx = FindSystem("dgx-a100-80gb");
+  const Options trains = {.optimizer = "adamw"};
+  const ParallelPlans plans = Parallelize(model, dgx,
+                                          {.bindings = {.dims = {{"sequence", 128}}},
+                                           .options = trains,
+                                           .plan = "dp=1",
+                                           .micro_batch = 8});
+  const Report report =
+      Count(model, FindDevice(dgx.device_id), {.batch = 8, .dims = {{"sequence", 128}}}, trains);
+  EXPECT_EQ(plans.plans().front().memory_bytes,
+            report.weight_bytes() + report.peak_activation_bytes());
+}
+
+// The job gives each device its items: a batch that is bound elsewhere would not be counted.
+TEST(Jobs, TheBatchIsTheJobsOwn) {
+  const Model model = ReadNetwork("bert-base");
+  const System dgx = FindSystem("dgx-a100");
+  const Bindings bindings = {.dims = {{"batch", 8}, {"sequence", 16}}};
+  const Options trains = {.optimizer = "sgd"};
+  EXPECT_THAT(
+      [&] { Scale(model, dgx, {.devices = {1}, .bindings = bindings, .options = trains}); },
+      ThrowsMessage<Error>(HasSubstr("'batch' is the batch of a device, and bound to 8: say "
+                                     "--batch 8 instead")));
+  EXPECT_THAT(
+      [&] { Parallelize(model, dgx, {.bindings = bindings, .options = trains, .plan = "dp=2"}); },
+      ThrowsMessage<Error>(HasSubstr("say --micro-batch 8 instead")));
+}
+
 TEST(Jobs, CollectivesFollowTheArithmeticOfARing) {
   const auto runs =
       RunCollectives({.bandwidth_bytes_per_s = 100e9, .devices = {4}, .bytes = {93930496}}).runs();

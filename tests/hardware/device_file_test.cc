@@ -323,6 +323,7 @@ TEST_F(DeviceFileTest, SystolicArraysAreReadAndChecked) {
   EXPECT_THAT(error(array + ", stationary: inputs"), HasSubstr("none of weights, outputs"));
   EXPECT_THAT(error(array + ", least_side: 256"), HasSubstr("no array that exists"));
   EXPECT_THAT(error(array + ", array_share: 1.1"), HasSubstr("between 0 and 100 %"));
+  EXPECT_THAT(error(array + ", kernel_time: 0.75"), HasSubstr("'0.75' is not a time"));
   EXPECT_THAT(error(array + ", depth: 3"), HasSubstr("unknown key 'depth'"));
 }
 

@@ -24,6 +24,11 @@ TEST(QuantityText, ReadsNumbersWithUnits) {
   EXPECT_DOUBLE_EQ(ParseQuantity("2.2 us", Dimension::kConstant), 2.2e-6);
   EXPECT_DOUBLE_EQ(ParseQuantity("85 %", Dimension::kConstant), 0.85);
   EXPECT_EQ(ParseQuantity("0", Dimension::kConstant), 0);
+  EXPECT_DOUBLE_EQ(ParseQuantity("0.5 us", Dimension::kTime), 0.5e-6);
+  EXPECT_EQ(ParseQuantity("0 us", Dimension::kTime), 0);
+  EXPECT_DOUBLE_EQ(ParseQuantity("60 %", Dimension::kShare), 0.6);
+  EXPECT_EQ(ParseQuantity("0.6", Dimension::kShare), 0.6);
+  EXPECT_EQ(ParseQuantity("32", Dimension::kBytesPerClock), 32);
 }
 
 std::string ErrorOf(const char* text, Dimension dimension) {
@@ -40,6 +45,10 @@ TEST(QuantityText, SaysWhatWasWanted) {
             "'2039 GBs' is not a bandwidth, such as '2039 GB/s' (did you mean 'GB/s'?)");
   EXPECT_EQ(ErrorOf("2039", Dimension::kByteRate),
             "'2039' is not a bandwidth, such as '2039 GB/s'");
+  EXPECT_EQ(ErrorOf("0.75", Dimension::kTime), "'0.75' is not a time, such as '2.2 us'");
+  EXPECT_THAT(ErrorOf("75 %", Dimension::kTime), HasSubstr("is not a time"));
+  EXPECT_THAT(ErrorOf("3 us", Dimension::kShare), HasSubstr("is not a share"));
+  EXPECT_THAT(ErrorOf("3 us", Dimension::kBytesPerClock), HasSubstr("bytes per clock cycle"));
   EXPECT_THAT(ErrorOf("fast", Dimension::kOperationRate), HasSubstr("'312 TFLOP/s'"));
   EXPECT_THAT(ErrorOf("40 mb", Dimension::kByteSize), HasSubstr("is not a size"));
 }

@@ -60,6 +60,50 @@ TEST(Binding, BatchOverridesAFixedOneWithANote) {
             std::vector<std::string>{"the file fixes the batch at 1; --batch 4 overrides it"});
 }
 
+TEST(Binding, TheBatchIsBoundOnce) {
+  Bindings named;
+  AddDimBinding(named, "N=8");
+  named.batch = 8;
+  EXPECT_EQ(ShapeOf(Relu({"N", 3}).Infer(named), "y"), Shape({8, 3}));
+  named.batch = 4;
+  EXPECT_EQ(BindingError(Relu({"N", 3}), named),
+            "test.onnx: --batch 4: dimension 'N' is 8 by another option; bind it once");
+  Bindings shaped;
+  AddInputBinding(shaped, "x:8x3");
+  shaped.batch = 8;
+  EXPECT_EQ(ShapeOf(Relu({1, 3}).Infer(shaped), "y"), Shape({8, 3}));
+  shaped.batch = 4;
+  EXPECT_EQ(BindingError(Relu({1, 3}), shaped),
+            "test.onnx: --batch 4: --input gives 'x' 8 as its first dimension; bind it once");
+}
+
+// Nodes of one graph are no batch: what --dim says of them holds.
+TEST(Binding, WhatComesFirstAndIsNoBatchStays) {
+  Bindings bindings;
+  AddDimBinding(bindings, "num_nodes=1000");
+  bindings.batch = 1;
+  EXPECT_EQ(ShapeOf(Relu({"num_nodes", 3}).Infer(bindings), "y"), Shape({1000, 3}));
+  bindings.batch = 4;
+  EXPECT_EQ(BindingError(Relu({"num_nodes", 3}), bindings),
+            "test.onnx: --batch 4: no input has a batch dimension");
+}
+
+TEST(Binding, TellsABatchThatOtherOptionsBind) {
+  const auto bound = [](const Bindings& bindings) -> std::string {
+    Model model = Relu({"N", "seq"}).Read();
+    const std::optional<BatchDim> batch = BatchBoundApart(model, bindings);
+    return batch ? batch->key + "=" + std::to_string(batch->size) : "open";
+  };
+  Bindings length;
+  AddDimBinding(length, "seq=16");
+  EXPECT_EQ(bound(length), "open");
+  AddDimBinding(length, "N=8");
+  EXPECT_EQ(bound(length), "N=8");
+  Bindings shape;
+  AddInputBinding(shape, "x:2x16");
+  EXPECT_EQ(bound(shape), "N=2");
+}
+
 TEST(Binding, AnythingElseUnboundIsAnErrorThatHelps) {
   EXPECT_EQ(BindingError(Relu({"N", "seq"})),
             "test.onnx: unbound dimensions: 'seq' (x); bind them, for example: --dim seq=128");

@@ -71,6 +71,18 @@ TEST(DataParallel, SharesOutWhatZeroSays) {
   EXPECT_EQ(sent(3) * 2, sent(0) * 3);
 }
 
+// Gradients that nobody else has, of a single pass, live from where they are made to the update:
+// what is live at most is that of a report. Exchanges and sums have room for all of them.
+TEST(DataParallel, OneDeviceNeedsWhatAReportSays) {
+  StepProfile profile = Layers(4, 0.1, 4000);
+  profile.alone = Bytes(14500);
+  profile.gradient_sums = profile.gradients;
+  EXPECT_EQ(MemoryOf(profile, {}), Bytes(14500));
+  EXPECT_EQ(LastingOf(profile, {}, 1), Bytes(4000 + 8000));
+  EXPECT_EQ(MemoryOf(profile, {}, 2), Bytes(1000 + 4000 * 4));
+  EXPECT_EQ(MemoryOf(profile, {.devices = 2}), Bytes(1000 + 4000 * 4));
+}
+
 // Four layers, which repeat, between an embedding and its gradient.
 StepProfile Modules() {
   StepProfile profile = Layers(4, 0.4, 4000);
@@ -101,7 +113,7 @@ TEST(DataParallel, GathersUnitsAhead) {
   fused.kernels[1].outer_weights = Bytes(300);
   EXPECT_EQ(PassesWithGathered(fused, plan), Bytes(4600 + 300));
   // Nobody shares with a single device.
-  EXPECT_EQ(MemoryOf(profile, {.zero = 3}) - LastingOf(profile, {.zero = 3}, 1), Bytes(1000));
+  EXPECT_EQ(MemoryOf(profile, {.zero = 3}, 2) - LastingOf(profile, {.zero = 3}, 2), Bytes(1000));
   // The embedding is gathered once, layers before both of their passes, and each is scattered.
   const ParallelStep step = RunDataParallel(profile, Find("dgx-a100"), plan);
   EXPECT_EQ(step.collectives, (1 + 8) + (4 + 1));

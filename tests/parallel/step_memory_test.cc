@@ -40,6 +40,7 @@ TEST(StepMemory, OfNodesInsideALoopIsThatOfTheLoop) {
   EXPECT_EQ(moment + 1, live.size());
   EXPECT_GT(inside, 3U);
   EXPECT_EQ(running.passes, PeakActivations(step));
+  EXPECT_EQ(running.peak, PeakActivations(step));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ std::vector<ModelFile> ModelsAtHand() {
       {"gpt2", {{"sequence", 16}}},
       {"llama3-8b", {{"sequence", 16}}},
       {"lstm", {{"sequence", 16}}},
-      {"attention_keras", {{"unk__1270", 2}, {"unk__1271", 2}}},
+      {"attention_keras", {{"unk__1271", 2}}},
   };
   for (const char* folder : {"/tests/plan/models", "/models/networks"}) {
     for (const auto& entry : std::filesystem::directory_iterator(root + folder)) {

@@ -216,5 +216,86 @@ TEST(Blocked, WeightsStayInHalfOfTheCaches) {
   EXPECT_DOUBLE_EQ(time(kRoom + 1), time(0));
 }
 
+// Elementwise work is shared out by itself: what fusion leaves of the bytes says nothing about it.
+TEST(Blocked, CoresShareElementwiseWorkByItsElements) {
+  const MicroKernel kernel = MicroKernelFor(kCores, Pipe::kVector, DType::kFloat32, 4, 64);
+  const auto vector = [&](const Execution* execution, double elements) {
+    return ExpectedOnCores(execution, kernel, kCores, 1e12,
+                           {.operations = 32e6, .elements = elements})
+        .vector;
+  };
+  // Two registers of 16 lanes per clock, 2 GHz: half a millisecond of one core.
+  EXPECT_DOUBLE_EQ(vector(nullptr, 1e6), 0.5e-3 / 8);
+  EXPECT_DOUBLE_EQ(vector(nullptr, 65536), 0.5e-3 / 2);  // a core starts on 32768 elements
+  EXPECT_DOUBLE_EQ(vector(nullptr, 1), 0.5e-3);
+  // Behind a product by the cores that hold its blocks.
+  const GemmNest nest{.batch = 3, .m = 1, .n = 16, .k = 64, .b_is_weight = true};
+  const Execution product = BlockedGemm(nest, kernel, kCores);
+  EXPECT_DOUBLE_EQ(vector(&product, 1), 0.5e-3 / 3);
+}
+
+TEST(Blocked, FusionDoesNotMakeAttentionSlower) {
+  const Device device = DeviceOf("epyc-9654");
+  const AttentionNest nest{.batch = 4,
+                           .q_heads = 4,
+                           .kv_heads = 4,
+                           .q_len = 512,
+                           .kv_len = 512,
+                           .qk_dim = 64,
+                           .v_dim = 64};
+  Kernel kernel = KernelOf(nest, DType::kFloat32, 3 << 21, 1 << 21);
+  kernel.work.Add(OpClass::kExp, DType::kFloat32, Count(16 * 512 * 512));
+  kernel.needed = kernel.work;
+  const auto time = [&] { return Runner(&device, {}).Run(kernel).expected->time.expected; };
+  const double moved = time();
+  kernel.bytes_read = kernel.bytes_written = Bytes(2);
+  EXPECT_LE(time(), moved);
+}
+
+// A result for each product: a reduction, as multiplication and sum are.
+TEST(Blocked, DotProductsAreReductions) {
+  const Device device = DeviceOf("epyc-9654");
+  const Kernel kernel = KernelOf(GemmNest{.batch = 65536, .m = 1, .n = 1, .k = 64}, DType::kFloat32,
+                                 2 * 65536 * 64 * 4, 65536 * 4);
+  const KernelRun run = Runner(&device, {}).Run(kernel);
+  EXPECT_EQ(run.algorithm, "reduction");
+  EXPECT_EQ(run.execution->On(Pipe::kVector).fma, Count(65536 * 64));
+  // Memory alone: a line of the result is read before it is written.
+  EXPECT_NEAR(run.expected->memory, (2 * 64 + 2) * 65536 * 4 / (460.8e9 * 0.8), 1e-9);
+  EXPECT_LT(run.expected->time.expected, 1.1 * run.expected->memory);
+}
+
+// The elementwise work of an operator of several products is done once.
+TEST(Blocked, PartsShareElementwiseWork) {
+  const Device device = DeviceOf("epyc-9654");
+  const GemmNest nest{.m = 4096, .n = 4096, .k = 4096, .b_is_weight = true};
+  Kernel kernel = KernelOf(nest, DType::kFloat32, 3LL << 26, 1LL << 26);
+  kernel.work = Work();
+  kernel.work.Add(OpClass::kMac, DType::kFloat32, MacsOf(nest) * 2);
+  kernel.parts = {{"first", nest, DType::kFloat32}, {"second", nest, DType::kFloat32}};
+  const auto units = [&](std::int64_t additions) {
+    Kernel with = kernel;
+    with.work.Add(OpClass::kAdd, DType::kFloat32, Count(additions));
+    with.needed = with.work;
+    return Runner(&device, {}).Run(with).expected->units;
+  };
+  const Cores cores = CoresOf(device);
+  const double rate = cores.count * cores.lanes() * cores.vector_per_clock * cores.clock;
+  EXPECT_NEAR(units(1 << 30) - units(0), (1 << 30) / rate, 1e-9);
+}
+
+// The cores of a processor make a framework's calls themselves, before they compute.
+TEST(Blocked, CallsAndKernelsTakeTurns) {
+  const Device device = DeviceOf("epyc-9654");
+  const GemmNest nest{.m = 1024, .n = 1024, .k = 1024, .b_is_weight = true};
+  const Kernel kernel = KernelOf(nest, DType::kFloat32, 2 << 22, 1 << 22);
+  const Expected e =
+      *Runner(&device, {.launch = Launch::kEager, .explain = true}).Run(kernel).expected;
+  EXPECT_EQ(e.host, 0);
+  EXPECT_GT(e.calls, 0);
+  EXPECT_DOUBLE_EQ(e.time.expected, e.prepared + e.calls + e.device);
+  EXPECT_NEAR(Combined(e.terms, 0), e.time.expected, 1e-12);
+}
+
 }  // namespace
 }  // namespace dlcost

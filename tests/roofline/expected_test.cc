@@ -268,6 +268,28 @@ TEST_F(ExpectedTest, TellsWhenABoardWaitsForItsPower) {
       timing[Constant::kLaunchGraph] + 2.0 * 4096 * 3072 * 768 / PowerLimit(timing, true, 2), 1e-9);
 }
 
+// A result for each product fills no tile of matrix units: vector units stream it, in halves as in
+// floats.
+TEST_F(ExpectedTest, DotProductsRunOnVectorUnits) {
+  const Device a100 = DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"}).Find("a100-sxm4-80gb");
+  const GemmNest nest{.batch = 65536, .m = 1, .n = 1, .k = 64};
+  const auto run = [&](DType type) {
+    Kernel kernel;
+    kernel.nest = nest;
+    kernel.math = type;
+    kernel.work.Add(OpClass::kMac, type, MacsOf(nest));
+    kernel.needed = kernel.work;
+    kernel.bytes_read = Bytes(2 * 65536 * 64 * Bits(type) / 8);
+    kernel.bytes_written = Bytes(65536 * Bits(type) / 8);
+    return Runner(&a100, {.cache = CacheState::kCold}).Run(kernel);
+  };
+  const KernelRun half = run(DType::kFloat16), whole = run(DType::kFloat32);
+  EXPECT_EQ(half.algorithm, "matrix_vector");
+  EXPECT_EQ(whole.algorithm, "matrix_vector");
+  EXPECT_LT(half.expected->time.expected, whole.expected->time.expected);
+  EXPECT_LT(half.expected->time.expected, 2 * half.bound.time.value());
+}
+
 TEST_F(ExpectedTest, CallsOfAFrameworkRunAheadOfTheDevice) {
   const auto call = [](double prepared, double device) {
     Expected e;
@@ -280,16 +302,16 @@ TEST_F(ExpectedTest, CallsOfAFrameworkRunAheadOfTheDevice) {
     return e;
   };
   // Long kernels: the device waits for the first call only.
-  CallQueue busy;
+  CallQueue busy(false);
   EXPECT_NEAR(busy.Add(call(5e-6, 1e-3), 1, 0).expected, 20e-6 + 5e-6 + 1e-3, 1e-12);
   EXPECT_NEAR(busy.Add(call(5e-6, 1e-3), 1, 0).expected, 1e-3, 1e-12);
   // Short kernels: one call after the other.
-  CallQueue idle;
+  CallQueue idle(false);
   EXPECT_NEAR(idle.Add(call(5e-6, 1e-6), 1, 0).expected, 20e-6 + 15e-6, 1e-12);
   EXPECT_NEAR(idle.Add(call(5e-6, 1e-6), 1, 0).expected, 15e-6, 1e-12);
   EXPECT_NEAR(idle.Add(call(0, 1e-6), 1, 0).expected, 10e-6, 1e-12);
   // A kernel that a loop calls four times is four calls.
-  CallQueue once, looped;
+  CallQueue once(false), looped(false);
   Expected four = call(4 * 5e-6, 4e-6);
   four.calls = 40e-6;
   double sum = 0;
@@ -300,10 +322,15 @@ TEST_F(ExpectedTest, CallsOfAFrameworkRunAheadOfTheDevice) {
   viewed.between = 7e-6;
   EXPECT_NEAR(idle.Add(viewed, 1, 0).expected, 10e-6, 1e-12);
   EXPECT_NEAR(idle.Add(call(0, 1e-6), 1, 0).expected, 17e-6, 1e-12);
-  CallQueue hidden;
+  CallQueue hidden(false);
   viewed.device = 1e-3;
   EXPECT_NEAR(hidden.Add(viewed, 1, 0).expected, 20e-6 + 1e-3, 1e-12);
   EXPECT_NEAR(hidden.Add(call(0, 1e-3), 1, 0).expected, 1e-3, 1e-12);
+  // A processor makes its calls itself: they pass before each of its kernels, and views after them.
+  CallQueue own(true);
+  EXPECT_NEAR(own.Add(call(5e-6, 1e-3), 1, 0).expected, 20e-6 + 15e-6 + 1e-3, 1e-12);
+  EXPECT_NEAR(own.Add(viewed, 1, 0).expected, 10e-6 + 1e-3, 1e-12);
+  EXPECT_NEAR(own.Add(call(0, 1e-6), 1, 0).expected, 17e-6 + 1e-6, 1e-12);
   // Never faster than the bound.
   EXPECT_GE(busy.Add(call(5e-6, 1e-6), 1, 2e-3).low, 2e-3);
 }

@@ -67,6 +67,48 @@ TEST(SystolicTime, StepsRunAsOftenAsTheyAreLaunched) {
   EXPECT_DOUBLE_EQ(cycles(21) - cycles(11), 10 * (128 + 256));
 }
 
+// A result for each product fills no array: it is multiplied and added up on the vector units.
+TEST(SystolicTime, DotProductsRunOnVectorUnits) {
+  const Device device = DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"}).Find("tpu-v4");
+  Kernel kernel;
+  kernel.nest = GemmNest{.batch = 65536, .m = 1, .n = 1, .k = 64};
+  kernel.math = DType::kBfloat16;
+  kernel.work.Add(OpClass::kMac, DType::kBfloat16, Count(65536 * 64));
+  kernel.needed = kernel.work;
+  kernel.bytes_read = Bytes(2 * 65536 * 64 * 2);
+  kernel.bytes_written = Bytes(65536 * 2);
+  const KernelRun run = Runner(&device, {.cache = CacheState::kCold}).Run(kernel);
+  const SystolicMachine& m = *device.systolic;
+  EXPECT_EQ(run.algorithm, "reduction");
+  EXPECT_DOUBLE_EQ(run.expected->units, 2.0 * 65536 * 64 / m.vector_rate);
+  EXPECT_DOUBLE_EQ(run.expected->device,
+                   std::max(run.expected->units, run.expected->memory) + m.kernel_time);
+}
+
+// The elementwise work of an operator of several products, and what it passes on, count once.
+TEST(SystolicTime, PartsShareElementwiseWork) {
+  const Device device = DeviceDatabase({DLCOST_SOURCE_DIR "/hw_specs"}).Find("tpu-v4");
+  const GemmNest nest{.m = 4096, .n = 4096, .k = 4096, .b_is_weight = true};
+  Kernel kernel;
+  kernel.nest = nest;
+  kernel.math = DType::kBfloat16;
+  kernel.work.Add(OpClass::kMac, DType::kBfloat16, MacsOf(nest) * 2);
+  kernel.parts = {{"first", nest, DType::kBfloat16}, {"second", nest, DType::kBfloat16}};
+  kernel.bytes_read = Bytes(3LL << 25);
+  kernel.bytes_written = Bytes(1LL << 25);
+  const auto run = [&](std::int64_t additions, std::int64_t passed) {
+    Kernel with = kernel;
+    with.work.Add(OpClass::kAdd, DType::kBfloat16, Count(additions));
+    with.needed = with.work;
+    with.bytes_passed = Bytes(passed);
+    return *Runner(&device, {}).Run(with).expected;
+  };
+  EXPECT_NEAR(run(1 << 30, 0).units - run(0, 0).units, (1 << 30) / device.systolic->vector_rate,
+              1e-12);
+  const double rate = 1200e9 * device.systolic->memory_share;
+  EXPECT_NEAR(run(0, 0).memory - run(0, 1 << 25).memory, (1 << 25) / rate, 1e-12);
+}
+
 class SystolicNetworks : public testing::Test {
  protected:
   struct Times {
