@@ -41,12 +41,14 @@ class Builder {
     AttentionCounter attention;
     KernelMemory memory(model_);
     in_attention_.assign(model_.nodes.size(), false);
+    looks_.assign(model_.nodes.size(), false);
     each_kernel([&](Kernel kernel) {
       attention.Add(kernel);
       memory.Add(kernel);
       if (kernel.spelled_attention) {
         for (const std::size_t n : kernel.nodes) in_attention_[n] = true;
       }
+      for (const std::size_t n : kernel.looks) looks_[n] = true;
       AddKernel(std::move(kernel));
     });
     for (std::size_t n = 0; n < model_.nodes.size(); ++n) AddToGroups(n);
@@ -190,7 +192,7 @@ class Builder {
     const CountedNode& counted = model_.nodes[n];
     Sums work{.nodes = 1};
     SetWork(work, counted.cost.work);
-    const Doubt doubt = DoubtOf(counted, work.macs, work.flops);
+    const Doubt doubt = looks_[n] ? Doubt() : DoubtOf(counted, work.macs, work.flops);
     AddToGroups(n, [&](GroupRow& group) {
       Accumulate(group.sums, work);
       Accumulate(group.doubt, doubt);
@@ -266,11 +268,14 @@ class Builder {
       row.nodes.push_back(report_.nodes[n].name);
       report_.nodes[n].kernel = kernel.id;
       const Sums& work = report_.nodes[n].sums;
+      if (looks_[n]) {
+        report_.nodes[n].status = NodeStatus::kView;
+        continue;
+      }
       Accumulate(doubt, DoubtOf(model_.nodes[n], work.macs, work.flops));
     }
     row.doubt = doubt;
     row.sums = std::move(sums);
-    for (const std::size_t n : kernel.looks) report_.nodes[n].status = NodeStatus::kView;
     row.sums.nodes = static_cast<std::int64_t>(kernel.nodes.size());
     SetWork(row.sums, kernel.work);
     row.executed = CountFlops(run.executed, convention_);
@@ -332,6 +337,7 @@ class Builder {
   std::unordered_map<const Graph*, std::vector<std::shared_ptr<const Operand>>> operands_;
   const std::shared_ptr<const Operand> omitted_ = std::make_shared<const Operand>();
   Groups by_op_, by_scope_;
+  std::vector<bool> looks_;         // nodes that only look at what others move
   std::vector<bool> in_attention_;  // nodes of attention that is spelled out
   std::array<GroupRow, kPhaseCount> by_phase_;
   std::set<MathMode> modes_;  // of the products that run
