@@ -44,7 +44,7 @@ class RunValues(unittest.TestCase):
         assumed = certainty["settled"][0]
         self.assertEqual((assumed["subject"], assumed["assumed"]), ("/encoder/Gather_1", True))
         self.assertTrue(assumed["answer"].startswith("the value [640]"), assumed)
-        self.assertEqual(certainty["assumed"]["nodes"], 1725)
+        self.assertEqual(certainty["assumed"]["nodes"], 1713)  # less slices, which move nothing
 
     def test_distinct_axes_without_names(self):
         # One image of 48 x 192 through the shipped classifier of text direction.
