@@ -197,7 +197,8 @@ TEST(Strides, PaddingsAreFilledFirst) {
     how.set_type(onnx::AttributeProto::STRING);
     how.set_s(mode);
     const InferredModel model = small.Infer();
-    const Kernel& kernel = KernelOf(PlanOfViews(model), "pad");
+    const Plan plan = PlanOfViews(model);
+    const Kernel& kernel = KernelOf(plan, "pad");
     EXPECT_EQ(kernel.fills, mode == "constant");
     EXPECT_EQ(kernel.places, Count(kernel.fills ? 2 * 6 * 6 : 0));
     EXPECT_FALSE(KernelOf(PlanWith(model, Fusion::kDefault), "pad").fills);
