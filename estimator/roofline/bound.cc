@@ -112,8 +112,7 @@ class Bounder {
     Bytes inside = Inside(kernel, skipped);
     bound_.on_chip = std::min(bytes, inside);
     if (device_.memory.bandwidth) {
-      // What one stage hands to the next may stay on the chip, as much as fits.
-      const Bytes through = Beyond(bytes, inside) + Beyond(extra, device_.WarmCapacity());
+      const Bytes through = Beyond(bytes, inside) + extra;
       AddLevel("device memory", through / *device_.memory.bandwidth);
     }
     for (const MemoryLevel& level : device_.caches) {

@@ -210,7 +210,14 @@ class KernelRunner {
     const bool materialized = materializes(kernel_) ||
                               std::any_of(kernel_.parts.begin(), kernel_.parts.end(), materializes);
     if (!(run_.forced || materialized) || run_.execution == nullptr) return Bytes(0);
-    return run_.execution->ExtraRead() + run_.execution->ExtraWritten();
+    // What one stage hands to the next may stay on the chip, as much as fits.
+    const Bytes kept = target_.device.WarmCapacity();
+    Bytes through;
+    for (const Stage& stage : run_.execution->stages) {
+      const Bytes handed = stage.extra_read + stage.extra_written;
+      through += handed - std::min(handed, kept);
+    }
+    return through;
   }
 
   void Time() {

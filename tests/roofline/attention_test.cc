@@ -86,6 +86,20 @@ TEST(AttentionForms, TheSecondVersionHasKernelsForHalves) {
   EXPECT_EQ(seconds(turing, Form::kFlash2, kHalf), seconds(turing, Form::kFlash1, kHalf));
 }
 
+// Scores of 64 MB in halves fit into a TPU v4's 128 MiB from one stage to the next, though all that
+// stages hand on, written and read twice, does not: no more crosses than of a kernel without
+// scores.
+TEST(AttentionForms, WhatStagesHandOnMayStayOnTheChip) {
+  AttentionNest nest = Nest(1, 32, 1024, 64, false);
+  nest.backward = false;
+  const Device tpu = DeviceOf("tpu-v4");
+  const auto memory = [&](AttentionForm form) {
+    return Runner(&tpu, {.attention = form}).Run(Backward(nest)).bound.memory.value();
+  };
+  EXPECT_GT(memory(AttentionForm::kFlash), 0);
+  EXPECT_EQ(memory(AttentionForm::kMaterialized), memory(AttentionForm::kFlash));
+}
+
 double Milliseconds(const char* device, AttentionForm form, int batch, int heads, int length,
                     int width, int keys = 0) {
   const Device board = DeviceOf(device);
