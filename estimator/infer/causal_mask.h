@@ -29,6 +29,11 @@ inline bool DiffersByHead(const Shape& added) { return added.rank() >= 3 && adde
 // call with one is fused (bench/published/h100).
 inline bool IsScaleOfCall(double factor, bool biased) { return !biased || factor != 1; }
 
+// Axes of the operands of a call that PyTorch has fused kernels for; with others it multiplies,
+// normalizes and multiplies (aten/src/ATen/native/transformers/sdp_utils_cpp.h:
+// check_tensor_shapes).
+inline constexpr std::size_t kFusedCallAxes = 4;
+
 // Whether a mask hides what follows each position: it is made of a triangle, of positions compared
 // with positions, or of a stored square of truth values (as GPT-2's exports slice it). `look` gives
 // the source of a value.

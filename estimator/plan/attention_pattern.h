@@ -15,9 +15,7 @@ struct AttentionMatch {
   std::vector<std::size_t> nodes;  // in execution order
   AttentionNest nest;
   bool spelled = true;  // in several operators, else it is one
-  // By the model's code, as one function (CommonFactor, IsScaleOfCall), of operands with four axes:
-  // for others PyTorch's function multiplies, normalizes and multiplies
-  // (aten/src/ATen/native/transformers/sdp_utils_cpp.h: check_tensor_shapes).
+  // By the model's code, as one function (CommonFactor, IsScaleOfCall) with a fused kernel.
   bool called = false;
   // Masks that follow from positions alone: the kernel computes them and does not read them.
   std::vector<ValueId> computed_masks;

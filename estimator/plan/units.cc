@@ -117,13 +117,17 @@ class UnitFinder {
       }
       if (!IsFree(others)) continue;
       by_last_.erase(softmax.back());
-      FusedUnit unit{.nodes = match->nodes,
-                     .name = match->nest.causal ? "causal_attention" : "attention",
-                     .role = FusionRole::kOpaque,
-                     .main = LastProduct(match->nodes)};
-      unit.attention = std::make_shared<const AttentionMatch>(std::move(*match));
-      Take(std::move(unit));
+      TakeAttention(std::move(*match));
     }
+  }
+
+  void TakeAttention(AttentionMatch match) {
+    FusedUnit unit{.nodes = match.nodes,
+                   .name = match.nest.causal ? "causal_attention" : "attention",
+                   .role = FusionRole::kOpaque,
+                   .main = LastProduct(match.nodes)};
+    unit.attention = std::make_shared<const AttentionMatch>(std::move(match));
+    Take(std::move(unit));
   }
 
   // What stands around an Attention operator, where its kernel is a compiler's choice.
@@ -134,13 +138,7 @@ class UnitFinder {
       return;
     }
     std::optional<AttentionMatch> match = finder.FindAround(n);
-    if (!match || !IsFree(match->nodes)) return;
-    FusedUnit unit{.nodes = match->nodes,
-                   .name = NameOf(match->nest, values_.node(n).node->op),
-                   .role = FusionRole::kOpaque,
-                   .main = n};
-    unit.attention = std::make_shared<const AttentionMatch>(std::move(*match));
-    Take(std::move(unit));
+    if (match && IsFree(match->nodes)) TakeAttention(std::move(*match));
   }
 
   // What a person would look for: not the transposition behind it.

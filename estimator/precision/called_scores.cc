@@ -7,8 +7,6 @@
 namespace dlcost {
 namespace {
 
-constexpr std::size_t kFusedAxes = 4;
-
 const Tensor& TensorIn(const Graph& graph, TensorId id) {
   return graph.tensors[static_cast<std::size_t>(id)];
 }
@@ -42,7 +40,7 @@ void CalledScores::Look(const Graph& graph, const Node& node) {
   } else if (node.op == "MatMul") {
     const std::optional<double> q = FactorIn(scaled_, a), k = FactorIn(scaled_, b);
     const auto& shape = TensorIn(graph, made).type.shape;
-    if (q && q == k && shape && shape->rank() != kFusedAxes) scores_.emplace(made, *q);
+    if (q && q == k && shape && shape->rank() != kFusedCallAxes) scores_.emplace(made, *q);
   } else if (node.op == "Add") {
     for (const auto& [scores, mask] : {std::pair(a, b), std::pair(b, a)}) {
       const std::optional<double> factor = FactorIn(scores_, scores);

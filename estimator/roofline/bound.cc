@@ -56,8 +56,7 @@ class Bounder {
     if (!IsProduct(kernel.nest)) macs_on = WorkKind::kVector;
     for (const Work::Entry& entry : least.entries()) {
       const Count macs = entry.counts[static_cast<std::size_t>(OpClass::kMac)];
-      const DType type = macs > Count(0) ? FasterOf(kernel, macs_on, entry.dtype) : entry.dtype;
-      AddCompute(macs_on, type, macs * Count(2));
+      AddCompute(macs_on, FasterOf(kernel, macs_on, entry.dtype), macs * Count(2));
       AddCompute(WorkKind::kVector, entry.dtype, OtherOperations(entry));
     }
     for (const RoofTime& roof : bound_.roofs) Raise(bound_.compute, roof);

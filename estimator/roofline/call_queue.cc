@@ -4,6 +4,13 @@
 
 namespace dlcost {
 
+bool IsOwnHost(const Device& device) { return device.cores.has_value(); }
+
+double CallsAndDevice(const Expected& expected, const Device& device) {
+  return IsOwnHost(device) ? expected.calls + expected.device
+                           : std::max(expected.calls, expected.device);
+}
+
 TimeRange CallQueue::Add(const Expected& alone, double repeat, double bound) {
   if (repeat <= 0) return {};
   const double kernel = std::max(alone.device, bound);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "estimator/roofline/call_queue.h"
 #include "estimator/roofline/terms.h"
 #include "estimator/roofline/timing_device.h"
 
@@ -20,10 +21,10 @@ bool AddsUpWider(const Target& target, const Kernel& kernel) {
 }
 
 // What a framework adds around the device's time: the terms beside which that stands.
-TermWriter AroundTheDevice(const RunOptions& options, bool own_host, const Expected& expected,
-                           TermWriter& top) {
-  const double together =
-      own_host ? expected.calls + expected.device : std::max(expected.calls, expected.device);
+TermWriter AroundTheDevice(const RunOptions& options, const Device& device,
+                           const Expected& expected, TermWriter& top) {
+  const bool own_host = IsOwnHost(device);
+  const double together = CallsAndDevice(expected, device);
   TermWriter model = top.Sum("time model", expected.host + expected.prepared + together);
   if (!own_host) {
     model.Time("host", expected.host, "to the first call, and back from the last kernel");
@@ -92,8 +93,7 @@ void ExplainKernel(const Target& target, const TimedKernel& timed, Expected& exp
   if (AddsUpWider(target, timed.kernel)) {
     top.Text("adds up in", "fp32", "frameworks ask their library for it");
   }
-  const bool own_host = target.device.cores.has_value();
-  TermWriter device = calls ? AroundTheDevice(target.options, own_host, expected, top) : top;
+  TermWriter device = calls ? AroundTheDevice(target.options, target.device, expected, top) : top;
   TermWriter model =
       times > 1 ? device.Times("runs", expected.device, times).Sum("one run", timed.seconds)
                 : device.Sum(calls ? "on the device" : "time model", timed.seconds);

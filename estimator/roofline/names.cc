@@ -79,6 +79,12 @@ std::span<const Launch> Launches() {
   return kLaunches;
 }
 
+std::span<const Selection> Selections() {
+  static constexpr std::array kSelections = {Selection::kCall, Selection::kFirst,
+                                             Selection::kCompiled, Selection::kBuild};
+  return kSelections;
+}
+
 std::string_view Name(Selection selection) {
   switch (selection) {
     case Selection::kCall:

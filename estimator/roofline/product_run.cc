@@ -71,12 +71,10 @@ std::optional<ComputeUnit> UnitOf(const Target& target, DType type, const GemmNe
   if (!unit || !unit->tensor) return unit;
   const bool one = nest.m <= Count(1) || nest.n <= Count(1);
   if (type == DType::kFloat32) return one ? FindVectorUnit(target, type) : unit;
-  if (one && target.library.row_on_vectors && IsFloat(type) && Bits(type) == 16) {
-    if (const std::optional<ComputeUnit> floats = InFloat(target, type)) return floats;
-  }
   const UnalignedRows* rows = nest.batch > Count(1) ? RowsOf(target, type, nest) : nullptr;
+  const bool row = one && target.library.row_on_vectors && IsFloat(type) && Bits(type) == 16;
   const bool in_float = (rows != nullptr && rows->batched_in_float) ||
-                        FewRowsOf(target, type, nest) != nullptr || IsDot(nest);
+                        FewRowsOf(target, type, nest) != nullptr || row || IsDot(nest);
   const std::optional<ComputeUnit> floats = in_float ? InFloat(target, type) : std::nullopt;
   return floats ? floats : unit;
 }

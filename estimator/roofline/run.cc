@@ -5,6 +5,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
+#include "estimator/roofline/call_queue.h"
 #include "estimator/roofline/choose.h"
 #include "estimator/roofline/explain_kernel.h"
 #include "estimator/roofline/part.h"
@@ -20,12 +21,6 @@ namespace {
 // Beside other calls it goes unseen: networks under TorchScript, whose calls are timed well without
 // it.
 constexpr double kBatchedCall = 0.27;
-
-// What compilers leave to libraries.
-bool IsOfLibrary(const LoopNest& nest) {
-  return std::holds_alternative<GemmNest>(nest) || std::holds_alternative<ConvNest>(nest) ||
-         std::holds_alternative<AttentionNest>(nest) || std::holds_alternative<RecurrentNest>(nest);
-}
 
 bool IsBatched(const LoopNest& nest) {
   const auto* gemm = std::get_if<GemmNest>(&nest);
@@ -233,7 +228,7 @@ class KernelRunner {
     expected.memory = sum.memory * times;
     expected.device = sum.seconds * times;
     expected.busy = std::max(sum.seconds - sum.launch, 0.0) * times;
-    const bool own_host = target_.device.cores.has_value();
+    const bool own_host = IsOwnHost(target_.device);
     if (target_.options.Calls()) {
       const TimingDevice& d = *target_.timing;
       if (!own_host) expected.host = d[Constant::kLaunchHost];
@@ -248,10 +243,8 @@ class KernelRunner {
       sum.launch += (expected.host + expected.prepared + seen) / times;
     }
     expected.launch = sum.launch * times;
-    // The cores of a processor make the calls themselves.
-    const double together =
-        own_host ? expected.calls + expected.device : std::max(expected.calls, expected.device);
-    const double seconds = expected.host + expected.prepared + together;
+    const double seconds =
+        expected.host + expected.prepared + CallsAndDevice(expected, target_.device);
     const double bound = run_.bound.time.value();
     expected.basis = BasisOf(target_.device);
     expected.time = WithRange(seconds, WidenRange(expected.basis, sum.range), bound);
@@ -275,7 +268,7 @@ class KernelRunner {
       case Selection::kFirst:
         return true;
       case Selection::kCompiled:
-        return IsOfLibrary(kernel_.nest);
+        return IsProduct(kernel_.nest);  // what compilers leave to libraries
       case Selection::kBuild:
         break;
     }
@@ -301,9 +294,9 @@ class KernelRunner {
 
   // The host's time before each run of the kernel.
   double PreparationOf(const PartTime& time) const {
-    const double layer = !CallsLayers() ? kLayerCall * (*target_.timing)[Constant::kLaunchCall] : 0;
-    const double setup = std::max(time.setup - layer, 0.0);
     if (!SetsUp()) return 0;
+    const double layer = CallsLayers() ? 0 : kLayerCall * (*target_.timing)[Constant::kLaunchCall];
+    const double setup = std::max(time.setup - layer, 0.0);
     return target_.options.selection == Selection::kCall ? std::max(setup, time.asked) : setup;
   }
 

@@ -31,6 +31,7 @@ enum class Selection {
   kBuild,     // when the model was built, and the calls with it
 };
 std::string_view Name(Selection selection);  // "call", "first", "compiled", "build"
+std::span<const Selection> Selections();     // all, in the order above
 
 // How the parameters are updated.
 enum class UpdateForm {

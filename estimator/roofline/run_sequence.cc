@@ -6,7 +6,7 @@ RunSequence::RunSequence(const Device* device, const RunOptions& run, const Plan
     : options_(run),
       runner_(device, run),
       forced_(device, options_, plan),
-      calls_(device != nullptr && device->cores.has_value()) {}
+      calls_(device != nullptr && IsOwnHost(*device)) {}
 
 RunSequence::Step RunSequence::Add(const Kernel& kernel) {
   const KernelRun& run = runs_.Run(kernel);

@@ -143,10 +143,7 @@ class RuntimeReader {
   }
 
   void Selects(const Entry& entry) {
-    runtime_.selection = OneOf<Selection>(entry, {{"call", Selection::kCall},
-                                                  {"first", Selection::kFirst},
-                                                  {"compiled", Selection::kCompiled},
-                                                  {"build", Selection::kBuild}});
+    runtime_.selection = OneOf(entry, Named(Selections()));
     AddPart("selection", entry.value, entry.note, entry);
   }
 

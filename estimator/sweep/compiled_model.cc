@@ -199,7 +199,7 @@ void CompiledModel::Time(std::span<const std::int64_t> values, const Device& dev
   double bound = 0, expected = 0, low = 0, high = 0, busy = 0;
   bool timed = false, partial = false;
   std::map<std::string_view, double> waits_for;
-  CallQueue calls(device.cores.has_value());
+  CallQueue calls(IsOwnHost(device));
   const auto add = [&](const CompiledKernel& kernel, const KernelTimes::Time& time, double count) {
     if (!kernel.like.upper_bound) bound += count * time.bound;
     if (!time.expected) {

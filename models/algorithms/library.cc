@@ -328,8 +328,8 @@ constexpr Library kLibraries[] = {
      .linear_by_time = true,
      // From 9 on a product of ggml's on Apple is tiled (ggml-metal-ops.cpp, ne11_mm_min).
      .vector_rows = 8,
-     .conv_by_rounds = true,
      .row_on_vectors = true,
+     .conv_by_rounds = true,
      .conv_vector = kGenericGemm,
      .conv_tensor = kGenericGemm,
      .gemm_scale = {},

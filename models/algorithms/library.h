@@ -194,11 +194,11 @@ struct Library {
   StridedLoads strided;  // of vector kernels for weights
   // Products of up to so many rows run on vector units as with a vector: weights pass once.
   int vector_rows = 1;
+  // One row of 16 bits does so too, where the library's kernels for matrix units are not known.
+  bool row_on_vectors = false;
   // Rounds over the units count in the choice of a convolution's tile, not padding alone: what
   // NVIDIA's libraries were seen to ignore, and nobody knows of others.
   bool conv_by_rounds = false;
-  // One row of 16 bits does so too, where the library's kernels for matrix units are not known.
-  bool row_on_vectors = false;
   // Bytes of operands that reach a unit per clock on vector units, beside the arithmetic, where the
   // tile is the fastest one, as no rule for it was found. 0: they hide, and tiles have rules.
   double vector_loads = 0;
