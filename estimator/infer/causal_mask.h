@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <optional>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
@@ -33,6 +35,12 @@ inline bool IsScaleOfCall(double factor, bool biased) { return !biased || factor
 // normalizes and multiplies (aten/src/ATen/native/transformers/sdp_utils_cpp.h:
 // check_tensor_shapes).
 inline constexpr std::size_t kFusedCallAxes = 4;
+
+// Whether scores of so many axes are made by a call that has a fused kernel. `factor` is what both
+// operands are multiplied by; none where they are multiplied by nothing or by different numbers.
+inline bool IsFusedCall(const std::optional<double>& factor, bool biased, std::size_t axes) {
+  return factor && IsScaleOfCall(*factor, biased) && axes == kFusedCallAxes;
+}
 
 // Whether a mask hides what follows each position: it is made of a triangle, of positions compared
 // with positions, or of a stored square of truth values (as GPT-2's exports slice it). `look` gives

@@ -149,7 +149,7 @@ class StepWriter {
     const auto gather = [&](const char* what, Bytes part, const DeviceGroup& group) {
       if (const auto task = Communicate(CollectiveOp::kAllGather, what + of, part, group, after)) {
         waits_.push_back(*task);
-        if (plan_.copies) Compute("copy of " + of, profile_.Streaming(part + part));
+        if (plan_.copies) Compute("copy of " + of, profile_.streaming.Of(part + part));
       }
     };
     gather("parameters of ", bytes - experts, all_);
@@ -182,7 +182,7 @@ class StepWriter {
   void Send(Bucket& bucket) {
     if (bucket.bytes == Bytes()) return;
     if (plan_.copies && bucket.group.size > 1) {
-      Compute("copy of gradients", profile_.Streaming(bucket.stored + bucket.bytes));
+      Compute("copy of gradients", profile_.streaming.Of(bucket.stored + bucket.bytes));
     }
     const CollectiveOp op =
         plan_.zero > 0 ? CollectiveOp::kReduceScatter : CollectiveOp::kAllReduce;

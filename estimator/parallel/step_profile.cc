@@ -232,8 +232,8 @@ StepProfile StepProfile::WithSums(double share, bool fused) const {
   for (StepKernel& kernel : summing.kernels) {
     const Bytes sums = kernel.summed + kernel.summed;  // read and written
     // A gradient is read, or is not written.
-    kernel.time += (fused ? Streaming(sums) - Streaming(std::min(kernel.trained, sums))
-                          : Streaming(sums + kernel.trained)) *
+    kernel.time += (fused ? streaming.Of(sums - std::min(kernel.trained, sums), 0)
+                          : streaming.Of(sums + kernel.trained, kernel.sums)) *
                    share;
   }
   return summing;
@@ -362,6 +362,7 @@ StepProfile ProfileOf(const InferredModel& step, const Device& device, const Rep
       if (expert) row.expert_gradients += sent;
       row.trained += SizeAs(tensor, std::nullopt);
       row.summed += summed;
+      ++row.sums;
       if (expert) row.expert_trained += SizeAs(tensor, std::nullopt);
     }
   }

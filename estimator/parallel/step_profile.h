@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <string>
@@ -28,6 +29,16 @@ struct ParameterBytes {
   Bytes gradient_sums;  // where they add up over micro-batches
 };
 
+// What kernels that add or copy tensors take on a device, however large these are.
+struct StreamingTime {
+  Seconds start;
+  ByteRate rate;  // 0: not known, they take no time
+  // Of `kernels` that read and write so many bytes in all; 0 of them: of what others do besides.
+  Seconds Of(Bytes bytes, std::size_t kernels = 1) const {
+    return rate == ByteRate() ? Seconds() : bytes / rate + start * static_cast<double>(kernels);
+  }
+};
+
 // A kernel of a training step as plans for many devices see it.
 struct StepKernel {
   std::string name;
@@ -38,6 +49,7 @@ struct StepKernel {
   Bytes trained;           // the parameters of these gradients, as they are stored
   Bytes expert_trained;    // part of them
   Bytes summed;            // the sums that they add up in over micro-batches
+  std::size_t sums = 0;    // how many these are, each added up by a kernel of its own
   Bytes weights;           // that no kernel before it reads
   Bytes expert_weights;    // part of them
   Bytes outer_weights;     // another: of nodes in no module, where the kernel is in one
@@ -73,10 +85,8 @@ struct StepProfile {
   // The stage of a pipeline that each kernel is annotated for; none where the file says nothing.
   std::vector<int> stages;
   bool trains = true;
-  int processors = 0;  // of its device, that collectives take some of; 0: not known
-  // What kernels reach that add or copy large tensors on its device; 0: not known, they take no
-  // time.
-  ByteRate streaming;
+  int processors = 0;              // of its device, that collectives take some of; 0: not known
+  StreamingTime streaming;         // on its device
   bool exchanges = false;          // devices that split its operators or sequence wait for others
   std::vector<std::string> notes;  // about how they do
   Macs macs;                       // of this device
@@ -89,10 +99,6 @@ struct StepProfile {
   std::string Note() const;
   Seconds Time(Phase phase) const;
   Seconds Time() const;
-  // What a kernel takes that reads and writes so many bytes in all.
-  Seconds Streaming(Bytes bytes) const {
-    return streaming == ByteRate() ? Seconds() : bytes / streaming;
-  }
   // The same where this share of the micro-batches adds its gradients to sums; `fused`: the kernels
   // that make them do, which write sums then and no gradients.
   StepProfile WithSums(double share, bool fused = false) const;

@@ -344,9 +344,8 @@ std::optional<AttentionMatch> AttentionFinder::Find(const std::vector<std::size_
                 .qk_dim = scores.k,
                 .v_dim = values.n};
   AddMasks(search, match);
-  const std::optional<double> factor = CommonFactor(values_, search.scores);
   match.called =
-      factor && IsScaleOfCall(*factor, HasBias(search)) && shape && shape->rank() == kFusedCallAxes;
+      shape && IsFusedCall(CommonFactor(values_, search.scores), HasBias(search), shape->rank());
   match.nodes = std::move(search.nodes);
   std::sort(match.nodes.begin(), match.nodes.end());
   match.cache_updates = std::move(search.cache_updates);

@@ -22,9 +22,8 @@ void CheckForwardPlan(const HybridPlan& plan) {
   }
 }
 
-// What a kernel reaches that adds two tensors too large for any cache.
-ByteRate StreamingOf(const Device& device) {
-  constexpr std::int64_t kElements = std::int64_t{1} << 26;
+// What a kernel takes that adds two tensors of so many floats.
+Seconds TimeOfSum(std::int64_t elements, const Device& device) {
   Model model;
   for (const Role role : {Role::kInput, Role::kInput, Role::kOutput}) {
     Tensor& tensor = model.graph.tensors.emplace_back();
@@ -32,7 +31,7 @@ ByteRate StreamingOf(const Device& device) {
     tensor.role = role;
     if (role == Role::kInput) {
       tensor.declared =
-          DeclaredType{.dtype = DType::kFloat32, .dims = std::vector<Dim>{{.size = kElements}}};
+          DeclaredType{.dtype = DType::kFloat32, .dims = std::vector<Dim>{{.size = elements}}};
     }
   }
   model.graph.inputs = {0, 1};
@@ -41,9 +40,16 @@ ByteRate StreamingOf(const Device& device) {
       {.name = "Add", .op = "Add", .opset = 14, .inputs = {0, 1}, .outputs = {2}});
   model.opset = {{"", 14}};
   const Report report = BuildReport(Infer(std::move(model), {}), device, {});
-  const Seconds time = report.totals.expected.value_or(Seconds());
-  if (time == Seconds()) return ByteRate();
-  return ByteRate(3 * SizeOf(DType::kFloat32, Count(kElements)).AsDouble() / time.value());
+  return report.totals.expected.value_or(Seconds());
+}
+
+// From a tensor that is no work at all, and one too large for any cache.
+StreamingTime StreamingOf(const Device& device) {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 26;
+  const Seconds start = TimeOfSum(1, device), large = TimeOfSum(kLarge, device);
+  if (!(start < large)) return {};
+  const Bytes bytes = SizeOf(DType::kFloat32, Count(kLarge));
+  return {start, ByteRate(3 * bytes.AsDouble() / (large - start).value())};
 }
 
 // The job chooses the batch of a device: a size that is bound elsewhere would not hold.

@@ -65,7 +65,7 @@ class Job {
   System system_;
   std::optional<Device> device_;
   ReportOptions report_;
-  ByteRate streaming_;
+  StreamingTime streaming_;
   // The model of a batch, inferred once for all divisions.
   struct Whole {
     std::once_flag once;

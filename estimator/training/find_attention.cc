@@ -94,7 +94,7 @@ class AttentionFinder : Uses {
     });
     const std::optional<double> q_factor = FactorOf(In(first, 0)),
                                 k_factor = FactorOf(In(first, 1));
-    const bool called = q_factor && q_factor == k_factor && IsScaleOfCall(*q_factor, biased);
+    const bool called = q_factor == k_factor && IsFusedCall(q_factor, biased, scores->rank());
     if (!Fuses(In(first, 0), called)) return std::nullopt;
     match.scale *= match.q.scale * match.k.scale;
     match.nodes.push_back(first);

@@ -129,7 +129,7 @@ TEST(DataParallel, GathersUnitsIntoBuffers) {
   EXPECT_EQ(PassesWithGathered(profile, plan), Bytes(500 + 1000 + 1000 + 1000 + 100 + 2250));
   const System dgx = Find("dgx-a100");
   const Seconds before = RunDataParallel(profile, dgx, plan).compute;
-  profile.streaming = ByteRate(1e6);
+  profile.streaming = {.rate = ByteRate(1e6)};
   // Reads and writes what is gathered, once the embedding and twice each layer, and the gradients.
   EXPECT_NEAR((RunDataParallel(profile, dgx, plan).compute - before).value(),
               (2 * (500 + 8000) + 2 * 4000 + 500) / 1e6, 1e-9);

@@ -143,21 +143,25 @@ TEST(Hybrid, AddsGradientsUp) {
   plan.global_batch = 3;
   const auto time = [&] { return RunHybrid(profile, dgx, plan).time.value(); };
   const double before = time();
-  profile.streaming = ByteRate(1e6);
+  profile.streaming = {.rate = ByteRate(1e6)};
   for (StepKernel& kernel : profile.kernels) kernel.summed = kernel.trained + kernel.trained;
   EXPECT_NEAR(time() - before, 2 * (8000 + 2 * 16000) / 1e6, 1e-9);
+  // Each sum is a kernel that starts.
+  profile.streaming.start = Seconds(1e-3);
+  profile.kernels[8].sums = 3;
+  EXPECT_NEAR(time() - before, 2 * ((8000 + 2 * 16000) / 1e6 + 3 * 1e-3), 1e-9);
   // Products that add up themselves write no gradient.
   plan.gradients.fused_sums = true;
   EXPECT_NEAR(time() - before, 2 * (2 * 16000 - 8000) / 1e6, 1e-9);
   plan.global_batch = 1;
   const double alone = time();
-  profile.streaming = ByteRate();
+  profile.streaming = {};
   EXPECT_EQ(time(), alone);
   // In every stage of a pipeline, of the gradients that are its own.
   plan = ParsePlan("pp=2");
   plan.global_batch = 8;
   const double without = time();
-  profile.streaming = ByteRate(1e6);
+  profile.streaming = {.rate = ByteRate(1e6)};
   const double adds = (8000 + 2 * 16000) / 2 / 1e6 * 7 / 8;  // of a micro-batch, in the mean
   EXPECT_NEAR(time() - without, (8 + 1) * adds, 1e-9);
 }

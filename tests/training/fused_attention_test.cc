@@ -64,16 +64,19 @@ TEST(FusedAttention, KeepsARowSumInsteadOfScores) {
 // Torch's exporter makes a mask of the sizes of what a parameter made, and multiplies queries and
 // keys of a call by one number, which may be 1: their model scaled the queries before.
 TEST(FusedAttention, IsCalledWithAMaskOfTheSizesOfATrainedTensor) {
-  const auto fused = [](float of_keys) {
+  const auto fused = [](float of_keys, bool heads = true) {
     SmallModel model;
-    model.Input("x", {2, 4, 6, 4}).Weight("w", {4, 4}).Floats("half", {0.5F});
+    using Extents = std::vector<SmallModel::Extent>;
+    model.Input("x", heads ? Extents{2, 4, 6, 4} : Extents{8, 6, 4})
+        .Weight("w", {4, 4})
+        .Floats("half", {0.5F});
     model.Floats("q1", {1}).Floats("k1", {of_keys}).Floats("hide", {-1e9F});
-    model.Ints("one", {1}).Ints("ends", {1, 1, 6, 6});
     model.Node("MatMul", {"x", "w"}, {"h"}).Node("Mul", {"h", "half"}, {"scaled"});
     auto* order = model.AddNode("Transpose", {"h"}, {"ht"}).add_attribute();
     order->set_name("perm");
     order->set_type(onnx::AttributeProto::INTS);
-    for (const int axis : {0, 1, 3, 2}) order->add_ints(axis);
+    const std::vector<int> axes = {0, 1, 3, 2}, joined_axes = {0, 2, 1};
+    for (const int axis : heads ? axes : joined_axes) order->add_ints(axis);
     model.Node("Mul", {"scaled", "q1"}, {"q"}).Node("Mul", {"ht", "k1"}, {"k"});
     model.Node("Shape", {"h"}, {"sizes"});
     Set(model.AddNode("Cast", {"sizes"}, {"numbers"}), "to", onnx::TensorProto::FLOAT);
@@ -86,6 +89,8 @@ TEST(FusedAttention, IsCalledWithAMaskOfTheSizesOfATrainedTensor) {
   };
   EXPECT_TRUE(fused(1));
   EXPECT_FALSE(fused(2));
+  // The call has no fused kernel for operands of three axes.
+  EXPECT_FALSE(fused(1, false));
 }
 
 // Sums of sums have as many ways up as a power of two, and deep ones no end.
