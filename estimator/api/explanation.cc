@@ -16,8 +16,8 @@ Explanation Explain(const Model& model, const Device& device, const std::string&
                     const Bindings& bindings, const Options& options) {
   return Guarded([&] {
     const dlcost::Device& on = device.state().device;
-    const ReportOptions report = ReportOptionsOf(options, &on);
     ModelOptions asked = ModelOptionsOf(model, bindings, options);
+    const ReportOptions report = ReportOptionsOf(options, asked, &on);
     asked.plan = report.plan;
     ResolveFit(asked, on, report);
     return Explanation(std::make_shared<const Explanation::State>(

@@ -259,9 +259,9 @@ Report Count(const Model& model, const std::optional<Device>& device, const Bind
   return Guarded([&] {
     auto state = std::make_shared<Report::State>();
     if (device) state->device = device->state().device;
-    ReportOptions report_options =
-        ReportOptionsOf(options, state->device ? &*state->device : nullptr);
     ModelOptions model_options = ModelOptionsOf(model, bindings, options);
+    ReportOptions report_options =
+        ReportOptionsOf(options, model_options, state->device ? &*state->device : nullptr);
     model_options.plan = report_options.plan;
     const std::vector<std::string> found = ResolveFit(model_options, state->device, report_options);
     // `model` lasts as long as the report, for a page.
@@ -303,10 +303,10 @@ DeviceRanking CompareDevices(const Model& model, const std::vector<Device>& devi
     ServedDevices served{.devices = DevicesOf(devices), .left_out = ""};
     const CountOptions count = CountOptionsOf(options);
     if (ranked) served = ServedOf(std::move(served.devices), count);
-    ReportOptions report = ReportOptionsOf(options, &served.devices.front());
+    ModelOptions asked = ModelOptionsOf(model, bindings, options);
+    ReportOptions report = ReportOptionsOf(options, asked, &served.devices.front());
     for (const dlcost::Device& device : served.devices) RequireRunsOn(RuntimeOf(count), device);
     report.detail = ReportDetail::kOperators;
-    ModelOptions asked = ModelOptionsOf(model, bindings, options);
     asked.plan = report.plan;
     InferredModel inferred = InferModel(asked);
     if (!served.left_out.empty()) inferred.notes.push_back(served.left_out);
@@ -320,7 +320,9 @@ std::string TrainingStep(const Model& model, const Bindings& bindings, const Opt
     ModelOptions model_options = ModelOptionsOf(model, bindings, options);
     // As ONNX has it, unless a form is asked for.
     model_options.plan = {.fusion = Fusion::kDefault, .attention = AttentionForm::kMaterialized};
-    if (!options.attention.empty()) model_options.plan = ReportOptionsOf(options, nullptr).plan;
+    if (!options.attention.empty()) {
+      model_options.plan = ReportOptionsOf(options, model_options, nullptr).plan;
+    }
     const dlcost::TrainingStep step = BuildTrainingStep(model_options);
     return WriteModel(step.model, step.inputs);
   });

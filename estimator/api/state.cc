@@ -75,12 +75,10 @@ DeviceOptions DeviceOptionsOf(const Options& options, const dlcost::Device* devi
   return asked;
 }
 
-ReportOptions ReportOptionsOf(const Options& options, const dlcost::Device* device) {
-  ModelOptions model;
-  model.precision = options.precision;
+ReportOptions ReportOptionsOf(const Options& options, const ModelOptions& model,
+                              const dlcost::Device* device) {
   ReportOptions report =
       dlcost::ReportOptionsOf(CountOptionsOf(options), DeviceOptionsOf(options, device), model);
-  report.dtype = options.dtype;
   report.scope_depth = options.scope_depth;
   return report;
 }

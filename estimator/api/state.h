@@ -78,7 +78,8 @@ SizeList SizesOf(const Axis& axis);
 // `device` is pointed to; null for none.
 DeviceOptions DeviceOptionsOf(const Options& options, const dlcost::Device* device);
 // Throws dlcost::Error where the runtime has no kernels for the device.
-ReportOptions ReportOptionsOf(const Options& options, const dlcost::Device* device);
+ReportOptions ReportOptionsOf(const Options& options, const ModelOptions& model,
+                              const dlcost::Device* device);
 
 std::vector<dlcost::Device> DevicesOf(const std::vector<Device>& devices);
 Cost CostOf(const Sums& sums, bool timed);

@@ -230,7 +230,6 @@ int RunReportCommand(ReportArguments options) {
   constexpr std::size_t kModules = 2, kEveryLayer = 0;
   report_options.scope_depth =
       options.depth.value_or(by == GroupBy::kLayer ? kEveryLayer : kModules);
-  report_options.dtype = options.model.dtype;
   report_options.detail = DetailShown(options, by);
   if (NamesSeveralDevices(options.device)) return RunComparison(options, report_options);
   const std::optional<Device> device = FindDevice(options.device);

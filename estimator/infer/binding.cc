@@ -337,8 +337,9 @@ class Binder {
       Tensor& input = Input(id);
       if (FixesFirst(input)) (*input.type.shape)[0] = *bindings_.batch;
     }
-    bound_.notes.push_back(fmt::format("the file fixes the batch at {}; --batch {} overrides it",
-                                       *fixed, *bindings_.batch));
+    bound_.overridden = fmt::format("the file fixes the batch at {}; --batch {} overrides it",
+                                    *fixed, *bindings_.batch);
+    bound_.notes.push_back(bound_.overridden);
   }
 
   // Where --input gives every shape they have the batch. A model without one, such as a graph's,

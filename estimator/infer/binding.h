@@ -30,6 +30,7 @@ void AddValueBinding(Bindings& bindings, const std::string& text);
 struct BoundDims {
   std::map<std::string, std::int64_t> symbols;  // every open dimension (OpenDim::key) with its size
   std::vector<std::string> notes;               // defaults taken, one sentence each
+  std::string overridden;  // the note of them that says which batch of the file was; "" none
 };
 
 // Something is left open. what() says which, not how to bind it: see suggestion.h.

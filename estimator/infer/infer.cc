@@ -100,6 +100,12 @@ InferredModel InferOnce(std::unique_ptr<Model>& model, const InferOptions& optio
   };
   try {
     driver.Run(result.model->graph, 1, "");
+  } catch (const Error& error) {
+    note();
+    // Shapes that the file writes down may hold for its own batch alone.
+    const bool shapes = dynamic_cast<const OverflowError*>(&error) == nullptr;
+    if (result.dims.overridden.empty() || !shapes) throw;
+    throw Error("{} ({})", error.what(), result.dims.overridden);
   } catch (...) {
     note();
     throw;

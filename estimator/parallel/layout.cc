@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "estimator/core/error.h"
+#include "estimator/parallel/caches.h"
 #include "models/operators/registry.h"
 
 namespace dlcost {
@@ -226,7 +227,9 @@ class Chooser {
         for (const FactorId leaf : axes_.factors.Leaves(axis)) Of(leaf).possible = false;
       }
     }
+    const std::vector<bool> caches = CachesOf(graph_, macs_);
     for (const TensorId output : graph_.outputs) {
+      if (caches[static_cast<std::size_t>(output)]) continue;
       for (const Axis& axis : axes_.tensors[static_cast<std::size_t>(output)]) {
         for (const FactorId leaf : axes_.factors.Leaves(axis)) {
           Of(leaf).bytes += SizeOfTensor(output);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "estimator/core/error.h"
+#include "estimator/parallel/caches.h"
 #include "estimator/parallel/rank_graph.h"
 #include "estimator/parallel/rank_tensors.h"
 
@@ -224,14 +225,15 @@ class RankWriter : RankTensors {
     }
   }
 
-  // Results are whole; in training those that are split stay so, as their loss is.
+  // Results are whole, but for caches; in training those that are split stay so, as their loss is.
   void WriteOutputs() {
     for (TensorId& id : graph_.outputs) {
       const TensorId was = id;
       const Layout layout = LayoutOf(id);
       writer_->Place(graph_.tensors[static_cast<std::size_t>(id)].name, "", Phase::kForward);
       id = Current(id);
-      if (layout != Layout::kWhole && !plan_.trains && !plan_.keeps_weights && !Free(was)) {
+      if (layout != Layout::kWhole && !plan_.trains && !plan_.keeps_weights && !Free(was) &&
+          !caches_[static_cast<std::size_t>(was)]) {
         id = Variant("AllGather", was, id, layout);
       }
       if (id == was) continue;
@@ -243,6 +245,7 @@ class RankWriter : RankTensors {
   }
 
   std::vector<std::pair<TensorId, const char*>> pending_;
+  const std::vector<bool> caches_ = CachesOf(graph_, macs_);  // of the whole graph
 };
 
 }  // namespace

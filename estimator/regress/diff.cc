@@ -75,7 +75,27 @@ std::vector<std::string> DiffConditions(const Report& before, const Report& afte
     return r.options.run.timed_convolutions ? "timed" : "ranked";
   });
   compare("data type", [](const Report& r) -> Text {
-    return r.options.dtype.empty() ? "as the file says" : r.options.dtype;
+    return r.options.model.dtype.empty() ? "as the file says" : r.options.model.dtype;
+  });
+  compare("precision", [](const Report& r) -> Text {
+    return r.options.model.precision.empty() ? "as the file says" : r.options.model.precision;
+  });
+  const auto list = [&](const char* what, std::vector<Text> ModelQuestion::*texts) {
+    compare(what, [texts](const Report& r) -> Text {
+      const std::vector<Text>& all = r.options.model.*texts;
+      return all.empty() ? "none" : fmt::format("{}", fmt::join(all, " "));
+    });
+  };
+  list("frozen parameters", &ModelQuestion::frozen);
+  list("--at", &ModelQuestion::at);
+  list("--trips", &ModelQuestion::trips);
+  list("--branch", &ModelQuestion::branches);
+  list("--value", &ModelQuestion::values);
+  compare("assumptions", [](const Report& r) -> Text {
+    return r.options.model.assume.empty() ? "none" : r.options.model.assume;
+  });
+  compare("gradients of embeddings", [](const Report& r) -> Text {
+    return r.options.model.sparse_embeddings ? "sparse" : "dense";
   });
   compare("convention", [](const Report& r) { return r.options.convention; });
   return notes.Take();

@@ -33,13 +33,20 @@ enum class ReportDetail {
   kSteps,      // the terms of kernels' expected times, and which tensors are live
 };
 
+// What was asked of the model beside the sizes of its dimensions, as the command line takes it.
+struct ModelQuestion {
+  std::string dtype, precision, assume;  // "" as the file says; "" nothing
+  std::vector<std::string> frozen, at, trips, branches, values;
+  bool sparse_embeddings = false;
+};
+
 struct ReportOptions {
   std::string convention = "dlcost";
   // The framework or library that is assumed to run the model (estimator/runtime): `plan` and `run`
   // hold its parts, as far as no option says otherwise. "": none was told.
   std::string runtime;
   bool runtime_given = false;  // else it is the default
-  std::string dtype;           // --dtype; "" as the file says
+  ModelQuestion model;
   PlanOptions plan;
   RunOptions run;
   std::size_t scope_depth = 2;  // components of module paths that by_scope keeps; 0: all

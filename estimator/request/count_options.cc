@@ -11,6 +11,22 @@
 namespace dlcost {
 namespace {
 
+ModelQuestion QuestionOf(const ModelOptions& model) {
+  ModelQuestion asked{.dtype = model.dtype,
+                      .precision = model.precision,
+                      .assume = model.assume,
+                      .frozen = model.frozen,
+                      .at = model.at,
+                      .trips = model.trips,
+                      .branches = model.branches,
+                      .values = model.values,
+                      .sparse_embeddings = model.sparse_embeddings};
+  for (const auto& [name, values] : model.bound.values) {
+    asked.values.push_back(fmt::format("{}={}", name, fmt::join(values, ",")));
+  }
+  return asked;
+}
+
 void SetRun(const DeviceOptions& options, RunOptions& run) {
   if (!options.math.empty()) {
     std::vector<std::string> modes;
@@ -100,6 +116,7 @@ ServedDevices ServedOf(std::vector<Device> devices, const CountOptions& count) {
 ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& device,
                               const ModelOptions& model) {
   ReportOptions options;
+  options.model = QuestionOf(model);
   options.convention = std::string(FindConvention(count.convention).name);
   const Runtime runtime = RuntimeOf(count);
   if (device.found != nullptr) {

@@ -88,11 +88,15 @@ Job::Job(const JobOptions& options, std::string_view batch_option, bool once)
   } else {
     system_ = OpenSystems().Find(options.system);
   }
+  if (options.model.micro_batches != 1) {
+    throw Error(
+        "--accumulate is for one device; of many, dlcost parallel adds up the gradients of as many "
+        "passes as --global-batch takes of --micro-batch");
+  }
   DeviceOptions device = options.device;
   if (device.found == nullptr && device.gpu.empty()) device.gpu = system_.device;
   device_ = FindDevice(device);
   report_ = ReportOptionsOf(options.count, device, options.model);
-  report_.dtype = options.model.dtype;
   streaming_ = StreamingOf(*device_);
 }
 

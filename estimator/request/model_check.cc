@@ -91,8 +91,13 @@ bool ModelCheck::HasJob() const {
   return !request_.system.empty() || request_.found_system != nullptr;
 }
 
-// The model on one device, where the options of the device are about those of the system.
+// The model on one device, where the options of the device are about those of the system: what a
+// device of the plan passes at a time.
 Source ModelCheck::Alone(Source source) const {
+  if (!request_.plan.plan.empty() && !dlcost::IsReport(source)) {
+    if (source.model.batch) throw Error("--batch: say --micro-batch and --global-batch instead");
+    source.model.batch = request_.plan.micro_batch;
+  }
   if (HasJob() && source.device.gpu.empty() && source.device.found == nullptr) {
     source.device = DeviceOptions();
   }

@@ -62,6 +62,36 @@ void BindLike(const Report& like, const Model& model, Bindings& bindings) {
   }
 }
 
+// What the report was made with, where the options are silent.
+ModelOptions Alike(ModelOptions options, const Report& like) {
+  const ModelQuestion& asked = like.options.model;
+  const auto take = [](auto& value, const auto& from) {
+    if (value.empty()) value = from;
+  };
+  if (options.dtype.empty() && options.precision.empty()) {
+    options.dtype = asked.dtype;
+    options.precision = asked.precision;
+    // Reports of earlier releases tell that of a step alone.
+    if (like.step != nullptr) take(options.precision, like.step->precision);
+  }
+  take(options.assume, asked.assume);
+  take(options.at, asked.at);
+  take(options.trips, asked.trips);
+  take(options.branches, asked.branches);
+  take(options.values, asked.values);
+  if (like.step == nullptr) return options;
+  if (options.train.empty()) {
+    options.train = like.step->optimizer;
+    options.loss = like.step->loss;
+  }
+  take(options.frozen, asked.frozen);
+  options.sparse_embeddings |= asked.sparse_embeddings;
+  if (options.recompute == "none") options.recompute = like.step->recompute;
+  if (options.micro_batches == 1) options.micro_batches = like.step->micro_batches.value();
+  if (!options.clip_norm && like.step->clips) options.clip_norm = 1;  // whichever
+  return options;
+}
+
 const InferredModel& Keep(InferredModel model) {
   static std::mutex mutex;
   static auto& kept = *new std::deque<InferredModel>;
@@ -118,7 +148,8 @@ Report LoadReport(const Source& source, const Report* like) {
       like->device) {
     device_options.gpu = like->device->id;
   }
-  ReportOptions options = ReportOptionsOf(source.count, device_options, source.model);
+  ModelOptions model_options = like != nullptr ? Alike(source.model, *like) : source.model;
+  ReportOptions options = ReportOptionsOf(source.count, device_options, model_options);
   options.detail = source.detail;
   if (like != nullptr) {
     const ReportOptions standard = ReportOptionsOf(CountOptions(), DeviceOptions(), ModelOptions());
@@ -149,21 +180,8 @@ Report LoadReport(const Source& source, const Report* like) {
     }
   }
   const std::optional<Device> device = FindDevice(device_options);
-  ModelOptions model_options = source.model;
   model_options.plan = options.plan;
-  if (model_options.dtype.empty() && like != nullptr) model_options.dtype = like->options.dtype;
-  options.dtype = model_options.dtype;
-  if (model_options.train.empty() && like != nullptr && like->step != nullptr) {
-    model_options.train = like->step->optimizer;
-    model_options.loss = like->step->loss;
-    if (model_options.precision.empty()) model_options.precision = like->step->precision;
-    if (model_options.recompute == "none") model_options.recompute = like->step->recompute;
-    if (model_options.micro_batches == 1) {
-      model_options.micro_batches = like->step->micro_batches.value();
-    }
-    if (!model_options.clip_norm && like->step->clips) model_options.clip_norm = 1;  // whichever
-  }
-  Bindings bindings = BindingsOf(source.model);
+  Bindings bindings = BindingsOf(model_options);
   Model model = source.model.read != nullptr ? *source.model.read : ReadModelOrExplain(path);
   if (source.foreign_dims != nullptr && !bindings.dims.empty()) {
     TakeForeignDims(model, bindings, *source.foreign_dims);

@@ -75,8 +75,10 @@ std::int64_t SweepModel::ItemsOf(const InferredModel& model, const Point& sizes)
 }
 
 void SweepModel::SetSizes(const InferredModel& model, SweepPoint& point) const {
-  point.items = ItemsOf(model, point.sizes);
-  point.tokens = TokensOf(model);
+  // A step passes as many batches as it adds gradients up of.
+  const std::int64_t passes = model.step ? model.step->micro_batches.value() : 1;
+  point.items = passes * ItemsOf(model, point.sizes);
+  if (const std::optional<std::int64_t> tokens = TokensOf(model)) point.tokens = passes * *tokens;
 }
 
 std::vector<SweepPoint> SweepModel::At(const Point& sizes) const {

@@ -520,6 +520,24 @@ class TrainingTest(unittest.TestCase):
                 result = run("check", ALEXNET, "--baseline", path, "--max", f"{metric}=+0%")
                 self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
+    def test_check_asks_what_its_baseline_was_asked(self):
+        expert = os.path.join(SOURCE, "docs", "examples", "dimensions", "expert.onnx")
+        for model, *options in ((ALEXNET, "--gpu", "a100", "--precision", "amp-bf16"),
+                                (ALEXNET, "--train", "adamw", "--freeze", "*conv1*", "--freeze", "fc*"),
+                                (BERT, "--dim", "sequence=128", "--train", "adamw", "--sparse-embeddings"),
+                                (expert, "--dim", "num_tokens=64", "--at", "/expert2/NonZero=37%"),
+                                (expert, "--dim", "num_tokens=64", "--assume", "typical")):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "baseline.json")
+                written = run(model, *options, "--format", "json", "-o", path)
+                self.assertEqual(written.returncode, 0, written.stderr)
+                again = run("check", model, "--baseline", path, "--max", "macs=+0%", "--max", "bytes=+0%")
+                self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
+                self.assertNotIn(b"differ", again.stdout)
+                plain = run("diff", path, model, "--precision", "fp32") if "amp-bf16" in options else None
+                if plain is not None:
+                    self.assertIn(b"precision: amp-bf16 before, fp32 after", plain.stdout)
+
     def test_wrong_options(self):
         for options, says in ((["--train", "adaw"], "did you mean"), (["--loss", "sum"], "--train"),
                               (["--train", "sgd", "--freeze", "nothing*"], "no parameter")):

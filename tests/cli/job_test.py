@@ -273,6 +273,20 @@ class Job(unittest.TestCase):
             self.assertEqual(run(*wider, "--baseline", baseline, "--max", "sent_bytes=+0 %").returncode, 1)
         self.fails("check", RESNET, "--system", "dgx-1", "--max", "step_s=1 s", says="--system needs --parallel PLAN")
 
+    def test_batches_of_a_job(self):
+        for command in (("scale", RESNET, "--batch", "8"), ("parallel", RESNET, "--parallel", "dp=2"),
+                        ("check", RESNET, "--parallel", "dp=2", "--max", "step_s=1 s")):
+            result = run(*command, "--system", "dgx-a100", "--train", "sgd", "--accumulate", "4")
+            self.assertEqual(result.returncode, 2, command)
+            self.assertIn("--global-batch", result.stderr)
+        check = ("check", RESNET, "--system", "dgx-a100", "--parallel", "dp=2", "--train", "sgd", "--max", "step_s=1 s")
+        self.assertEqual(run(*check, "--batch", "4").returncode, 2)
+        self.assertIn("batch=4", run(*check, "--micro-batch", "4").stdout)
+        sweep = ("sweep", RESNET, "--gpu", "a100", "--batch", "8", "--train", "sgd", "--format", "json", "--accumulate")
+        once, twice = (json.loads(run(*sweep, n).stdout)["points"][0] for n in ("1", "2"))
+        self.assertEqual((once["items"], twice["items"]), (8, 16))
+        self.assertAlmostEqual(twice["joules_per_item"], once["joules_per_item"], delta=0.05)
+
     def test_split_operators(self):
         common = ("parallel", BERT, "--system", "dgx-a100", "--dim", "sequence=128", "--micro-batch", "2")
         alone, split = (load(*common, "--parallel", plan) for plan in ("dp=1", "tp=2,dp=2"))

@@ -60,6 +60,18 @@ TEST(Binding, BatchOverridesAFixedOneWithANote) {
             std::vector<std::string>{"the file fixes the batch at 1; --batch 4 overrides it"});
 }
 
+TEST(Binding, SaysThatAnOverriddenBatchIsTheFilesOwn) {
+  SmallModel model;
+  model.Input("x", {1, 6})
+      .Ints("flat", {1, 3, 2})
+      .Node("Reshape", {"x", "flat"}, {"y"})
+      .Output("y");
+  Bindings bindings;
+  bindings.batch = 2;
+  EXPECT_THAT(BindingError(model, bindings),
+              testing::EndsWith("(the file fixes the batch at 1; --batch 2 overrides it)"));
+}
+
 TEST(Binding, TheBatchIsBoundOnce) {
   Bindings named;
   AddDimBinding(named, "N=8");

@@ -64,6 +64,31 @@ TEST(TensorParallel, LlamaDividesExactly) {
   }
 }
 
+// A step over a cache leaves each device the keys and values of its heads, as it finds them.
+TEST(TensorParallel, KeepsItsPartOfACache) {
+  InferOptions options;
+  options.bindings = {.dims = {{"past", 127}}, .batch = 4};
+  for (const std::string name : {"llama3-8b", "gpt2"}) {
+    const InferredModel whole =
+        Infer(ReadModelFromBytes(BuildNetwork(name, {{"layers", "2"}, {"phase", "decode"}}), name),
+              options);
+    const InferredModel rank = InferRank(whole, {.devices = 4}, options);
+    const bool vocabulary = name == "llama3-8b";  // 50,257 words of GPT-2 do not divide
+    Count exchanges = {{"AllReduce", vocabulary ? 5 : 4}};
+    if (vocabulary) exchanges["AllGather"] = 1;
+    EXPECT_EQ(Exchanges(rank), exchanges) << name;
+    int caches = 0;
+    for (const TensorId id : rank.model->graph.outputs) {
+      const Tensor& tensor = rank.model->graph.tensors[static_cast<std::size_t>(id)];
+      if (!tensor.name.starts_with("present")) continue;
+      ++caches;
+      const Shape heads = vocabulary ? Shape({4, 2, 128, 128}) : Shape({4, 3, 128, 64});
+      EXPECT_EQ(*tensor.type.shape, heads) << tensor.name;
+    }
+    EXPECT_EQ(caches, 4) << name;
+  }
+}
+
 // Two convolutions, the first split by its filters, with a resizing between them whose scales are
 // known on each device.
 TEST(TensorParallel, LeavesTheScalesOfAResizingKnown) {

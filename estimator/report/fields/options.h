@@ -16,7 +16,16 @@ void Fields(auto& v, fields::IsA<ReportOptions> auto& options) {
   }
   v.Field("convention", options.convention);
   v.Field("math", options.run.math);
-  v.Later("dtype", Or(options.dtype, ""));
+  auto& asked = options.model;
+  v.Later("dtype", Or(asked.dtype, ""));
+  v.If(!asked.precision.empty(), "precision", asked.precision);
+  v.If(!asked.frozen.empty(), "freeze", asked.frozen);
+  v.If(asked.sparse_embeddings, "sparse_embeddings", asked.sparse_embeddings);
+  v.If(!asked.at.empty(), "at", asked.at);
+  v.If(!asked.assume.empty(), "assume", asked.assume);
+  v.If(!asked.trips.empty(), "trips", asked.trips);
+  v.If(!asked.branches.empty(), "branch", asked.branches);
+  v.If(!asked.values.empty(), "value", asked.values);
   v.Later("runtime", options.runtime);
   v.Later("runtime_given", options.runtime_given);
   v.Field("fusion", options.plan.fusion);
