@@ -215,6 +215,7 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
 
 InferredModel InferStep(Step step, const InferredModel& forward, const InferOptions& options) {
   InferOptions settled = options;
+  settled.trains = true;
   for (const std::string& node : step.replaced) settled.control.branches.erase(node);
   if (!step.replaced.empty()) settled.control.branches.erase("");
   InferredModel result = InferEdited(std::move(step.model), forward, settled);
