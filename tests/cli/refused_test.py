@@ -1,0 +1,54 @@
+"""Options that would do nothing, or something else than they say, end with one line and exit code 2.
+
+Run by ctest with the program and the source tree as arguments.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, SOURCE = sys.argv[1], sys.argv[2]
+ALEXNET, RESNET, BERT, GPT2 = (os.path.join(SOURCE, "models", "networks", name + ".onnx")
+                               for name in ("alexnet", "resnet50", "bert-base", "gpt2"))
+ON_BERT = (BERT, "--dim", "sequence=64")
+
+
+def run(*arguments):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120, check=False)
+
+
+class Refused(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def file(self, name, text=None):
+        path = os.path.join(self.folder.name, name)
+        if text is not None:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        return path
+
+    def says(self, text, *arguments):
+        result = run(*arguments)
+        self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (2, "", 1), (arguments, result.stderr))
+        self.assertIn(text, result.stderr)
+        return result.stderr
+
+    def prints(self, *arguments, code=0):
+        result = run(*arguments)
+        self.assertEqual((result.returncode, result.stderr), (code, ""), arguments)
+        return result.stdout
+
+    def test_names_of_dimensions(self):
+        mistyped = "--after-dim seqence: the second model does not have a dimension of that name (did you mean 'sequence'?)"
+        self.says(mistyped, "diff", *ON_BERT, "--after-dim", "seqence=128")
+        self.says("--dim seqence: neither model has", "diff", *ON_BERT, "--dim", "seqence=3", "--after-dim", "sequence=128")
+        self.prints("diff", *ON_BERT, "--after-dim", "sequence=128")
+        self.prints("diff", BERT, RESNET, "--dim", "sequence=64")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
