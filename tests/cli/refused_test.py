@@ -49,6 +49,13 @@ class Refused(unittest.TestCase):
         self.prints("diff", *ON_BERT, "--after-dim", "sequence=128")
         self.prints("diff", BERT, RESNET, "--dim", "sequence=64")
 
+    def test_a_baseline_of_other_conditions(self):
+        baseline = self.file("baseline.json")
+        self.prints(RESNET, "--gpu", "a100", "--format", "json", "-o", baseline)
+        budget = self.file("two.yaml", "on:\n  - {gpu: a100, batch: 1}\n  - {gpu: t4, batch: 8}\nbudgets:\n  - {metric: macs, max: +2 %}\n")
+        self.says("needs a baseline of resnet50.onnx on t4, runtime generic by default, batch=8: give --baseline",
+                  "check", RESNET, "--budget", budget, "--baseline", baseline)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
