@@ -4,6 +4,7 @@ Run by ctest with the program and the source tree as arguments.
 """
 
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -55,6 +56,20 @@ class Refused(unittest.TestCase):
         budget = self.file("two.yaml", "on:\n  - {gpu: a100, batch: 1}\n  - {gpu: t4, batch: 8}\nbudgets:\n  - {metric: macs, max: +2 %}\n")
         self.says("needs a baseline of resnet50.onnx on t4, runtime generic by default, batch=8: give --baseline",
                   "check", RESNET, "--budget", budget, "--baseline", baseline)
+
+    def test_commands_for_finished_reports_ask_the_same(self):
+        report = self.file("report.json")
+        self.prints(*ON_BERT, "--train", "adamw", "--precision", "amp-bf16", "--recompute", "scopes:3", "--accumulate", "2", "--gpu", "a100",
+                    "--runtime", "pytorch-eager", "--format", "json", "-o", report)
+        error = self.says("changes nothing of a finished report", "check", report, "--max", "macs=1P", "--batch", "3")
+        command = error.strip().split("; try: dlcost ")[1]
+        for words in ("--dim sequence=64", "--train adamw", "--precision amp-bf16", "--recompute scopes:3", "--accumulate 2", "--gpu a100",
+                      "--runtime pytorch-eager"):
+            self.assertIn(words, command)
+        self.assertNotIn("--dim batch", command)
+        self.prints(*shlex.split(command))
+        error = self.says("changes nothing of a finished report", "check", report, "--max", "macs=1P", "--input", "input_ids:2x64")
+        self.prints(*shlex.split(error.strip().split("; try: dlcost ")[1]))
 
 
 if __name__ == "__main__":
