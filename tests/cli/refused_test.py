@@ -3,6 +3,8 @@
 Run by ctest with the program and the source tree as arguments.
 """
 
+import csv
+import json
 import os
 import shlex
 import subprocess
@@ -70,6 +72,26 @@ class Refused(unittest.TestCase):
         self.prints(*shlex.split(command))
         error = self.says("changes nothing of a finished report", "check", report, "--max", "macs=1P", "--input", "input_ids:2x64")
         self.prints(*shlex.split(error.strip().split("; try: dlcost ")[1]))
+
+    def test_sweeps_rank_by_what_is_known(self):
+        swept = ("sweep", ALEXNET, "--batch", "1,2", "--gpu", "a100,t4")
+        self.says("--price h100: it is not among the devices, which are a100-sxm4-80gb, t4", *swept, "--price", "h100=1/h")
+        text = self.prints(*swept, "--price", "t4=1/h", "--rank", "price")
+        self.assertRegex(text, r"best      of all\n          t4 batch=2: .*\n          a100-sxm4-80gb: its price is not known\n")
+        best = json.loads(self.prints(*swept, "--price", "t4=1/h", "--rank", "price", "--format", "json"))["best"]
+        self.assertEqual({point["device"] for point in best}, {"t4"})
+        one = ("sweep", ALEXNET, "--batch", "1,2", "--gpu", "a100")
+        self.assertIn("'energy<=1J' asks for what is not known here", self.prints(*one, "--bounds", "--for", "energy<=1J"))
+        self.assertIn("'tokens>=1' asks for what is not known here", self.prints(*one, "--for", "tokens>=1"))
+        self.assertIn("no point meets that", self.prints(*one, "--for", "latency<=1ns"))
+
+    def test_nothing_is_a_share_of_no_items(self):
+        none = ("sweep", ALEXNET, "--batch", "0,1", "--gpu", "a100", "--price", "1/h")
+        self.assertNotRegex(self.prints(*none), r"\binf\b")
+        first = next(csv.DictReader(self.prints(*none, "--format", "csv").splitlines()))
+        for column in ("joules_per_item", "joules_per_item_at_most", "cost_per_million"):
+            self.assertEqual(first[column], "", column)
+            self.assertIsNone(json.loads(self.prints(*none, "--format", "json"))["points"][0][column])
 
 
 if __name__ == "__main__":
