@@ -93,6 +93,12 @@ class Refused(unittest.TestCase):
             self.assertEqual(first[column], "", column)
             self.assertIsNone(json.loads(self.prints(*none, "--format", "json"))["points"][0][column])
 
+    def test_pictures_of_other_kinds(self):
+        for ending in ("pdf", "jpeg", "PNG"):
+            path = self.file("roofline." + ending)
+            self.says("a picture is written as .svg, or as .png", "plot", "roofline", ALEXNET, "--gpu", "a100", "-o", path)
+            self.assertFalse(os.path.exists(path))
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
