@@ -518,6 +518,7 @@ class Pictures(unittest.TestCase):
         _, texts = self.picture("plot", "roofline", *ON_BERT, "--batch", "2")
         self.assertNotIn("100 M", texts)
         self.assertTrue(any("not here: 1 far away" in text for text in texts), texts)
+        self.assertFalse([text for text in texts if "..." in text])
 
     def test_memory_icicle_and_curves(self):
         _, texts = self.picture("plot", "memory", os.path.join(NETWORKS, "resnet50.onnx"))

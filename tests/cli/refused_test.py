@@ -99,6 +99,11 @@ class Refused(unittest.TestCase):
             self.says("a picture is written as .svg, or as .png", "plot", "roofline", ALEXNET, "--gpu", "a100", "-o", path)
             self.assertFalse(os.path.exists(path))
 
+    def test_words(self):
+        self.says("is for inference; a step trains in", ALEXNET, "--precision", "w8a8-fp8", "--train", "sgd")
+        self.says("--freeze leaves no parameter", ALEXNET, "--train", "sgd", "--freeze", "*")
+        self.says("none.yaml: No such file or directory", ALEXNET, "--ops", "none.yaml")
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
