@@ -52,12 +52,26 @@ class Refused(unittest.TestCase):
         self.prints("diff", *ON_BERT, "--after-dim", "sequence=128")
         self.prints("diff", BERT, RESNET, "--dim", "sequence=64")
 
+    def test_conditions_of_a_budget_file_and_of_the_command_line(self):
+        limits = "budgets:\n  - {metric: macs, max: 1 T}\n"
+        all_say = self.file("all.yaml", "on:\n  - {gpu: a100, batch: 1}\n  - {gpu: t4, batch: 8}\n" + limits)
+        one_says = self.file("one.yaml", "on:\n  - {gpu: a100, batch: 1}\n  - {batch: 8}\n" + limits)
+        for words in (("--gpu", "h100"), ("--batch", "2")):
+            self.says(words[0] + " changes nothing: the conditions of", "check", RESNET, "--budget", all_say, *words)
+        dims = self.file("dims.yaml", "on:\n  - {dim: {sequence: 64}}\n" + limits)
+        self.says("--dim sequence=32 changes nothing", "check", BERT, "--budget", dims, "--dim", "sequence=32")
+        self.assertIn("on h100", self.prints("check", RESNET, "--budget", one_says, "--gpu", "h100"))
+
     def test_a_baseline_of_other_conditions(self):
         baseline = self.file("baseline.json")
         self.prints(RESNET, "--gpu", "a100", "--format", "json", "-o", baseline)
         budget = self.file("two.yaml", "on:\n  - {gpu: a100, batch: 1}\n  - {gpu: t4, batch: 8}\nbudgets:\n  - {metric: macs, max: +2 %}\n")
         self.says("needs a baseline of resnet50.onnx on t4, runtime generic by default, batch=8: give --baseline",
                   "check", RESNET, "--budget", budget, "--baseline", baseline)
+
+    def test_several_devices_to_fit_on(self):
+        self.assertIn("fits on a100", self.prints("check", RESNET, "--fits-on", "t4,a100"))
+        self.says("all are all that there are", RESNET, "--gpu", "all,a100")
 
     def test_commands_for_finished_reports_ask_the_same(self):
         report = self.file("report.json")
