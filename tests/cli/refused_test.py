@@ -6,6 +6,7 @@ Run by ctest with the program and the source tree as arguments.
 import csv
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -112,6 +113,20 @@ class Refused(unittest.TestCase):
             path = self.file("roofline." + ending)
             self.says("a picture is written as .svg, or as .png", "plot", "roofline", ALEXNET, "--gpu", "a100", "-o", path)
             self.assertFalse(os.path.exists(path))
+
+    def test_defaults_fit_the_system(self):
+        trained = ("scale", ALEXNET, "--system", "workstation-2x-rtx-4090", "--train", "sgd", "--batch", "8")
+        points = json.loads(self.prints(*trained, "--format", "json"))["points"]
+        self.assertEqual([point["devices"] for point in points], [1, 2])
+        self.says("--devices 4: workstation-2x-rtx-4090 joins 1 to 2 devices", *trained, "--devices", "4")
+        self.says("--gradients 'fp8'", *trained, "--gradients", "fp8")
+
+    def test_help_offers_what_is_taken(self):
+        for command in ("report", "explain", "diff", "check", "html", "plot", "formula", "sweep", "compare", "scale", "parallel", "train"):
+            text = re.sub(r"\s+", " ", self.prints(command, "--help"))
+            taken = command in ("report", "explain")
+            self.assertEqual((" --fit " in text, "max: the largest" in text), (taken, taken), command)
+        self.says("--fit is for dlcost MODEL and explain alone", "formula", ALEXNET, "--train", "sgd", "--fit")
 
     def test_words(self):
         self.says("is for inference; a step trains in", ALEXNET, "--precision", "w8a8-fp8", "--train", "sgd")
