@@ -128,6 +128,10 @@ class Refused(unittest.TestCase):
             self.assertEqual((" --fit " in text, "max: the largest" in text), (taken, taken), command)
         self.says("--fit is for dlcost MODEL and explain alone", "formula", ALEXNET, "--train", "sgd", "--fit")
 
+    def test_sizes_that_overflow(self):
+        self.says("(--batch, --dim, --trips)", RESNET, "--batch", "9999999999")
+        self.says("summed up to node '/", RESNET, "--batch", "9999999999")
+
     def test_words(self):
         self.says("is for inference; a step trains in", ALEXNET, "--precision", "w8a8-fp8", "--train", "sgd")
         self.says("--freeze leaves no parameter", ALEXNET, "--train", "sgd", "--freeze", "*")
