@@ -145,12 +145,14 @@ void AddDeviceOptions(CLI::App& app, DeviceOptions& options, Devices devices) {
                  "ONNX has them; each converts) or kernels (channels last throughout); without it "
                  "as --runtime does")
       ->type_name("FORM");
-  app.add_option(
-         "--update-form", options.update,
-         "how a training step changes parameters: fused (one kernel), foreach (operation by "
-         "operation, over all tensors) or loop (tensor by tensor); without it as --runtime "
-         "does")
-      ->type_name("FORM");
+  CLI::Option* update =
+      app.add_option(
+             "--update-form", options.update,
+             "how a training step changes parameters: fused (one kernel), foreach (operation by "
+             "operation, over all tensors) or loop (tensor by tensor); without it as --runtime "
+             "does")
+          ->type_name("FORM");
+  if (CLI::Option* train = app.get_option_no_throw("--train")) update->needs(train);
   app.add_option("--set", options.overrides,
                  "what if: change a value of the device, e.g. --set memory.bandwidth=8TB/s")
       ->type_name("KEY=VALUE");

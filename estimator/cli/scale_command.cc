@@ -104,6 +104,7 @@ void AddScaleCommand(Commands& commands) {
   app->add_option("--prefetch", options->request.prefetch,
                   "batches that are prepared ahead; 0: training and input take turns")
       ->type_name("N")
+      ->needs(app->get_option("--item"))
       ->capture_default_str();
   app->add_option("--samples", options->request.samples, "to train on in all: time to train")
       ->type_name("N");

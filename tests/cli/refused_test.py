@@ -53,6 +53,39 @@ class Refused(unittest.TestCase):
         self.prints("diff", *ON_BERT, "--after-dim", "sequence=128")
         self.prints("diff", BERT, RESNET, "--dim", "sequence=64")
 
+    def test_values_that_are_empty(self):
+        self.says("--gpu: an empty value", RESNET, "--gpu", "")
+        self.says("--runtime: an empty value", RESNET, "--runtime", "")
+        self.says("--fits-on: an empty value", "check", RESNET, "--fits-on", "")
+
+    def test_what_needs_another_option(self):
+        self.says("--update-form requires --train", RESNET, "--gpu", "a100", "--update-form", "loop")
+        self.prints(ALEXNET, "--gpu", "a100", "--update-form", "loop", "--train", "sgd")
+        for option in ("--micro-batch", "--global-batch"):
+            self.says(option + " requires --parallel", "check", RESNET, "--max", "macs=1T", option, "8")
+        self.says("--prefetch requires --item", "scale", RESNET, "--system", "dgx-a100", "--train", "sgd", "--prefetch", "0")
+        self.says("times need a device", "sweep", RESNET, "--batch", "1,2", "--bounds")
+        item = ("input", "--item", "150528B", "--compute", "1000")
+        self.says("add --decode or --augment", *item, "--cores", "4")
+        self.says("add --storage", *item, "--stored", "1kB")
+        self.prints(*item, "--stored", "1kB", "--storage", "1GB/s", "--cores", "4", "--decode", "100")
+
+    def test_what_contradicts_another_option(self):
+        for precision, math in (("tf32", "default"), ("fp32", "tf32")):
+            self.says(f"--precision {precision} and --math {math} contradict each other", ALEXNET, "--gpu", "a100", "--precision", precision, "--math", math)
+        for precision, math in (("tf32", "tf32"), ("fp32", "default"), ("amp-fp16", "tf32")):
+            self.prints(ALEXNET, "--gpu", "a100", "--precision", precision, "--math", math)
+        ring = ("collective", "all_reduce", "--bandwidth", "100GB/s", "--devices", "4", "--bytes", "1MB")
+        for option, value in (("--protocol", "LL"), ("--algorithm", "tree"), ("--stride", "2")):
+            self.says(option + " is for --system", *ring, option, value)
+        self.prints(*ring)
+        self.says("--batch max: dimension 'batch' is 3 by another option", ALEXNET, "--gpu", "a100", "--batch", "max", "--dim", "batch=3")
+
+    def test_modules_to_recompute(self):
+        for modules in ("0", "13"):
+            self.says(f"--recompute scopes:{modules}: the model has 1 to 12 modules", *ON_BERT, "--train", "sgd", "--recompute", "scopes:" + modules)
+        self.prints(*ON_BERT, "--train", "sgd", "--recompute", "scopes:12")
+
     def test_conditions_of_a_budget_file_and_of_the_command_line(self):
         limits = "budgets:\n  - {metric: macs, max: 1 T}\n"
         all_say = self.file("all.yaml", "on:\n  - {gpu: a100, batch: 1}\n  - {gpu: t4, batch: 8}\n" + limits)
