@@ -41,6 +41,21 @@ std::size_t CharacterAt(std::string_view text, std::size_t at) {
   return size;
 }
 
+std::string AsUtf8(const std::string& text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t size = CharacterAt(text, at);
+    if (size == 0) {
+      out += kReplacement;
+      ++at;
+    } else {
+      out.append(text, at, size);
+      at += size;
+    }
+  }
+  return out;
+}
+
 std::size_t DisplayWidth(const std::string& text) {
   const auto ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
   if (std::all_of(text.begin(), text.end(), ascii)) return text.size();

@@ -10,6 +10,11 @@ namespace dlcost {
 // does: names in a file are arbitrary bytes.
 std::size_t CharacterAt(std::string_view text, std::size_t at);
 
+inline constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
+
+// `text` with U+FFFD for each byte that is no part of a character, as programs expect text.
+std::string AsUtf8(const std::string& text);
+
 // Columns that `text` takes on a terminal: two for each Chinese, Japanese or Korean character and
 // most emoji, as fmt pads them; one for any other code point.
 std::size_t DisplayWidth(const std::string& text);

@@ -33,6 +33,7 @@ class Names(unittest.TestCase):
         for words in (("report", *on), *(("report", *on, "--by", by) for by in ("node", "kernel", "scope", "layer")),
                       ("explain", *on), ("diff", model, *on, "--after-gpu", "t4"), ("formula", model),
                       *(("check", *on, *limit, "--format", form) for form in ("text", "markdown", "github")),
+                      *(("report", *on, "--by", by, "--format", "csv") for by in ("node", "kernel")),
                       ("check", *on, "--max", "macs[node:нет]=1"), ("sweep", *on, "--format", "html"), ("html", *on)):
             yield words, lambda text: None
         for words in (("check", *on, *limit, "--format", "junit"), *(("plot", kind, *on) for kind in ("icicle", "roofline", "memory"))):

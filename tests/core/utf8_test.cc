@@ -33,6 +33,11 @@ TEST(CharacterAt, TakesWhatTheStandardTakes) {
   EXPECT_EQ(CharacterAt("a", 1), 0u);
 }
 
+TEST(AsUtf8, ReplacesBytesThatAreNoCharacter) {
+  EXPECT_EQ(AsUtf8("слой\xd1"), "слой\uFFFD");
+  EXPECT_EQ(AsUtf8("\xff\xfe"), "\uFFFD\uFFFD");
+}
+
 TEST(CutInMiddle, LeavesWholeCharacters) {
   for (const char* letter : {"x", "ж", "卷", "\U0001F600"}) {
     const std::string name = Repeated(letter, 60);
