@@ -83,14 +83,20 @@ const std::vector<Condition>& Conditions() {
       {"--gpu", [](const Report& report) { return report.device ? report.device->id : ""; }},
       {"--train", of_step([](const StepFacts& step) { return step.optimizer; })},
       {"--loss", of_step([](const StepFacts& step) { return step.loss; })},
-      {"--precision", of_step([](const StepFacts& step) { return step.precision; })},
+      {"--precision",
+       [](const Report& report) {
+         // Reports of earlier releases tell that of a step alone.
+         const std::string& asked = report.options.model.precision;
+         return asked.empty() && report.step != nullptr ? report.step->precision : asked;
+       }},
       {"--recompute", of_step([](const StepFacts& step) {
          return step.recompute == ModelOptions().recompute ? "" : step.recompute;
        })},
       {"--accumulate", of_step([](const StepFacts& step) {
          return step.micro_batches == Count(1) ? "" : fmt::format("{}", step.micro_batches);
        })},
-      {"--dtype", [](const Report& report) { return report.options.dtype; }},
+      {"--dtype", [](const Report& report) { return report.options.model.dtype; }},
+      {"--assume", [](const Report& report) { return report.options.model.assume; }},
       {"--runtime",
        [](const Report& report) {
          return report.options.runtime_given ? report.options.runtime : "";
@@ -109,6 +115,16 @@ const std::vector<Condition>& Conditions() {
   return kAll;
 }
 
+// The same of options that are given more than once.
+constexpr struct {
+  const char* option;
+  std::vector<std::string> ModelQuestion::*texts;
+} kLists[] = {{"--freeze", &ModelQuestion::frozen},
+              {"--at", &ModelQuestion::at},
+              {"--trips", &ModelQuestion::trips},
+              {"--branch", &ModelQuestion::branches},
+              {"--value", &ModelQuestion::values}};
+
 // What of the command line the models need besides: what their reports were made for.
 std::string ConditionsOf(const CLI::App& app, const std::vector<Report>& reports,
                          const std::vector<std::string>& given) {
@@ -126,6 +142,14 @@ std::string ConditionsOf(const CLI::App& app, const std::vector<Report>& reports
     if (condition.option == std::string("--precision") && Holds(given, "--dtype")) continue;
     if (condition.option == std::string("--dtype") && Holds(given, "--precision")) continue;
     if (alike(condition.value)) text += fmt::format(" {} {}", condition.option, ShellWord(value));
+  }
+  for (const auto& [option, texts] : kLists) {
+    const CLI::Option* known = app.get_option_no_throw(option);
+    const auto list = [texts](const Report& report) { return report.options.model.*texts; };
+    if (known == nullptr || known->count() > 0 || !alike(list)) continue;
+    for (const std::string& each : list(first)) {
+      text += fmt::format(" {} {}", option, ShellWord(each));
+    }
   }
   if (!alike([](const Report& report) { return report.model.dims; })) return text;
   const std::set<std::string> bound = BoundDims(app, first);

@@ -39,8 +39,9 @@ TEST(KnownBefore, RunsWhereItFollowsFromAnOpenSize) {
 TEST(KnownBefore, ReadsAnOperandOnce) {
   SmallModel model;
   model.Input("x", {4, 8}).Node("Mul", {"x", "x"}, {"y"}).Output("y");
+  const InferredModel inferred = model.Infer();
   Bytes read;
-  for (const Access& access : NodeOf(model.Infer(), "n_y").cost.accesses) {
+  for (const Access& access : NodeOf(inferred, "n_y").cost.accesses) {
     if (!access.is_output) read += access.bytes;
   }
   EXPECT_EQ(read, Bytes(4 * 8 * 4));
