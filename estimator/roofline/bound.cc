@@ -39,15 +39,6 @@ Bytes SkippedBytes(const Kernel& kernel) {
   return SizeOf(kernel.math, all - touched);
 }
 
-// Whether a product's weights take no more than 8 bits each, with the scales of their blocks.
-bool StoresNarrow(const Kernel& kernel) {
-  constexpr int kMostBits = 10;  // q8_0: 8.5
-  const auto* gemm = std::get_if<GemmNest>(&kernel.nest);
-  if (gemm == nullptr || !gemm->b_is_weight || kernel.bytes_weights == Bytes(0)) return false;
-  const Count weights = gemm->batch * gemm->n * gemm->k * std::max(kernel.repeat, Count(1));
-  return 8.0 * kernel.bytes_weights.AsDouble() <= kMostBits * weights.AsDouble();
-}
-
 class Bounder {
  public:
   Bounder(const Device& device, const BoundOptions& options) : device_(device), options_(options) {}
@@ -154,6 +145,14 @@ class Bounder {
 };
 
 }  // namespace
+
+bool StoresNarrow(const Kernel& kernel) {
+  constexpr int kMostBits = 10;  // q8_0: 8.5
+  const auto* gemm = std::get_if<GemmNest>(&kernel.nest);
+  if (gemm == nullptr || !gemm->b_is_weight || kernel.bytes_weights == Bytes(0)) return false;
+  const Count weights = gemm->batch * gemm->n * gemm->k * std::max(kernel.repeat, Count(1));
+  return 8.0 * kernel.bytes_weights.AsDouble() <= kMostBits * weights.AsDouble();
+}
 
 bool WeightsStay(const Device& device, const BoundOptions& options) {
   return options.cache == CacheState::kPassed && !device.systolic && options.weights > Bytes(0) &&

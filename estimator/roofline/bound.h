@@ -44,6 +44,9 @@ bool WeightsStay(const Device& device, const BoundOptions& options);
 // Of what the kernel reads: the weights that the run before has left there.
 Bytes KeptWeights(const Kernel& kernel, const Device& device, const BoundOptions& options);
 
+// Whether a product's weights take no more than 8 bits each, with the scales of their blocks.
+bool StoresNarrow(const Kernel& kernel);
+
 // A time that no implementation can beat: the maximum over units and memory levels of work / peak.
 struct Bound {
   std::vector<RoofTime> roofs;  // compute units first, then memory levels

@@ -97,9 +97,10 @@ UnitConstants Constants(const TimingDevice& d, const GemmProblem& p) {
   // their width, sustain what 16 bits do: with the rate of floats products of integers on an RTX
   // 4090 came out 20 % too slow.
   const bool narrow_floats = p.input_bytes <= 1 && p.energy_width >= p.input_bytes;
-  const double share = Widens(d, p)    ? d.library->widening.rate
-                       : narrow_floats ? d[C::kTensorEfficiency8]
-                                       : d[C::kTensorEfficiency];
+  const double share = p.blocks != nullptr ? p.blocks->share
+                       : Widens(d, p)      ? d.library->widening.rate
+                       : narrow_floats     ? d[C::kTensorEfficiency8]
+                                           : d[C::kTensorEfficiency];
   const double rate = p.rows != nullptr ? p.rows->rate : 1;
   return {std::min(1.0, share * p.spare), RateOfLongSums(d, p) * rate, d[C::kTensorFill] * p.fill,
           d[C::kTensorDrain], d[C::kTensorOverlap]};
@@ -349,6 +350,7 @@ GemmTime GemmTimer::Vector() const {
 std::span<const TileShape> GemmTimer::Tiles() const {
   const Library& library = *device_.library;
   if (Widens(device_, problem_)) return library.widening.tiles;
+  if (problem_.blocks != nullptr) return problem_.blocks->tiles;
   if (problem_.rows != nullptr) return problem_.rows->tiles;
   return problem_.tensor ? library.gemm_tensor : library.gemm_vector;
 }

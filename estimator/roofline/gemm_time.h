@@ -29,6 +29,8 @@ struct GemmProblem {
   const UnalignedRows* rows = nullptr;
   // Its kernels on vector units for few rows of 8-bit floats; null: others run.
   const FewRows8Bit* few = nullptr;
+  // The kernels of weights in blocks; null: others run.
+  const BlockProducts* blocks = nullptr;
   // Bytes of one weight that is stored in fewer bits than what it meets; else 0.
   double narrow_weight = 0;
   // What is really read, where it is not batch * m * k and batch * n * k elements: the image of an

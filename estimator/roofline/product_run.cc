@@ -79,6 +79,15 @@ std::optional<ComputeUnit> UnitOf(const Target& target, DType type, const GemmNe
   return floats ? floats : unit;
 }
 
+// Where weights are multiplied in blocks (RunOptions::int8_blocks).
+std::optional<ComputeUnit> BlockUnitOf(const Target& target, const Kernel& kernel,
+                                       const GemmProblem& usual) {
+  const bool blocks = target.options.int8_blocks && usual.tensor && StoresNarrow(kernel) &&
+                      usual.m > GgmlBlocks().streamed_rows;
+  const std::optional<ComputeUnit> unit = blocks ? FindUnit(target, DType::kInt8) : std::nullopt;
+  return unit && unit->tensor ? unit : std::nullopt;
+}
+
 // What the library chooses a tile for: Library::tuned_batch.
 Count ChosenBatch(const Library& library, const GemmNest& nest, const ComputeUnit& unit) {
   const bool tuned = unit.tensor && library.tuned_batch > 0 && nest.batch > Count(1);
@@ -189,12 +198,18 @@ GemmOptions ChooseProduct(const Target& target, DType type, const GemmNest& nest
 PartRun RunProduct(const Target& target, const Part& part, const GemmNest& nest) {
   PartRun run;
   if (MacsOf(nest) == Count(0)) return run;
-  const std::optional<ComputeUnit> unit = UnitOf(target, part.type, nest);
+  std::optional<ComputeUnit> unit = UnitOf(target, part.type, nest);
   if (!unit || target.timing == nullptr) {
     run.execution = Choose(target, part, nest, unit.value_or(ComputeUnit()), nullptr);
     return run;
   }
   GemmProblem p = GemmProblemOf(part, nest, *unit);
+  if (const std::optional<ComputeUnit> blocks = BlockUnitOf(target, part.kernel, p)) {
+    unit = blocks;
+    p = GemmProblemOf(part, nest, *unit);
+    p.blocks = &GgmlBlocks();
+    p.narrow_weight = 0;  // they are multiplied as they are
+  }
   const UnalignedRows* rows = unit->tensor ? RowsOf(target, part.type, nest) : nullptr;
   if (rows != nullptr && !rows->tiles.empty() && (p.batch <= 1 || !rows->batched_in_float)) {
     p.rows = rows;

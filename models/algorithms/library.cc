@@ -387,4 +387,6 @@ const Library& LibraryFor(std::string_view architecture) {
 
 std::span<const Library> Libraries() { return kLibraries; }
 
+const BlockProducts& GgmlBlocks() { return kGgmlBlocks; }
+
 }  // namespace dlcost

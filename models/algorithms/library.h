@@ -136,6 +136,17 @@ struct AttentionConstants {
   double fill = 33, fill_8bit = 32;
 };
 
+// Kernels that multiply weights in blocks as they are stored, on 8-bit matrix units, with one scale
+// for each 16 or 32 products.
+struct BlockProducts {
+  std::span<const TileShape> tiles;
+  double share = 0;          // of the peak of 8-bit integers
+  double streamed_rows = 0;  // of activations, up to which weights are streamed instead
+};
+
+// ggml's, on boards of any generation that have such units.
+const BlockProducts& GgmlBlocks();
+
 // Kernels of products on matrix units whose weights are stored in fewer bits than what they meet:
 // they widen them in registers.
 struct Widening {

@@ -198,6 +198,16 @@ inline constexpr TileShape kMarlinTiles[] = {
 // Llama-13B, 313 million weights, 1 to 4,000 rows) are 67 us for each 64 rows and 3.43 us a row.
 inline constexpr Widening kMarlin = {
     .tiles = kMarlinTiles, .weights_per_clock = 30.7, .rate = 0.58};
+// ggml's (llama.cpp, ggml-cuda/mmq.cuh: mul_mat_q; mmvq.cuh: mul_mat_vec_q up to eight rows). The
+// share was set with prompts of Llama-3-8B in Q4_K_M on eight boards of Ampere and Ada
+// (docs/accuracy.md), which reach 12 to 22 % in all that they do.
+inline constexpr TileShape kGgmlTiles[] = {{.m = 8, .n = 128, .k = 256},
+                                           {.m = 16, .n = 128, .k = 256},
+                                           {.m = 32, .n = 128, .k = 256},
+                                           {.m = 64, .n = 128, .k = 256},
+                                           {.m = 128, .n = 128, .k = 256}};
+inline constexpr BlockProducts kGgmlBlocks = {
+    .tiles = kGgmlTiles, .share = 0.2, .streamed_rows = 8};
 // cutlass_75_tensorop_..._128x128_..._align1 is what an RTX 4090 ran for squares of 2055 to 2073 in
 // bf16 (pytorch/pytorch, issue 181718), at the rate of others: GeForce boards have half of the
 // matrix units. On an A100 its instructions, Turing's, pass at half of the peak, and nobody splits
