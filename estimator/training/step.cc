@@ -15,6 +15,7 @@
 #include "estimator/training/caches.h"
 #include "estimator/training/decompose.h"
 #include "estimator/training/fused_attention.h"
+#include "estimator/training/group_norms.h"
 #include "estimator/training/grouped_experts.h"
 #include "estimator/training/lists.h"
 #include "estimator/training/loss.h"
@@ -136,6 +137,7 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   graph.nodes.reserve(3 * graph.nodes.size());
   step.replaced = PrepareBodies(graph, forward);
   JoinActivations(graph);
+  JoinGroupNorms(graph);
   const std::vector<TensorId> parameters = TakeParameters(graph, options.frozen);
   // What the file stores in them is not what a step finds there.
   for (const TensorId id : parameters) graph.tensors[static_cast<std::size_t>(id)].value = nullptr;
