@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "estimator/plan/kernel.h"
 #include "tests/training/small_step.h"
 
