@@ -725,6 +725,18 @@ class Pad(_Contrib):
         return (np.pad(x, around, mode, **fill).astype(x.dtype),)
 
 
+class PadGrad(_Contrib):
+    op_domain = "dlcost.training"
+
+    def compute(self, dy, pads, mode="constant"):
+        around = list(zip(pads[:dy.ndim], pads[dy.ndim:]))
+        shape = [size - first - last for size, (first, last) in zip(dy.shape, around)]
+        taken = np.pad(np.arange(np.prod(shape)).reshape(shape), around, mode)
+        dx = np.zeros(int(np.prod(shape)), dy.dtype)
+        np.add.at(dx, taken.reshape(-1), dy.reshape(-1))
+        return (dx.reshape(shape),)
+
+
 class Scan(_ScanOp):
     """onnx's own goes forwards along first axes alone."""
     op_domain = ""
@@ -794,5 +806,5 @@ OPERATORS = [ConvGrad, ConvTranspose, LRN, ResizeGrad, MaxPoolGrad, AveragePoolG
              GatherElementsGrad, SliceGrad, SoftmaxCrossEntropyLossGrad, FusedMatMul, LSTMTraining, GRUTraining, RecurrentGrad,
              MultiHeadAttention, Attention, FusedAttention, FusedAttentionGrad, DispatchTokens, CombineTokens, CombineTokensGrad, GlobalLpPool, LpNormalization, GridSampleGrad, RoiAlignGrad,
              MuonMomentum, MuonUpdate, Scan, Loop, MatMulNBits, DequantizeWeight,
-             RotaryEmbedding, DeformConvGrad, Pad, Inverse, LinearAttention, LinearAttentionGrad,
+             RotaryEmbedding, DeformConvGrad, Pad, PadGrad, Inverse, LinearAttention, LinearAttentionGrad,
              FastGelu, BiasFastGeluGrad_dX, SimplifiedLayerNormalization, SimplifiedLayerNormalizationGrad]

@@ -175,6 +175,10 @@ def _signals():
 
 
 def _places():
+    for mode, name in (("reflect", "reflect"), ("edge", "replicate"), ("wrap", "circular")):
+        yield f"padded_{mode}", [node("Pad", ["m", "around"], ["p"], mode=mode),
+                                 node("Mul", ["p", "p"], ["y"])], (
+            lambda m, c, name=name: functional.pad(m, (2, 1), name) ** 2)
     yield "columns", [node("Reshape", ["m", "blocks"], ["r"]),
                       node("Slice", ["r", "zero", "six", "two"], ["s"]),
                       node("Col2Im", ["s", "extent", "block"], ["i"], pads=[1, 0, 1, 0], strides=[2, 1],
@@ -415,7 +419,7 @@ def _constants():
              initial2b=c["h0"].transpose(0, 1).contiguous(),
              short_lengths=torch.tensor([3, 5], dtype=torch.int32))
     lists = {"pairs": [2, 5, 4, 2], "rows": [10, 8], "zero": [0], "five": [5], "two": [2], "twelve": [12],
-             "two_groups": [2, 2, 20], "image": [2, 5, 2, 4], "signal": [2, 40, 1], "complex": [2, 20, 2], "flat": [-1],
+             "two_groups": [2, 2, 20], "around": [0, 0, 2, 0, 0, 1], "image": [2, 5, 2, 4], "signal": [2, 40, 1], "complex": [2, 20, 2], "flat": [-1],
              "theta": [2, 2, 3], "size": [2, 1, 3, 4], "blocks": [2, 4, 10], "extent": [5, 4],
              "block": [2, 2], "lengths": [3, 5], "pick": [1, 0, 1], "to8": [8], "to4": [4],
              "heads1": [2], "heads2": [1], "ends1": [4], "ends2": [3], "axis_one_list": [1],
