@@ -50,12 +50,18 @@ ModelCheckRequest CheckRequestOf(const CheckArguments& options) {
   ModelCheckRequest request{.source = options.source,
                             .budget = options.budget,
                             .max = options.max,
-                            .fits_on = options.fits_on,
                             .system = options.system,
                             .plan = options.plan,
                             .forbid_new_operators = options.forbid_new_operators,
                             .strict = options.strict,
                             .exact = options.exact};
+  for (const std::string& names : options.fits_on) {
+    for (std::size_t begin = 0; begin <= names.size();) {
+      const std::size_t end = std::min(names.find(',', begin), names.size());
+      request.fits_on.push_back(names.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
   for (const std::string& path : options.baselines) request.baselines.push_back({.path = path});
   if (options.batch) request.sizes.emplace_back("", ParseSizeList("--batch", *options.batch));
   // Lists of sizes are conditions.
@@ -68,6 +74,26 @@ ModelCheckRequest CheckRequestOf(const CheckArguments& options) {
     return true;
   });
   return request;
+}
+
+// What all conditions of the budget file say themselves holds instead of the command line.
+void RequireUnsaid(const CheckArguments& options) {
+  if (options.budget.empty()) return;
+  const std::vector<CheckConditions> on = ReadBudgetFile(options.budget).on;
+  const auto require = [&](bool given, const std::string& option, const auto& says) {
+    if (!given || on.empty() || !std::all_of(on.begin(), on.end(), says)) return;
+    throw Error("{} changes nothing: the conditions of {} (on:) say it themselves", option,
+                Printable(options.budget));
+  };
+  require(!options.source.device.gpu.empty(), "--gpu",
+          [](const CheckConditions& one) { return !one.gpu.empty(); });
+  require(options.batch.has_value(), "--batch",
+          [](const CheckConditions& one) { return one.batch.has_value(); });
+  for (const std::string& text : options.source.model.dims) {
+    const std::string name = text.substr(0, text.rfind('='));
+    require(true, "--dim " + Printable(text),
+            [&](const CheckConditions& one) { return one.dims.count(name) != 0; });
+  }
 }
 
 std::string RenderCheck(const CheckArguments& options, const std::vector<CheckRun>& runs) {
@@ -112,6 +138,7 @@ int RunCheckCommand(const CheckArguments& options, const CLI::App& app,
   std::copy_if(options.baselines.begin(), options.baselines.end(), std::back_inserter(files),
                Exists);
   RequireModelFor(app, files, applies);
+  RequireUnsaid(options);
   return RunChecks(options);
 }
 
@@ -142,16 +169,20 @@ void AddCheckCommand(Commands& commands) {
       ->type_name("FILE");
   list("--max", options->max, "a limit, e.g. macs=+2%, 'bytes[scope:layer4]=40 MB'")
       ->type_name("METRIC=LIMIT");
-  list("--fits-on", options->fits_on, "device whose memory must hold weights and activations")
+  list("--fits-on", options->fits_on,
+       "devices whose memory must hold weights and activations; several with commas")
       ->type_name("ID");
   AddSystemOption(*app, options->system, "for budgets over a job: step_s, exposed_s, sent_bytes");
-  app->add_option("--parallel", options->plan.plan, "how the job is laid out: dp=N,tp=N,pp=N,...")
-      ->type_name("PLAN");
+  CLI::Option* plan = app->add_option("--parallel", options->plan.plan,
+                                      "how the job is laid out: dp=N,tp=N,pp=N,...")
+                          ->type_name("PLAN");
   app->add_option("--micro-batch", options->plan.micro_batch, "items that pass a device at a time")
       ->type_name("N")
+      ->needs(plan)
       ->capture_default_str();
   app->add_option("--global-batch", options->plan.global_batch, "items of a step of the job")
-      ->type_name("N");
+      ->type_name("N")
+      ->needs(plan);
   app->add_flag("--forbid-new-operators", options->forbid_new_operators,
                 "fail for operators that the baseline does not have");
   app->add_flag("--strict", options->strict, "fail when anything is unknown");

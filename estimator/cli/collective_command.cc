@@ -82,6 +82,14 @@ int RunCollectiveCommand(const CollectiveArguments& options) {
   if (options.system.empty() == options.bandwidth.empty()) {
     throw Error("on what? --system NAME (`dlcost systems` lists them) or --bandwidth 100GB/s");
   }
+  if (!options.bandwidth.empty()) {
+    const auto refuse = [](bool given, const char* option) {
+      if (given) throw Error("{} is for --system: --bandwidth is the arithmetic of a ring", option);
+    };
+    refuse(!options.algorithm.empty(), "--algorithm");
+    refuse(!options.protocol.empty(), "--protocol");
+    refuse(options.stride != CollectiveArguments().stride, "--stride");
+  }
   CollectiveRequest request{.op = ParseCollectiveOp(options.op),
                             .stride = options.stride,
                             .sizes = ParseSizes(options.bytes),

@@ -50,7 +50,7 @@ void AddExplainCommand(Commands& commands) {
       commands.app.add_subcommand("explain", "the expected time of one kernel, step by step");
   app->footer(kExplainExamples);
   auto options = std::make_shared<ExplainArguments>();
-  AddModelOptions(*app, options->model);
+  AddModelOptions(*app, options->model, "model", Search::kFit);
   AddDeviceOptions(*app, options->device);
   AddCountOptions(*app, options->count);
   app->add_option("--node", options->node, "a node of the kernel; the longest kernel if none")

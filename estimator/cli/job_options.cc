@@ -1,5 +1,6 @@
 #include "estimator/cli/job_options.h"
 
+#include "estimator/core/dtype_spelling.h"
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
 #include "estimator/request/leading_number.h"
@@ -41,6 +42,14 @@ void AddSumOptions(CLI::App& app, GradientTexts& texts) {
 }
 
 GradientOptions ParseGradients(const GradientTexts& texts) {
+  for (const auto& [option, text] :
+       {std::pair("--gradients", texts.type), std::pair("--sums", texts.sums)}) {
+    if (text.empty()) continue;
+    const DType type = ReadDType(option, text);
+    if (type != DType::kFloat32 && type != DType::kFloat16 && type != DType::kBfloat16) {
+      throw Error("{} '{}': fp32, fp16 or bf16", option, Printable(text));
+    }
+  }
   const double bucket = ParseWith("--bucket", texts.bucket, Dimension::kByteSize);
   return {{Bytes(RoundToInteger(bucket)), !texts.serial, texts.fused}, texts.type, texts.sums};
 }

@@ -97,10 +97,17 @@ std::string IsNotNegative(const std::string& text) {
   return text.starts_with('-') ? Printable(text) + " is below 0" : "";
 }
 
+// "" for a value that names something: an unset variable of a script would be as if the option were
+// not there.
+std::string IsThere(const std::string& text) { return text.empty() ? "an empty value" : ""; }
+
 void Add(const Command& command, Commands& commands) {
   command.add(commands);
   CLI::App* app = commands.app.get_subcommand(std::string(command.name));
   app->group(command.heading);
+  for (CLI::Option* option : app->get_options()) {
+    if (option->get_items_expected_min() > 0) option->check(IsThere);
+  }
   // "-1" would be read as the largest of counts.
   for (const char* name : {"--top", "--depth"}) {
     if (CLI::Option* option = app->get_option_no_throw(name)) option->check(IsNotNegative);

@@ -19,7 +19,8 @@ void SetHeading(CLI::App& app, std::size_t from, const char* heading) {
 
 }  // namespace
 
-void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional) {
+void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional,
+                     Search search) {
   const std::size_t first = app.get_options().size();
   app.add_option(positional, options.path, "ONNX file")->required()->type_name("FILE");
   app.add_option_function<std::string>(
@@ -32,7 +33,9 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
              throw Error("--batch '{}' is no size: a whole number, or max", Printable(text));
            }
          },
-         "size of batch dimensions; max: the largest with which the device's memory suffices")
+         search == Search::kFit
+             ? "size of batch dimensions; max: the largest with which the device's memory suffices"
+             : "size of batch dimensions")
       ->type_name("N");
   app.add_option("--dim", options.dims,
                  "bind an open dimension by name, or an axis of an input, e.g. --dim seq=512, "
@@ -96,6 +99,7 @@ void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& po
   app.add_flag("--fit", options.fit,
                "recompute what takes least time of what makes a step fit the device's memory");
   SetHeading(app, training, kTrainingHeading);
+  if (search == Search::kNone) app.get_option("--fit")->group("");
   const std::size_t types = app.get_options().size();
   app.add_option(
          "--precision", options.precision,
@@ -141,12 +145,14 @@ void AddDeviceOptions(CLI::App& app, DeviceOptions& options, Devices devices) {
                  "ONNX has them; each converts) or kernels (channels last throughout); without it "
                  "as --runtime does")
       ->type_name("FORM");
-  app.add_option(
-         "--update-form", options.update,
-         "how a training step changes parameters: fused (one kernel), foreach (operation by "
-         "operation, over all tensors) or loop (tensor by tensor); without it as --runtime "
-         "does")
-      ->type_name("FORM");
+  CLI::Option* update =
+      app.add_option(
+             "--update-form", options.update,
+             "how a training step changes parameters: fused (one kernel), foreach (operation by "
+             "operation, over all tensors) or loop (tensor by tensor); without it as --runtime "
+             "does")
+          ->type_name("FORM");
+  if (CLI::Option* train = app.get_option_no_throw("--train")) update->needs(train);
   app.add_option("--set", options.overrides,
                  "what if: change a value of the device, e.g. --set memory.bandwidth=8TB/s")
       ->type_name("KEY=VALUE");

@@ -19,8 +19,12 @@ inline constexpr const char* kTrainingHeading = "Training";
 inline constexpr const char* kDeviceHeading = "Device";
 inline constexpr const char* kCountHeading = "How it runs and counts";
 
+// Whether a command looks for what fits a device's memory, as --batch max and --fit ask. Others
+// take these words too, and say who does.
+enum class Search { kNone, kFit };
 // `positional` is the name of the positional argument for the file.
-void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional = "model");
+void AddModelOptions(CLI::App& app, ModelOptions& options, const std::string& positional = "model",
+                     Search search = Search::kNone);
 
 // How many devices a command takes.
 enum class Devices { kOne, kSeveral };

@@ -290,7 +290,7 @@ void AddReportCommand(Commands& commands) {
   auto options = std::make_shared<ReportArguments>();
   CLI::App* app = commands.app.add_subcommand("report", "what a model costs (the default command)");
   app->footer(kReportExamples);
-  AddModelOptions(*app, options->model);
+  AddModelOptions(*app, options->model, "model", Search::kFit);
   AddDeviceOptions(*app, options->device, Devices::kSeveral);
   AddCountOptions(*app, options->count);
   app->add_option(

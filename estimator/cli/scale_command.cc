@@ -48,7 +48,17 @@ double ParsePrice(const std::string& text) {
   return price->value;
 }
 
-int RunScaleCommand(const ScaleArguments& options, const Applicability& applies) {
+// Without --devices as many of the usual numbers as the system joins.
+std::vector<std::int64_t> SizesOf(const ScaleArguments& options, bool given) {
+  std::vector<std::int64_t> sizes = ParseSizeList("--devices", options.devices).Sizes();
+  if (given || options.request.job.system.empty()) return sizes;
+  const int most = OpenSystems().Find(options.request.job.system).MostDevices();
+  std::erase_if(sizes, [&](std::int64_t size) { return size > most; });
+  return sizes;
+}
+
+int RunScaleCommand(const ScaleArguments& options, const CLI::App& app,
+                    const Applicability& applies) {
   RequireOneOf("--format", options.format, {"text", "json", "perfetto"});
   applies.Require(!options.trace.empty(), "--trace",
                   "here, where no profile is read; the step over time is a format",
@@ -56,7 +66,7 @@ int RunScaleCommand(const ScaleArguments& options, const Applicability& applies)
                   "--format perfetto -o " + ShellWord(options.trace));
   ScaleRequest request = options.request;
   request.input = ParseInput(options.input);
-  request.devices = ParseSizeList("--devices", options.devices).Sizes();
+  request.devices = SizesOf(options, app.get_option("--devices")->count() > 0);
   request.gradients = ParseGradients(options.gradients);
   if (!options.price.empty()) request.price = ParsePrice(options.price);
   const Scaling scaling = Scale(request);
@@ -78,7 +88,8 @@ void AddScaleCommand(Commands& commands) {
       "scale", "a training on 1, 2, 4, ... devices: step time, efficiency, memory, price");
   app->footer(kScaleExamples);
   AddJobOptions(*app, options->request.job);
-  app->add_option("--devices", options->devices, "how many: 8, 1,8,64 or 1:1024:x2")
+  app->add_option("--devices", options->devices,
+                  "how many: 8, 1,8,64 or 1:1024:x2; as far as the system joins them")
       ->type_name("N")
       ->capture_default_str();
   app->add_flag("--strong", options->request.strong,
@@ -93,6 +104,7 @@ void AddScaleCommand(Commands& commands) {
   app->add_option("--prefetch", options->request.prefetch,
                   "batches that are prepared ahead; 0: training and input take turns")
       ->type_name("N")
+      ->needs(app->get_option("--item"))
       ->capture_default_str();
   app->add_option("--samples", options->request.samples, "to train on in all: time to train")
       ->type_name("N");
@@ -102,9 +114,9 @@ void AddScaleCommand(Commands& commands) {
   AddOutputOptions(*app, options->format, options->output);
   app->get_option("--format")
       ->description("text, json, or perfetto: the step on the most devices over time");
-  app->callback([&commands, options] {
-    commands.run = [&commands, options] {
-      return RunScaleCommand(*options, Applicability(commands.words));
+  app->callback([&commands, options, app] {
+    commands.run = [&commands, options, app] {
+      return RunScaleCommand(*options, *app, Applicability(commands.words));
     };
   });
 }

@@ -161,7 +161,9 @@ int RunSweepCommand(const SweepArguments& options, const Applicability& applies)
   render.width = WidthOf(options.output);
   render.blocks = render.width != 0 && ShowsBlocks();
   render.note = left_out;
-  if (options.plot && request.devices.empty()) throw Error("times need a device: add --gpu");
+  if ((options.plot || options.bounds) && request.devices.empty()) {
+    throw Error("times need a device: add --gpu");
+  }
   RequireFew(options, PointsOf(request));
   const Model model = ModelOf(options.model);
   const Sweep sweep = SweepOf(request, model);

@@ -1,9 +1,11 @@
 #include "estimator/cli/write_picture.h"
 
+#include <fmt/format.h>
 #include <sys/wait.h>
 
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 
 #include "estimator/cli/options.h"
 #include "estimator/cli/output.h"
@@ -16,7 +18,10 @@ namespace {
 constexpr int kNoSuchCommand = 127;  // of a shell
 
 void WritePng(const std::string& path, const std::string& svg) {
-  const std::string command = "rsvg-convert --zoom 2 --output " + ShellWord(path) + " 2>&1";
+  // The shell does not say itself that there is none.
+  const std::string command = fmt::format(
+      "command -v rsvg-convert > /dev/null || exit {}; rsvg-convert --zoom 2 --output {} 2>&1",
+      kNoSuchCommand, ShellWord(path));
   // Where the program is missing, the shell ends before it has read the picture.
   const auto before = std::signal(SIGPIPE, SIG_IGN);
   std::FILE* pipe = popen(command.c_str(), "w");
@@ -37,9 +42,14 @@ void WritePng(const std::string& path, const std::string& svg) {
 }  // namespace
 
 void WritePicture(const std::string& path, const std::string& svg) {
-  if (path.ends_with(".png")) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending == ".png") {
     WritePng(path, svg);
     return;
+  }
+  if (!ending.empty() && ending != ".svg") {
+    throw Error("'{}': a picture is written as .svg, or as .png; browsers print an SVG as PDF",
+                Printable(path));
   }
   if (WidthOf(path) != 0) {
     throw Error("a picture is not for a terminal: write it with -o picture.svg, or pipe it");

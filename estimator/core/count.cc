@@ -3,7 +3,9 @@
 namespace dlcost {
 
 OverflowError::OverflowError()
-    : Error("a count does not fit in 64 bits; the shapes or trip counts are implausibly large") {}
+    : Error(
+          "a count does not fit in 64 bits; the shapes or trip counts are implausibly large: bind "
+          "smaller ones (--batch, --dim, --trips)") {}
 
 Count CeilDiv(Count a, Count b) {
   const Count whole = a / b;

@@ -1,22 +1,23 @@
 #include "estimator/core/error.h"
 
+#include "estimator/core/utf8.h"
+
 namespace dlcost {
 
 std::string Printable(const std::string& name, std::size_t max_length) {
   std::string out;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
+  for (std::size_t at = 0; at < name.size();) {
+    const std::size_t size = CharacterAt(name, at);
+    const auto byte = static_cast<unsigned char>(name[at]);
+    if (size == 0 || byte < 0x20 || byte == 0x7f) {
       out += fmt::format("\\x{:02x}", byte);
+      ++at;
     } else {
-      out += c;
+      out.append(name, at, size);
+      at += size;
     }
   }
-  if (out.size() > max_length) {
-    const std::size_t half = (max_length - 3) / 2;
-    out = out.substr(0, half) + "..." + out.substr(out.size() - half);
-  }
-  return out;
+  return CutInMiddle(out, max_length);
 }
 
 }  // namespace dlcost

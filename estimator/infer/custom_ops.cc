@@ -3,6 +3,8 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <mutex>
 #include <sstream>
@@ -174,9 +176,9 @@ OpCost CustomOperator::Cost(const OpContext& ctx) const {
 
 void CustomOperators::Read(const std::string& path) {
   std::ifstream file(path);
+  if (!file) throw Error("{}: {}", Printable(path), std::strerror(errno));
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file) throw Error("{}: cannot be read", Printable(path));
   ReadText(text.str(), path);
 }
 

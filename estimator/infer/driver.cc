@@ -1,6 +1,7 @@
 #include "estimator/infer/driver.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
@@ -72,6 +73,23 @@ bool KeepsItsFirstInput(const Node& node) {
 bool Fits(const std::vector<std::int64_t>& sizes, const Shape& bound) {
   return std::equal(sizes.begin(), sizes.end(), bound.begin(), bound.end(),
                     [](std::int64_t size, std::int64_t most) { return size <= most; });
+}
+
+// What a node reads through several inputs is one operand, and is read once: x * x.
+void ReadEachOnce(const Node& node, std::vector<Access>& accesses) {
+  std::vector<TensorId> inputs = node.inputs;
+  std::sort(inputs.begin(), inputs.end());
+  if (std::adjacent_find(inputs.begin(), inputs.end()) == inputs.end()) return;
+  std::unordered_map<TensorId, Access*> most;
+  for (Access& access : accesses) {
+    if (access.is_output || access.operand < 0) continue;
+    const auto i = static_cast<std::size_t>(access.operand);
+    if (i >= node.inputs.size() || node.inputs[i] == kNoTensor) continue;
+    const auto [known, first] = most.try_emplace(node.inputs[i], &access);
+    if (first) continue;
+    if (known->second->bytes < access.bytes) std::swap(known->second->bytes, access.bytes);
+    access.bytes = Bytes(0);
+  }
 }
 
 // Text is compared, converted and moved; nothing else is done with it, whatever a model says. What
@@ -205,6 +223,12 @@ Macs InferenceDriver::FoldedMacs(Graph& graph, const CountedNode& counted) const
   }
 }
 
+bool InferenceDriver::RunsEachTime(Graph& graph, const Node& node) const {
+  if (options_.trains) return true;
+  const bool constant = AllInputs(graph, node, [](const Tensor& t) { return t.constant; });
+  return !constant && (options_.open || !result_.dims.symbols.empty());
+}
+
 void InferenceDriver::CountNode(Graph& graph, CountedNode& counted) {
   const Node& node = *counted.node;
   counted.upper_bound = !AllInputs(graph, node, [](const Tensor& t) { return !t.upper_bound; });
@@ -217,8 +241,16 @@ void InferenceDriver::CountNode(Graph& graph, CountedNode& counted) {
     counted.upper_bound |= output.upper_bound;
   });
   OpContext ctx(graph, node, SinceVersion(*counted.def, node.opset));
+  if (folded) counted.folded_macs = FoldedMacs(graph, counted);
+  if (folded && counted.folded_macs > Macs(0) && RunsEachTime(graph, node)) {
+    counted.folded_macs = Macs(0);
+    folded = false;
+    ForEachOutput(graph, node, [](Tensor& output) {
+      output.constant = output.foldable = false;
+      if (output.role == Role::kWeight) output.role = Role::kActivation;
+    });
+  }
   if (folded) {
-    counted.folded_macs = FoldedMacs(graph, counted);
     counted.cost = CostMetadata(ctx);
     counted.status = NodeStatus::kMetadata;
     counted.why.clear();
@@ -228,6 +260,7 @@ void InferenceDriver::CountNode(Graph& graph, CountedNode& counted) {
     const CustomOperator* custom = FindCustom(node);
     counted.cost = custom != nullptr ? custom->Cost(ctx) : counted.def->cost(ctx);
     if (custom == nullptr) RefuseArithmeticOnText(counted.cost.work);
+    ReadEachOnce(node, counted.cost.accesses);
     counted.status = counted.cost.status;
     // Declared or bound shapes were enough.
     if (counted.status != NodeStatus::kBounded) counted.why.clear();

@@ -58,6 +58,9 @@ class InferenceDriver {
   void CountNode(Graph& graph, CountedNode& counted);
   // The multiply-accumulates that a node known before the run would have if it ran.
   Macs FoldedMacs(Graph& graph, const CountedNode& counted) const;
+  // Whether a node that is known before a run runs in each one all the same: no runtime folds what
+  // follows from the sizes of open dimensions, and weights change from step to step.
+  bool RunsEachTime(Graph& graph, const Node& node) const;
   // What the user's file says of the node's operator, or null.
   const CustomOperator* FindCustom(const Node& node) const;
 

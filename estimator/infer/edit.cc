@@ -67,6 +67,7 @@ InferredModel InferEdited(Model edited, const InferredModel& original,
   InferOptions again = options;
   again.bindings = Bindings();
   again.bindings.values = options.bindings.values;
+  again.open |= !original.dims.symbols.empty();
   InferredModel result = Infer(std::move(edited), again);
   result.dims = original.dims;
   result.notes = original.notes;

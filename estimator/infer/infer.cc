@@ -44,7 +44,10 @@ InferredModel InferWithHelp(std::unique_ptr<Model> model, const InferOptions& gi
   if (given.assume_typical && result.assumptions.empty() &&
       std::none_of(result.settled.begin(), result.settled.end(),
                    [](const Settled& settled) { return settled.assumed; })) {
-    result.notes.push_back("--assume typical changes nothing: this model leaves no size to a run");
+    result.notes.push_back(
+        LeavesSizes(result)
+            ? "--assume typical changes nothing: what is typical contradicts this model"
+            : "--assume typical changes nothing: this model leaves no size to a run");
   }
   for (const std::string& note : NotesOf(result, options, hints)) result.notes.push_back(note);
   return result;

@@ -81,6 +81,8 @@ struct InferOptions {
   std::vector<RunBinding> at;                     // --at NODE=WHAT
   bool assume_typical = false;  // --assume typical: sizes that only the run knows, by typical.h
   std::set<std::string> not_assumed;  // nodes left out: the model contradicts what is typical
+  bool trains = false;                // a training step: weights change from run to run
+  bool open = false;                  // the model was made of one with open dimensions
 };
 
 // Binds dimensions, infers shapes and small values through the graph in topological order, and

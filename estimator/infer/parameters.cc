@@ -28,13 +28,20 @@ bool IsGenerator(const Graph& graph, const Node& node) {
 }
 
 // Where operators read what no gradient is taken of: the running mean and variance of
-// normalizations, what stored numbers were quantized with, region and scales of a resizing.
-constexpr struct {
+// normalizations, what stored numbers were quantized with; and settings, which are no parameters
+// at all: region and scales of a resizing, thresholds.
+constexpr struct OperandsApart {
   std::string_view op;
   std::size_t first, last;  // inputs
-} kUntrained[] = {{"BatchNormalization", 3, 4}, {"Resize", 1, 2},           {"Upsample", 1, 1},
-                  {"QuantizeLinear", 1, 2},     {"DequantizeLinear", 1, 2}, {"MatMulNBits", 2, 3},
-                  {"MatMulBnb4", 2, 2}};
+  bool settings = false;
+
+  bool Has(const Node& node, std::size_t input) const {
+    return node.op == op && input >= first && input <= last;
+  }
+} kUntrained[] = {{"BatchNormalization", 3, 4}, {"Resize", 1, 2, true},
+                  {"Upsample", 1, 1, true},     {"NonMaxSuppression", 3, 4, true},
+                  {"QuantizeLinear", 1, 2},     {"DequantizeLinear", 1, 2},
+                  {"MatMulNBits", 2, 3},        {"MatMulBnb4", 2, 2}};
 
 // Single numbers that arithmetic alone reads: factors and offsets of a formula.
 std::vector<bool> FactorsOf(const Graph& graph) {
@@ -73,12 +80,17 @@ void StoreConstants(Graph& graph) {
   });
 }
 
+bool IsSetting(const Node& node, std::size_t input) {
+  return std::any_of(std::begin(kUntrained), std::end(kUntrained),
+                     [&](const auto& of) { return of.settings && of.Has(node, input); });
+}
+
 std::vector<TensorId> Untrained(const Graph& graph) {
   std::vector<TensorId> ids;
   for (const Node& node : graph.nodes) {
-    for (const auto& [op, first, last] : kUntrained) {
-      if (node.op != op) continue;
-      for (std::size_t i = first; i <= last && i < node.inputs.size(); ++i) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const auto has = [&](const OperandsApart& of) { return of.Has(node, i); };
+      if (std::any_of(std::begin(kUntrained), std::end(kUntrained), has)) {
         ids.push_back(node.inputs[i]);
       }
     }

@@ -17,6 +17,10 @@ void StoreConstants(Graph& graph);
 // and of resizings. In order, none twice.
 std::vector<TensorId> Untrained(const Graph& graph);
 
+// Whether an input of an operator says how it works, and is no parameter wherever it is stored:
+// region and scales of a resizing, thresholds.
+bool IsSetting(const Node& node, std::size_t input);
+
 // The stored floating-point numbers of a graph that training may change: weights with at least one
 // axis, those that nodes make too. Single numbers that arithmetic reads are constants, running
 // statistics are not trained. Without those that match a pattern of

@@ -206,13 +206,15 @@ std::string UpperBoundNote(const InferredModel& model, const InferOptions& optio
   const std::string more =
       open.names.size() == 1 ? "" : fmt::format(" and {} more", open.names.size() - 1);
   return fmt::format(
-      "the counts of {} nodes are upper bounds, for the data decides the size of {}{}; bind {}, or "
-      "estimate with --assume typical",
+      "the counts of {} nodes are upper bounds, for the data decides the size of {}{}; bind {}{}",
       bounds, Printable(open.names.front()), more,
-      bind.empty() ? "sizes with --at NODE=SHAPE" : "sizes, such as " + bind);
+      bind.empty() ? "sizes with --at NODE=SHAPE" : "sizes, such as " + bind,
+      options.assume_typical ? "" : ", or estimate with --assume typical");
 }
 
 }  // namespace
+
+bool LeavesSizes(const InferredModel& model) { return FindOpenNodes(model).roots > 0; }
 
 std::vector<RunHint> FindRunHints(const InferredModel& model, const InferOptions& options) {
   std::vector<RunHint> hints;

@@ -24,6 +24,9 @@ std::vector<RunHint> FindRunHints(const InferredModel& model, const InferOptions
 void AssumeHints(InferredModel& model, const InferOptions& options,
                  const std::vector<RunHint>& hints);
 
+// Whether a size of the model is left to the run, and known as an upper bound.
+bool LeavesSizes(const InferredModel& model);
+
 // What to do about unknown nodes and upper bounds, in a few sentences.
 std::vector<std::string> NotesOf(const InferredModel& model, const InferOptions& options,
                                  const std::vector<RunHint>& hints);

@@ -4,6 +4,7 @@
 #include "estimator/core/error.h"
 #include "estimator/infer/integer_numbers.h"
 #include "estimator/infer/memory.h"
+#include "estimator/infer/parameters.h"
 #include "estimator/infer/places.h"
 #include "models/operators/registry.h"
 
@@ -65,7 +66,8 @@ class WeightCounter {
     }
     for (std::size_t i = 0; i < reader.node->inputs.size(); ++i) {
       const TensorId id = reader.node->inputs[i];
-      if (id != kNoTensor) Visit({{reader.graph, id}, PackingOf(reader, i)});
+      if (id == kNoTensor || IsSetting(*reader.node, i)) continue;
+      Visit({{reader.graph, id}, PackingOf(reader, i)});
     }
   }
 

@@ -4,11 +4,11 @@
 
 #include "estimator/core/error.h"
 #include "estimator/core/integer.h"
+#include "estimator/core/utf8.h"
 #include "estimator/picture/frame.h"
 #include "estimator/picture/pictures.h"
 #include "estimator/report/format.h"
 #include "estimator/report/layers.h"
-#include "estimator/report/table.h"
 
 namespace dlcost {
 namespace {

@@ -55,9 +55,9 @@ class RooflineDrawing {
     std::string text =
         fmt::format("{}FLOP, {}", Readable(totals.flops.AsDouble()), ReadableBytes(totals.bytes()));
     if (totals.expected) text += ", expected " + ReadableTime(*totals.expected);
-    return text + ", bound " + ReadableTime(totals.bound) + "; area is time, ×N are N kernels" +
+    return text + ", bound " + ReadableTime(totals.bound) + "; area is time, ×N: N kernels" +
            (left_out_ == 0 ? ""
-                           : fmt::format("; not here: {} far away, {} of the time", left_out_,
+                           : fmt::format("; not here: {} far away, {} of time", left_out_,
                                          Percent(left_out_time_ / total_)));
   }
 

@@ -4,8 +4,8 @@
 
 #include <iterator>
 
+#include "estimator/core/utf8.h"
 #include "estimator/core/xml.h"
-#include "estimator/report/table.h"
 
 namespace dlcost {
 const Palette& PaletteOf(bool dark) {

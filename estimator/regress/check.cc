@@ -8,8 +8,10 @@
 #include <set>
 
 #include "estimator/core/error.h"
+#include "estimator/core/spelling.h"
 #include "estimator/regress/render_diff.h"
 #include "estimator/report/certainty_text.h"
+#include "estimator/report/layers.h"
 
 namespace dlcost {
 namespace {
@@ -170,12 +172,70 @@ std::string AgainstBaseline(double value, double before, double allowed, const L
          fmt::format("; at most {} ({})", LimitText(limit, unit), FormatMetric(allowed, unit));
 }
 
+std::string RunTitle(const Report& report) {
+  std::string title = Title(report);
+  for (const auto& [name, size] : report.model.dims) {
+    title += fmt::format(", {}={}", Printable(name), size);
+  }
+  return title;
+}
+
+std::string WithoutStars(std::string pattern) {
+  std::erase_if(pattern, [](char c) { return c == '*' || c == '?'; });
+  return pattern;
+}
+
+// "encoder", "encoder/0", "encoder/0/attention" of a node's scope.
+void AddModules(const NodeRow& row, std::vector<std::string>& names) {
+  for (std::size_t end = 0; end < row.scope.size();) {
+    end = std::min(row.scope.find('/', end + 1), row.scope.size());
+    names.push_back(row.scope.substr(0, end));
+  }
+}
+
+// Throws Error for a budget of nodes that there are none of: mistyped, it would hold for ever. A
+// limit of 0 keeps them out, and what the baseline had was removed.
+void RequirePart(const Report& report, const Report* baseline, const Budget& budget) {
+  if (budget.subset.All()) return;
+  if (budget.max.kind == Limit::Kind::kAbsolute && budget.max.value == 0) return;
+  std::vector<const NodeRow*> rows;
+  for (const Report* one : {&report, baseline}) {
+    if (one == nullptr) continue;
+    for (const NodeRow& row : one->nodes) rows.push_back(&row);
+  }
+  const auto any = [&](const Subset& subset) {
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const NodeRow* row) { return subset.Contains(*row); });
+  };
+  if (any(budget.subset)) return;
+  const std::string where = baseline == nullptr ? "the model has" : "model and baseline have";
+  const auto require = [&](const Subset& subset, const char* what, const std::string& pattern,
+                           const auto& names_of) {
+    if (pattern.empty() || any(subset)) return;
+    std::vector<std::string> known;
+    for (const NodeRow* row : rows) names_of(*row, known);
+    throw Error("{}: {} no {} '{}'{}; a limit of 0 is for what is to stay out", BudgetText(budget),
+                where, what, Printable(pattern), DidYouMean(WithoutStars(pattern), known));
+  };
+  const Subset& subset = budget.subset;
+  require({.op = subset.op}, "operator", subset.op,
+          [](const NodeRow& row, auto& names) { names.push_back(row.op); });
+  require({.scope = subset.scope}, "module", subset.scope, AddModules);
+  require({.node = subset.node}, "node", subset.node, [](const NodeRow& row, auto& names) {
+    names.push_back(row.name);
+    for (std::string& part : PathParts(row.name)) names.push_back(std::move(part));
+  });
+  throw Error("{}: {} no node that is all of that; a limit of 0 is for what is to stay out",
+              BudgetText(budget), where);
+}
+
 CheckItem CheckBudget(const Report& report, const Report* baseline, const ReportDiff* diff,
                       const Budget& budget) {
   if (budget.max.NeedsBaseline() && baseline == nullptr) {
-    throw Error("a limit of {} for {} needs a baseline: give --baseline",
-                LimitText(budget.max, budget.metric->unit), BudgetText(budget));
+    throw Error("a limit of {} for {} needs a baseline of {}: give --baseline",
+                LimitText(budget.max, budget.metric->unit), BudgetText(budget), RunTitle(report));
   }
+  RequirePart(report, baseline, budget);
   const MetricUnit unit = budget.metric->unit;
   const double value = Value(report, budget);
   const double before = budget.max.NeedsBaseline() ? Value(*baseline, budget) : 0;
@@ -211,8 +271,10 @@ std::string OperatorName(const NodeRow& row) {
 }
 
 CheckItem CheckOperators(const Report& report, const Report* baseline) {
-  if (baseline == nullptr)
-    throw Error("forbidding new operators needs a baseline: give --baseline");
+  if (baseline == nullptr) {
+    throw Error("forbidding new operators needs a baseline of {}: give --baseline",
+                RunTitle(report));
+  }
   std::set<std::string> known;
   for (const NodeRow& row : baseline->nodes) known.insert(OperatorName(row));
   CheckItem item{.name = "operators", .detail = "no new ones"};
@@ -265,14 +327,6 @@ CheckItem CheckExact(const Report& report) {
     item.offenders.push_back(line.label.empty() ? line.text : line.label + ": " + line.text);
   }
   return item;
-}
-
-std::string RunTitle(const Report& report) {
-  std::string title = Title(report);
-  for (const auto& [name, size] : report.model.dims) {
-    title += fmt::format(", {}={}", Printable(name), size);
-  }
-  return title;
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <set>
 #include <unordered_map>
 
+#include "estimator/core/error.h"
 #include "estimator/plan/attention_share.h"
 #include "estimator/plan/kernel_memory.h"
 #include "estimator/report/attribute_text.h"
@@ -37,21 +40,27 @@ class Builder {
     report_.options = options_;
     AddModel();
     if (HasRows()) report_.nodes.reserve(model_.nodes.size());
-    for (const CountedNode& counted : model_.nodes) AddNode(counted);
+    for (std::size_t n = 0; n < model_.nodes.size(); ++n) {
+      Named(n, [&] { AddNode(model_.nodes[n]); });
+    }
     AttentionCounter attention;
     KernelMemory memory(model_);
     in_attention_.assign(model_.nodes.size(), false);
     looks_.assign(model_.nodes.size(), false);
     each_kernel([&](Kernel kernel) {
-      attention.Add(kernel);
-      memory.Add(kernel);
-      if (kernel.spelled_attention) {
-        for (const std::size_t n : kernel.nodes) in_attention_[n] = true;
-      }
-      for (const std::size_t n : kernel.looks) looks_[n] = true;
-      AddKernel(std::move(kernel));
+      Named(kernel.main, [&] {
+        attention.Add(kernel);
+        memory.Add(kernel);
+        if (kernel.spelled_attention) {
+          for (const std::size_t n : kernel.nodes) in_attention_[n] = true;
+        }
+        for (const std::size_t n : kernel.looks) looks_[n] = true;
+        AddKernel(std::move(kernel));
+      });
     });
-    for (std::size_t n = 0; n < model_.nodes.size(); ++n) AddToGroups(n);
+    for (std::size_t n = 0; n < model_.nodes.size(); ++n) {
+      Named(n, [&] { AddToGroups(n); });
+    }
     report_.attention = attention.Share();
     AddMemory(memory);
     runs_.Require(model_);
@@ -62,6 +71,18 @@ class Builder {
   }
 
  private:
+  // A sum that does not fit names the node at which it passes 64 bits.
+  template <typename Add>
+  void Named(std::size_t n, const Add& add) const {
+    try {
+      add();
+    } catch (const OverflowError& error) {
+      const CountedNode& counted = model_.nodes[n];
+      throw error.At(fmt::format("{}: summed up to node '{}' ({})", Printable(model_.model->path),
+                                 Printable(counted.name), Printable(counted.node->op)));
+    }
+  }
+
   void AddModel() {
     const Model& model = *model_.model;
     report_.model = {.path = model.path,
@@ -309,8 +330,13 @@ class Builder {
     AddPhases();
     report_.certainty = CertaintyOf(model_, convention_);
     for (const GroupRow& row : report_.by_op) {
-      Accumulate(report_.totals, row.sums);
-      Accumulate(report_.certainty.doubt, row.doubt);
+      try {
+        Accumulate(report_.totals, row.sums);
+        Accumulate(report_.certainty.doubt, row.doubt);
+      } catch (const OverflowError& error) {
+        throw error.At(fmt::format("{}: summed up to all nodes of {}",
+                                   Printable(model_.model->path), Printable(row.name)));
+      }
     }
     if (runs_.partial()) report_.totals.expected.reset();
     SortGroups(report_.by_op, device_.has_value());

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "estimator/core/utf8.h"
 #include "estimator/report/csv_field.h"
 #include "estimator/report/fields/sums.h"
 #include "estimator/report/layers.h"
@@ -14,9 +15,10 @@
 namespace dlcost {
 
 std::string CsvField(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  const std::string field = AsUtf8(text);
+  if (field.find_first_of(",\"\n\r") == std::string::npos) return field;
   std::string out = "\"";
-  for (const char c : text) {
+  for (const char c : field) {
     if (c == '"') out += '"';
     out += c;
   }

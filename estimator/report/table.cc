@@ -7,6 +7,7 @@
 
 #include "estimator/core/error.h"
 #include "estimator/core/spelling.h"
+#include "estimator/core/utf8.h"
 #include "estimator/report/wrap.h"
 
 namespace dlcost {
@@ -20,13 +21,6 @@ std::size_t LineWidth(const std::vector<std::size_t>& widths) {
 }
 
 }  // namespace
-
-std::size_t DisplayWidth(const std::string& text) {
-  const auto ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
-  if (std::all_of(text.begin(), text.end(), ascii)) return text.size();
-  // No character is wider than its bytes are many: fmt fills up what is left of that.
-  return 2 * text.size() - fmt::format("{:<{}}", text, text.size()).size();
-}
 
 Table::Table(std::vector<std::string> head, std::vector<bool> left)
     : head_(std::move(head)), left_(std::move(left)) {

@@ -53,8 +53,4 @@ class Table {
   std::optional<std::size_t> below_;
 };
 
-// Columns that `text` takes on a terminal: two for each Chinese, Japanese or Korean character and
-// most emoji, as fmt pads them; one for any other code point.
-std::size_t DisplayWidth(const std::string& text);
-
 }  // namespace dlcost

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "estimator/report/table.h"
+#include "estimator/core/utf8.h"
 
 namespace dlcost {
 namespace {

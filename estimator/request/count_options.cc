@@ -77,6 +77,17 @@ void AddAlgorithms(const CountOptions& count, RunOptions& run) {
   }
 }
 
+// TF32 is a type that --precision and --math both choose.
+void RequireOneMath(const std::string& precision, const std::string& math) {
+  if (precision.empty() || math.empty()) return;
+  const Precision& types = FindPrecision(precision);
+  const bool contradict = types.tf32 ? math != "tf32" : types.name == "fp32" && math != "default";
+  if (contradict) {
+    throw Error("--precision {} and --math {} contradict each other: leave one of them out",
+                types.name, math);
+  }
+}
+
 }  // namespace
 
 Runtime RuntimeOf(const CountOptions& count) {
@@ -129,6 +140,7 @@ ReportOptions ReportOptionsOf(const CountOptions& count, const DeviceOptions& de
   Assume(runtime, !count.runtime.empty(), options);
   SetPlan(count, options.plan);
   SetRun(device, options.run);
+  RequireOneMath(model.precision, device.math);
   if (!model.precision.empty() && FindPrecision(model.precision).tf32) {
     options.run.math = *ParseMathMode("tf32");
   }

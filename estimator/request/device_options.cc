@@ -69,8 +69,12 @@ std::vector<Device> FindDevices(const DeviceOptions& options) {
   std::vector<Device> devices;
   for (std::size_t begin = 0; begin <= options.gpu.size();) {
     const std::size_t end = std::min(options.gpu.find(',', begin), options.gpu.size());
-    if (end == begin) throw Error("--gpu '{}': an empty name", Printable(options.gpu));
-    devices.push_back(database.Find(options.gpu.substr(begin, end - begin), OverridesOf(options)));
+    const std::string name = options.gpu.substr(begin, end - begin);
+    if (name.empty()) throw Error("--gpu '{}': an empty name", Printable(options.gpu));
+    if (name == "all") {
+      throw Error("--gpu '{}': all are all that there are, without others", Printable(options.gpu));
+    }
+    devices.push_back(database.Find(name, OverridesOf(options)));
     begin = end + 1;
   }
   return devices;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "estimator/core/error.h"
 #include "estimator/report/format.h"
 
@@ -24,6 +26,7 @@ class Chain {
     Cores("decode", "--decode", options.decode_items_per_s);
     Cores("augment", "--augment", options.augment_items_per_s);
     HostLink();
+    RequireUsed();
   }
 
   std::vector<InputStage> Take() { return std::move(stages_); }
@@ -74,6 +77,19 @@ class Chain {
     Add("host to device", devices_ * rate / item_,
         fmt::format("{}{} / {:.0f} B", devices_ > 1 ? fmt::format("{} x ", devices_) : "",
                     ReadableRate(rate, "B"), item_));
+  }
+
+  // What no stage takes would change nothing.
+  void RequireUsed() const {
+    const bool stores = std::any_of(stages_.begin(), stages_.end(), [](const InputStage& stage) {
+      return stage.name == "storage";
+    });
+    if (options_.stored_bytes && !stores) {
+      throw Error("--stored is what storage reads of an item: add --storage, such as 10GB/s");
+    }
+    if (options_.cores > 0 && !options_.decode_items_per_s && !options_.augment_items_per_s) {
+      throw Error("--cores decode and augment items: add --decode or --augment");
+    }
   }
 
   const InputOptions& options_;

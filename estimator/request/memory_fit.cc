@@ -22,6 +22,14 @@ class Fitter {
     report_.detail = ReportDetail::kOperators;
   }
 
+  // Throws Error where another option binds what --batch max is to find.
+  void RequireOpenBatch() {
+    const std::optional<BatchDim> bound = BatchBoundApart(model_, BindingsOf(options_));
+    if (!bound) return;
+    throw Error("--batch max: dimension '{}' is {} by another option; leave that out",
+                Printable(bound->key), bound->size);
+  }
+
   Bytes memory() const { return *device_.memory.size; }
 
   InferredModel InferWith(std::optional<std::int64_t> batch, const std::string& recompute) const {
@@ -139,8 +147,9 @@ std::vector<std::string> ResolveFit(ModelOptions& model, const std::optional<Dev
     throw Error("--fit finds what to recompute; leave out --recompute {}",
                 Printable(model.recompute));
   }
-  const Fitter fitter(model, *device, report);
+  Fitter fitter(model, *device, report);
   if (model.batch_max) {
+    fitter.RequireOpenBatch();
     std::vector<std::string> candidates = {model.recompute};
     if (model.fit) candidates.insert(candidates.end(), {"selective:pointwise", "full"});
     if (model.fit && fitter.Modules() > 0) candidates.emplace_back("scopes");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <future>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -216,15 +217,23 @@ std::pair<Report, Report> LoadReports(const Source& before, const Source& after,
   first.foreign_dims = &not_before;
   second.foreign_dims = &not_after;
   std::pair<Report, Report> reports = LoadBoth(first, second, alike);
-  // A dimension that neither has was mistyped.
-  for (const std::string& name : not_before) {
-    if (not_after.count(name) == 0) continue;
+  // A dimension that no side has which it was given to was mistyped.
+  const auto given = [](const Source& source) { return BindingsOf(source.model).dims; };
+  const std::map<std::string, std::int64_t> to_before = given(before), to_after = given(after);
+  const auto refuse = [&](const std::string& name, const char* option, const char* where) {
     std::vector<std::string> known;
     for (const Report* report : {&reports.first, &reports.second}) {
       for (const auto& [symbol, size] : report->model.dims) known.push_back(symbol);
     }
-    throw Error("--dim {}: neither model has a dimension of that name{}", Printable(name),
+    throw Error("{} {}: {} a dimension of that name{}", option, Printable(name), where,
                 DidYouMean(name, known));
+  };
+  for (const std::string& name : not_before) {
+    if (to_after.count(name) == 0) refuse(name, "--dim", "the first model does not have");
+    if (not_after.count(name) != 0) refuse(name, "--dim", "neither model has");
+  }
+  for (const std::string& name : not_after) {
+    if (to_before.count(name) == 0) refuse(name, "--after-dim", "the second model does not have");
   }
   return reports;
 }

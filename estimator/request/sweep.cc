@@ -1,5 +1,7 @@
 #include "estimator/request/sweep.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -96,6 +98,23 @@ void AddBuckets(std::vector<std::int64_t> ends, std::vector<SweepAxis>& axes) {
   axis.buckets = std::move(ends);
 }
 
+// Without the values that --set gave it.
+std::string IdAsSold(const Device& device) { return device.id.substr(0, device.id.find(' ')); }
+
+// A price of a device that is not asked for would change nothing.
+void RequireSwept(const std::string& id, const std::string& name,
+                  const std::vector<Device>& devices) {
+  if (devices.empty()) return;  // which is an error of its own
+  std::vector<std::string> swept;
+  for (const Device& device : devices) swept.push_back(IdAsSold(device));
+  if (std::find(swept.begin(), swept.end(), id) != swept.end()) return;
+  constexpr std::size_t kShown = 8;
+  const std::string more = swept.size() > kShown ? ", ..." : "";
+  swept.resize(std::min(swept.size(), kShown));
+  throw Error("--price {}: it is not among the devices, which are {}{}", Printable(name),
+              fmt::join(swept, ", "), more);
+}
+
 }  // namespace
 
 std::vector<Device> FindDevicesOverValues(const DeviceOptions& options) {
@@ -156,7 +175,9 @@ SweepRenderOptions SelectionOf(const SweepRequest& request) {
     render.conditions.push_back(ParseCondition(text));
   for (const auto& [name, per_hour] : request.price) {
     if (!(per_hour > 0)) throw Error("--price {}: a price per hour is above 0", per_hour);
-    render.price[name.empty() ? "" : OpenDatabase().Find(name, {}).id] = per_hour;
+    const std::string id = name.empty() ? "" : OpenDatabase().Find(name, {}).id;
+    if (!id.empty()) RequireSwept(id, name, request.devices);
+    render.price[id] = per_hour;
   }
   if (request.devices.empty() &&
       (!render.conditions.empty() || !render.price.empty() || !render.rank.empty())) {

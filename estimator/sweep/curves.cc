@@ -63,29 +63,27 @@ PointsByRest PointsAlong(const std::vector<SweepPoint>& points, std::optional<st
   return curves;
 }
 
-bool SweepCondition::Meets(const SweepPoint& point) const {
-  std::optional<double> has;
-  if (!point.why_not.empty()) return false;
+std::optional<double> SweepCondition::ValueOf(const SweepPoint& point) const {
+  if (!point.why_not.empty()) return std::nullopt;
   switch (what) {
     case What::kLatency:
-      if (point.latency()) has = point.latency()->value();
-      break;
+      return point.latency() ? std::optional(point.latency()->value()) : std::nullopt;
     case What::kThroughput:
-      has = point.items_per_second();
-      break;
+      return point.items_per_second();
     case What::kTokens:
-      has = point.tokens_per_second();
-      break;
+      return point.tokens_per_second();
     case What::kMemory:
-      has = point.needed.AsDouble();
-      break;
+      return point.needed.AsDouble();
     case What::kPower:
-      has = point.watts;
-      break;
+      return point.watts;
     case What::kEnergy:
-      has = point.joules_per_item();
-      break;
+      return point.joules_per_item();
   }
+  return std::nullopt;
+}
+
+bool SweepCondition::Meets(const SweepPoint& point) const {
+  const std::optional<double> has = ValueOf(point);
   return has && (at_most ? *has <= value : *has >= value);
 }
 

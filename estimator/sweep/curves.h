@@ -41,6 +41,8 @@ struct SweepCondition {
   double value = 0;  // s, items/s, tokens/s, bytes, W, J/item
   std::string text;
 
+  // nullopt where it is not known of the point.
+  std::optional<double> ValueOf(const SweepPoint& point) const;
   bool Meets(const SweepPoint& point) const;
 };
 // Throws Error for anything else.

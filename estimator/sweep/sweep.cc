@@ -54,7 +54,7 @@ std::optional<double> SweepPoint::tokens_per_second() const {
 
 std::optional<double> SweepPoint::joules_per_item() const {
   const std::optional<double> rate = items_per_second();
-  if (!rate || !watts) return std::nullopt;
+  if (!rate || *rate <= 0 || !watts) return std::nullopt;  // of no items there is no share
   return *watts / *rate;
 }
 

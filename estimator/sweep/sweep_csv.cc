@@ -17,7 +17,7 @@ std::string Number(const std::optional<Seconds>& value) {
 
 std::optional<double> JoulesPerItem(const Sweep& sweep, const SweepPoint& point) {
   const std::optional<double> rate = point.items_per_second();
-  if (!rate || !sweep.devices[point.device].power) return std::nullopt;
+  if (!rate || *rate <= 0 || !sweep.devices[point.device].power) return std::nullopt;
   return sweep.devices[point.device].power->value() / *rate;
 }
 

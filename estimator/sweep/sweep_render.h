@@ -32,6 +32,8 @@ struct SweepRenderOptions {
 
   // Per million items; nullopt without a price or a time.
   std::optional<double> CostOf(const Sweep& sweep, const SweepPoint& point) const;
+  // What `rank` orders points by, least first; nullopt where it is not known of the point.
+  std::optional<double> RankOf(const Sweep& sweep, const SweepPoint& point) const;
 };
 
 // The most that one item takes: the board's rated power for the whole time, J. nullopt where the
@@ -70,7 +72,8 @@ std::string SetupHead(const Sweep& sweep);
 std::string RuntimesOf(const Sweep& sweep);
 // "a100-sxm4-80gb f16, sequence=128": what a curve holds fixed.
 std::string CurveName(const Sweep& sweep, const SweepCurve& curve);
-// Points that meet all conditions and fit, best first by `rank`.
+// Points that meet all conditions and fit, best first by `rank`; without those of which that is not
+// known.
 std::vector<const SweepPoint*> Ranked(const Sweep& sweep, const SweepRenderOptions& options,
                                       const std::vector<SweepPoint>& points);
 

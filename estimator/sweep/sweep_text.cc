@@ -252,7 +252,8 @@ class TextWriter {
     const std::vector<const SweepPoint*> ranked = Ranked(sweep_, options_, points_);
     text_ += fmt::format("\nbest      {}\n",
                          asked.empty() ? "of all" : fmt::format("for {}", fmt::join(asked, ", ")));
-    if (ranked.empty()) text_ += "          no point meets that\n";
+    if (ranked.empty())
+      text_ += fmt::format("          {}\n", WhyNone([](const SweepPoint&) { return true; }));
     // Of several devices or ways of running the best of each: what is asked is their order.
     const bool several = sweep_.devices.size() * sweep_.setups.size() > 1;
     const std::size_t most = several ? 20 : 5;
@@ -268,10 +269,33 @@ class TextWriter {
       for (std::size_t setup = 0; setup < sweep_.setups.size() && told.size() < most; ++setup) {
         if (!told.emplace(device, setup).second) continue;
         const std::string name = sweep_.setups.size() > 1 ? SetupName(sweep_, setup) : "";
-        text_ += fmt::format("          {}{}: no point meets that\n", DeviceName(sweep_, device),
-                             name.empty() ? "" : " " + name);
+        const auto same = [&](const SweepPoint& point) {
+          return point.device == device && point.setup == setup;
+        };
+        text_ += fmt::format("          {}{}: {}\n", DeviceName(sweep_, device),
+                             name.empty() ? "" : " " + name, WhyNone(same));
       }
     }
+  }
+
+  // Why none of the points that `among` takes is one of the best: what is asked is not known of
+  // any, or is not met.
+  template <typename Among>
+  std::string WhyNone(const Among& among) const {
+    const auto none_has = [&](const auto& value) {
+      return std::none_of(points_.begin(), points_.end(), [&](const SweepPoint& point) {
+        return among(point) && point.latency() && value(point).has_value();
+      });
+    };
+    for (const SweepCondition& condition : options_.conditions) {
+      if (none_has([&](const SweepPoint& point) { return condition.ValueOf(point); })) {
+        return fmt::format("'{}' asks for what is not known here", condition.text);
+      }
+    }
+    if (none_has([&](const SweepPoint& point) { return options_.RankOf(sweep_, point); })) {
+      return fmt::format("its {} is not known", options_.rank.empty() ? "time" : options_.rank);
+    }
+    return "no point meets that";
   }
 
   void AddRanked(const SweepPoint& point) {

@@ -83,6 +83,10 @@ class Recomputer {
     if (modules.empty()) {
       throw Error("--recompute scopes: no module of the model has an index; see --recompute full");
     }
+    if (first && (*first < 1 || *first > modules.size())) {
+      throw Error("--recompute scopes:{}: the model has 1 to {} modules with an index", *first,
+                  modules.size());
+    }
     std::map<std::string, std::int32_t> numbers;
     for (std::size_t m = 0; m < modules.size() && m < first.value_or(modules.size()); ++m) {
       numbers.emplace(modules[m], static_cast<std::int32_t>(m));

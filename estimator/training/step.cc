@@ -129,7 +129,8 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   const Precision& precision =
       FindPrecision(options.precision.empty() ? "fp32" : options.precision);
   if (precision.products || precision.ForServing()) {
-    throw Error("--precision {} is for inference: amp-fp16 trains in it", precision.name);
+    throw Error("--precision {} is for inference; a step trains in amp-fp16, amp-bf16 or fp8",
+                precision.name);
   }
   Step step{.model = EditableCopy(forward)};
   Graph& graph = step.model.graph;
@@ -165,7 +166,9 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   Recompute(writer, options.regathers ? WithGathers(graph, options.recompute) : options.recompute);
   Trained trained = TrainedOf(parameters, reversed);
   if (trained.parameters.empty()) {
-    throw Error("--train: no parameter is behind the outputs of the model");
+    throw Error(options.frozen.empty()
+                    ? "--train: no parameter is behind the outputs of the model"
+                    : "--freeze leaves no parameter behind the outputs of the model to train");
   }
   const std::vector<SparseGradient> sparse =
       options.sparse_embeddings ? TakeSparse(graph, trained.parameters, trained.gradients)
@@ -220,6 +223,7 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
 
 InferredModel InferStep(Step step, const InferredModel& forward, const InferOptions& options) {
   InferOptions settled = options;
+  settled.trains = true;
   for (const std::string& node : step.replaced) settled.control.branches.erase(node);
   if (!step.replaced.empty()) settled.control.branches.erase("");
   InferredModel result = InferEdited(std::move(step.model), forward, settled);

@@ -85,7 +85,9 @@ std::vector<std::int64_t> Parts(const OpContext& ctx, std::int64_t extent) {
   if (auto split = ctx.IntsFromInputOrAttribute(1, "split")) {
     Count sum = 0;
     for (const std::int64_t part : *split) sum += Count(part);
-    if (sum != Count(extent)) {
+    // Of what may be smaller than its upper bound the parts tell the size.
+    const bool tells = ctx.Input(0).upper_bound && sum < Count(extent);
+    if (sum != Count(extent) && !tells) {
       throw Error("the parts {} add up to {}, not to {}", ToString(Shape(*split)), sum, extent);
     }
     if (split->size() != static_cast<std::size_t>(ctx.NumOutputs())) {

@@ -149,7 +149,7 @@ class Rejects(unittest.TestCase):
             (("--dim", "sequence=1:8", "--plot"), "--gpu"),
             (("--dim", "sequence=1:8", "--dtype", "f16,foo"), "no data type"),
             (("--dim", "sequence=600,700"), "do not broadcast"),
-            (("--batch", ""), "a size is missing"),
+            (("--batch", ""), "an empty value"),
             (("--dim", "sequence=8", "--set", "power=100W"), "add --gpu"),
             (("--dim", "sequence=8", "--train", "sgd", "--gpu", "t4", "--fit"), "--fit is for"),
             (("--dim", "sequence=1:8", "--format", "parquet"), "pyarrow.parquet.write_table"),

@@ -13,6 +13,10 @@ TEST(EscapeXml, MarkupBecomesText) {
 TEST(EscapeXml, LeavesOutWhatXmlHasNot) {
   EXPECT_EQ(EscapeXml(std::string("a\x01\x1b[31m\r\0b", 10)), "a[31mb");
   EXPECT_EQ(EscapeXml("a\n\tb"), "a\n\tb");
+  EXPECT_EQ(EscapeXml("a\x97"
+                      "b\xd1"),
+            "a\uFFFDb\uFFFD");
+  EXPECT_EQ(EscapeXml("\uFFFE"), "\uFFFD");
 }
 
 }  // namespace

@@ -73,11 +73,11 @@ TEST(Infer, NothingIsTheExtremeAmongWhatIsNoNumber) {
   }
 }
 
-// Three of at most four unique values are no four parts: the shape is not known, the type is.
+// Five of at most four unique values are no four parts: the shape is not known, the type is.
 TEST(Infer, ATypeIsKnownWhereTheShapeIsNot) {
   SmallModel model(20);
   model.Input("x", {4})
-      .Ints("parts", {0, 1, 1, 1})
+      .Ints("parts", {0, 1, 2, 2})
       .Node("Unique", {"x"}, {"u"})
       .Node("Split", {"u", "parts"}, {"p", "q", "r", "s"})
       .Node("IsNaN", {"q"}, {"y"})

@@ -31,6 +31,17 @@ TEST(UpperBound, NeedNotDivideWhereTheTrueSizeDoes) {
   EXPECT_TRUE(TensorOf(inferred, "y").upper_bound);
 }
 
+TEST(UpperBound, GivesWayToThePartsOfASplit) {
+  SmallModel model = UniqueOfSix();
+  model.Ints("parts", {1, 3}).Node("Split", {"u", "parts"}, {"a", "b"});
+  const InferredModel inferred = model.Output("a").Output("b").Infer();
+  EXPECT_EQ(ShapeOf(inferred, "a"), Shape({1}));
+  EXPECT_EQ(ShapeOf(inferred, "b"), Shape({3})) << "4 of at most 6";
+  SmallModel more = UniqueOfSix();
+  more.Ints("parts", {4, 3}).Node("Split", {"u", "parts"}, {"a", "b"}).Output("a").Output("b");
+  EXPECT_FALSE(TensorOf(more.Infer(), "a").type.shape.has_value()) << "7 of at most 6";
+}
+
 TEST(UpperBound, StillHasToReachTheSizeThatReshapeNames) {
   SmallModel model = UniqueOfSix();
   model.Ints("seven", {7}).Node("Reshape", {"u", "seven"}, {"y"}).Output("y");

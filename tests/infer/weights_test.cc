@@ -49,6 +49,14 @@ TEST(Weights, OfQuantizedAttention) {
   ExpectWeights(model.Infer(), 3072 + 96, 3072 + 4 * 96);
 }
 
+// Scales say how a node works, wherever they are stored.
+TEST(Weights, OfAResizing) {
+  SmallModel model;
+  model.Input("x", {1, 2, 4, 4}).Floats("scales", {1, 1, 2, 2}).Floats("by", {2});
+  model.Node("Resize", {"x", "", "scales"}, {"r"}).Node("Mul", {"r", "by"}, {"y"}).Output("y");
+  ExpectWeights(model.Infer(), 1, 4);
+}
+
 // What rows are taken from becomes reals further on; the shape between is none.
 TEST(Weights, OfATableThatIsDequantizedBehindItsGather) {
   SmallModel model;

@@ -23,6 +23,8 @@ PLACES = {"Gather": [1], "GatherElements": [1], "GatherND": [1], "ScatterND": [1
 # A decision of a tree is a threshold, and a feature and two links of 4 bytes; a vote is a target and a weight.
 LINK_BYTES, VOTE_BYTES = 12, 8
 IN_ATTRIBUTES = {"coefficients", "intercepts", "support_vectors", "rho", "prob_a", "prob_b"}
+# Inputs that say how an operator works, and are no parameters wherever they are stored.
+SETTINGS = {"Resize": [1, 2], "Upsample": [1], "NonMaxSuppression": [3, 4]}
 
 
 def _constant(node):
@@ -83,7 +85,9 @@ class _Counter:
                 self.held = [a + b for a, b in zip(self.held, _held(node))]
                 if node.op_type == "MatMulNBits":
                     self.packed(node)
-                for name in [*node.input, *self.handed_out(node)]:
+                settings = SETTINGS.get(node.op_type, [])
+                operands = [name for i, name in enumerate(node.input) if i not in settings]
+                for name in [*operands, *self.handed_out(node)]:
                     self.read(name, node.op_type in PRODUCTS or node.op_type == "DequantizeLinear")
 
     def packed(self, node):

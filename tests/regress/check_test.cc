@@ -143,6 +143,28 @@ TEST(Check, LimitsAPart) {
   EXPECT_TRUE(check("macs[scope:layer]=0"));  // a module, not a prefix of its name
 }
 
+TEST(Check, APartThatThereIsNotIsAMistake) {
+  const Report report = ReportOf(Network("resnet18"));
+  const auto said = [&](const char* budget, const Report* baseline = nullptr) {
+    return Message([&] { RunCheck(report, baseline, {.budgets = {ParseBudget(budget)}}); });
+  };
+  EXPECT_THAT(said("macs[op:Cnv]=1"),
+              HasSubstr("the model has no operator 'Cnv' (did you mean 'Conv'?)"));
+  EXPECT_THAT(said("macs[scope:layr3]=1"), HasSubstr("no module 'layr3' (did you mean 'layer3'?)"));
+  EXPECT_THAT(said("macs[node:*layre4*]=1"), HasSubstr("(did you mean 'layer4'?)"));
+  EXPECT_THAT(said("macs[op:Cnv]=+1%", &report), HasSubstr("model and baseline have no operator"));
+  Budget both = ParseBudget("macs[op:Conv]=1");
+  both.subset.scope = "fc";
+  EXPECT_THAT(Message([&] { RunCheck(report, nullptr, {.budgets = {both}}); }),
+              HasSubstr("no node that is all of that"));
+  EXPECT_EQ(said("macs[op:Cnv]=0"), "no error");  // to stay out
+  // It was removed.
+  Report more = report;
+  more.nodes.front().op = "Cnv";
+  EXPECT_EQ(said("macs[op:Cnv]=+1%", &more), "no error");
+  EXPECT_EQ(said("macs[op:Cnv]=1", &more), "no error");
+}
+
 TEST(Check, NewOperatorsAndMemory) {
   const Report baseline = ReportOf(Network("resnet18"));
   onnx::ModelProto model = Network("resnet18");
@@ -164,7 +186,7 @@ TEST(Check, NewOperatorsAndMemory) {
 TEST(Check, SaysWhatItNeeds) {
   const Report report = ReportOf(Network("resnet18"), "");
   EXPECT_THAT(Message([&] { RunCheck(report, nullptr, {.budgets = {ParseBudget("macs=+2%")}}); }),
-              HasSubstr("needs a baseline"));
+              HasSubstr("needs a baseline of model.onnx, batch=1: give --baseline"));
   EXPECT_THAT(Message([&] { RunCheck(report, nullptr, {.budgets = {ParseBudget("bound_s=1")}}); }),
               HasSubstr("needs a device"));
   EXPECT_THAT(Message([&] { RunCheck(report, nullptr, {.forbid_new_operators = true}); }),

@@ -364,6 +364,17 @@ TEST(Step, DerivativesOfActivationsAreOneCall) {
   }
 }
 
+// y = x (a b), all trained: weights change from step to step.
+TEST(Step, MultipliesWeightsEveryTime) {
+  SmallModel model;
+  model.Input("x", {2, 8}).Weight("a", {8, 3}).Weight("b", {3, 8});
+  model.Node("MatMul", {"a", "b"}, {"w"}).Node("MatMul", {"x", "w"}, {"y"}).Output("y");
+  const InferredModel step = StepOf(model.Infer(), {.optimizer = "sgd", .loss = "sum"});
+  EXPECT_EQ(MacsOf(step, Phase::kForward), Macs(8 * 3 * 8 + 2 * 8 * 8));
+  // Of their product, and of each of its factors.
+  EXPECT_EQ(MacsOf(step, Phase::kBackwardWeights), Macs(2 * 8 * 8 + 2 * (8 * 3 * 8)));
+}
+
 // What an exporter writes for a network in training mode is not folded into the convolution.
 TEST(TrainingModeExport, KeepsItsNormalization) {
   SmallModel model;
