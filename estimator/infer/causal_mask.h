@@ -21,6 +21,9 @@ struct MaskSource {
   std::vector<Id> inputs = {};  // without those left out
 };
 
+// Numbers in a mask stand for minus infinity from here on down.
+inline constexpr double kHidden = -1000;
+
 // Whether what is added to scores differs from head to head.
 inline bool DiffersByHead(const Shape& added) { return added.rank() >= 3 && added.At(-3) > 1; }
 

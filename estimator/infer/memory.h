@@ -54,7 +54,7 @@ struct LiveBuffers {
   std::vector<Buffer> buffers;
 };
 // `views` says of every node whether it looks at what it reads although it is no view by itself
-// (estimator/plan/strides.h); empty where none does.
+// (estimator/infer/strides.h); empty where none does.
 LiveBuffers LiveAndBuffers(const InferredModel& model, const std::vector<std::size_t>& kernel_of,
                            const std::vector<bool>& views = {});
 

@@ -17,7 +17,7 @@ constexpr std::int64_t kImage = 224;  // what classifiers of images take
 constexpr std::size_t kMaxTries = 64;
 constexpr std::size_t kMaxTrySteps = 300'000;  // nodes inferred: about a second
 
-using Sizes = std::vector<std::int64_t>;
+using Extents = std::vector<std::int64_t>;
 
 // Words of a name, in the spelling of most exporters: "past_seq_len" is "past sequence length".
 std::vector<std::string> WordsOf(const std::string& name) {
@@ -62,14 +62,14 @@ class Search {
 
   // Options that work, or "".
   std::string Run() {
-    const std::vector<Sizes> shapes =
+    const std::vector<Extents> shapes =
         unbound_.shapeless.empty()
-            ? std::vector<Sizes>{{}}
-            : std::vector<Sizes>{
+            ? std::vector<Extents>{{}}
+            : std::vector<Extents>{
                   {1, 3, kImage, kImage}, {1, kTypicalLength}, {kTypicalLength}, {1}, {},
                   {1, kTypicalLength, 64}};
-    for (const Sizes& sizes : Profiles()) {
-      for (const Sizes& shape : shapes) {
+    for (const Extents& sizes : Profiles()) {
+      for (const Extents& shape : shapes) {
         if (tries_ == kMaxTries || (tries_ > 0 && trace_.steps > kMaxTrySteps)) return "";
         ++tries_;
         InferOptions trial = options_;
@@ -112,26 +112,26 @@ class Search {
 
   // Sizes for `free_`, likely ones first: as usual; all smaller; one of them 1 (the batch of a
   // state, a scale); all of another size; both.
-  std::vector<Sizes> Profiles() const {
-    std::vector<Sizes> profiles = {usual_};
-    const auto add = [&](Sizes sizes) {
+  std::vector<Extents> Profiles() const {
+    std::vector<Extents> profiles = {usual_};
+    const auto add = [&](Extents sizes) {
       if (std::find(profiles.begin(), profiles.end(), sizes) == profiles.end()) {
         profiles.push_back(std::move(sizes));
       }
     };
     constexpr std::size_t kVaried = 6;
-    const auto vary = [&](const Sizes& around, std::int64_t size) {
+    const auto vary = [&](const Extents& around, std::int64_t size) {
       for (std::size_t i = 0; i < std::min(kVaried, around.size()); ++i) {
-        Sizes sizes = around;
+        Extents sizes = around;
         sizes[i] = size;
         add(std::move(sizes));
       }
     };
     // Tables of positions are short in small models.
-    for (const std::int64_t size : {64, 32, 16}) add(Sizes(usual_.size(), size));
+    for (const std::int64_t size : {64, 32, 16}) add(Extents(usual_.size(), size));
     vary(usual_, 1);
     for (const std::int64_t size : {512, 64, 256, 32, 16, 1024, 640, 8, 4, 3, 2, 1}) {
-      const Sizes same(usual_.size(), size);
+      const Extents same(usual_.size(), size);
       add(same);
       vary(same, 1);
       vary(usual_, size);
@@ -152,7 +152,7 @@ class Search {
   }
 
   // Binds everything, and returns the options that do.
-  std::string Add(Bindings& bindings, const Sizes& sizes, const Sizes& shape) const {
+  std::string Add(Bindings& bindings, const Extents& sizes, const Extents& shape) const {
     std::vector<std::string> words;
     const auto bind = [&](const OpenDim& dim, std::int64_t size) {
       bindings.dims[dim.key] = size;
@@ -198,7 +198,7 @@ class Search {
   const InferOptions& options_;
   const UnboundDims& unbound_;
   std::vector<const OpenDim*> free_, derived_;
-  Sizes usual_;
+  Extents usual_;
   std::size_t tries_ = 0;
   InferTrace trace_;
   std::optional<Bindings> found_;

@@ -1,13 +1,13 @@
 #include "estimator/parallel/step_memory.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <vector>
 
 #include "estimator/infer/memory.h"
 #include "estimator/training/optimizer.h"
 #include "estimator/training/recompute.h"
+#include "estimator/training/saved.h"
 
 namespace dlcost {
 
@@ -78,21 +78,11 @@ RunningBytes BesideLasting(const InferredModel& step, const KernelOfNode& kernel
 }
 
 std::vector<std::size_t> KeptFor(const InferredModel& step, const KernelOfNode& kernel_of) {
-  const std::size_t tensors = step.model->graph.tensors.size();
-  std::vector<std::size_t> kept_for(tensors, kNoKernel);
-  std::vector<TensorId> root(tensors);  // what a view is of
-  std::iota(root.begin(), root.end(), TensorId{0});
-  for (std::size_t n = 0; n < step.nodes.size(); ++n) {
-    const CountedNode& counted = step.nodes[n];
+  const std::vector<TensorId> root = ViewedRoots(step);
+  std::vector<std::size_t> kept_for(root.size(), kNoKernel);
+  for (const CountedNode& counted : step.nodes) {
     if (counted.graph != &step.model->graph) continue;
     const Node& node = *counted.node;
-    if (counted.status == NodeStatus::kView && !node.inputs.empty() &&
-        node.inputs[0] != kNoTensor) {
-      const TensorId from = root[static_cast<std::size_t>(node.inputs[0])];
-      for (const TensorId id : node.outputs) {
-        if (id != kNoTensor) root[static_cast<std::size_t>(id)] = from;
-      }
-    }
     const bool backward = node.phase == Phase::kRecompute || node.phase == Phase::kBackwardData ||
                           node.phase == Phase::kBackwardWeights;
     if (!backward) continue;

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "estimator/plan/value_graph.h"
+#include "estimator/infer/value_graph.h"
 #include "models/operators/op_cost.h"
 
 namespace dlcost {

@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
+#include "estimator/infer/find_strided.h"
 #include "estimator/plan/attention_pattern.h"
 #include "estimator/plan/blas.h"
-#include "estimator/plan/find_strided.h"
 #include "estimator/plan/fuse.h"
 #include "estimator/plan/traffic.h"
 #include "estimator/plan/units.h"

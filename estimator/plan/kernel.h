@@ -18,7 +18,7 @@ namespace dlcost {
 struct Kernel {
   std::string id;                  // "k12": position in execution order
   std::vector<std::size_t> nodes;  // indices into InferredModel::nodes, in execution order
-  // Of these, those that only look at what others move (estimator/plan/strides.h).
+  // Of these, those that only look at what others move (estimator/infer/strides.h).
   std::vector<std::size_t> looks;
   std::size_t main = 0;   // the node that names the kernel and whose loop nest it runs
   std::string label;      // "conv + batch_normalization + relu"
@@ -42,7 +42,7 @@ struct Kernel {
   // written or compiled for these.
   bool general = false;
   // Results, of one run, whose place a kernel finds one by one, because it takes whatever strides
-  // and sizes it is called with (estimator/plan/strides.h); 0 where it is not general, or takes
+  // and sizes it is called with (estimator/infer/strides.h); 0 where it is not general, or takes
   // several at once. Of these, those whose neighbours in the result lie far apart in an operand.
   Count places, scattered;
   // A product adds a stored vector to each of its rows.

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "estimator/plan/value_graph.h"
+#include "estimator/infer/value_graph.h"
 
 namespace dlcost {
 

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "estimator/infer/value_graph.h"
 #include "estimator/plan/attention_pattern.h"
 #include "estimator/plan/kernel.h"
 #include "estimator/plan/patterns.h"
-#include "estimator/plan/value_graph.h"
 
 namespace dlcost {
 

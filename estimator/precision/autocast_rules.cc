@@ -41,6 +41,7 @@ constexpr AutocastRule kRules[] = {
     {"Cosh", "", CastRule::kFull},
     {"CumSum", "", CastRule::kFull},
     {"Exp", "", CastRule::kFull},
+    {"GroupNormInternal", "dlcost.training", CastRule::kFull},
     {"GroupNormalization", "", CastRule::kFull},
     {"LayerNormalization", "", CastRule::kFull},
     {"Log", "", CastRule::kFull},

@@ -11,25 +11,78 @@ constexpr int kMostLayoutSteps = 16;  // above an operand
 using Axes = std::vector<std::int64_t>;
 
 // Heads that groups of queries share, before each was repeated: [b, h, l, w] as [b, h, 1, l, w],
-// expanded to [b, h, g, l, w], as [b, h g, l, w]. kNoTensor for anything else.
-TensorId BeforeRepeating(const Uses& uses, const AttentionOperand& operand) {
-  if (operand.axes != Axes{0, 1, 2, 3}) return kNoTensor;
-  const std::size_t joined = uses.Maker(operand.id);
-  if (!uses.Is(joined, "Reshape")) return kNoTensor;
+// expanded to [b, h, g, l, w], which node `joined` reshapes to the elements of `whole`,
+// [b, h g, l, w]. kNoTensor for anything else.
+TensorId BeforeRepeating(const Uses& uses, std::size_t joined, const Shape& whole) {
   const std::size_t expand = uses.Maker(uses.In(joined, 0));
   if (!uses.Is(expand, "Expand")) return kNoTensor;
   const std::size_t parted = uses.Maker(uses.In(expand, 0));
   if (!uses.Is(parted, "Unsqueeze") && !uses.Is(parted, "Reshape")) return kNoTensor;
-  const Shape *whole = uses.ShapeOf(operand.id), *all = uses.ShapeOf(uses.In(joined, 0)),
-              *one = uses.ShapeOf(uses.In(expand, 0)), *own = uses.ShapeOf(uses.In(parted, 0));
-  if (whole == nullptr || all == nullptr || one == nullptr || own == nullptr) return kNoTensor;
+  const Shape *all = uses.ShapeOf(uses.In(joined, 0)), *one = uses.ShapeOf(uses.In(expand, 0)),
+              *own = uses.ShapeOf(uses.In(parted, 0));
+  if (all == nullptr || one == nullptr || own == nullptr) return kNoTensor;
   if (own->rank() != 4 || one->rank() != 5 || all->rank() != 5) return kNoTensor;
   const auto [b, h, l, w] = std::array{(*own)[0], (*own)[1], (*own)[2], (*own)[3]};
   const std::int64_t g = (*all)[2];
   const bool fits = *one == Shape({b, h, 1, l, w}) && *all == Shape({b, h, g, l, w}) &&
-                    (*whole)[0] == b && (*whole)[1] == (Count(h) * g).value() && (*whole)[2] == l &&
-                    (*whole)[3] == w;
+                    whole == Shape({b, (Count(h) * g).value(), l, w});
   return fits ? uses.In(parted, 0) : kNoTensor;
+}
+
+// The nodes that turn the last two axes of [b, h, l, w] where batch and heads are one axis, as
+// torch.onnx's dynamo exporter writes keys: joined to [b h, l, w], turned, apart again.
+struct Turn {
+  std::size_t joined, turned, parted;
+  Shape whole;  // before
+};
+
+std::optional<Turn> TurnOf(const Uses& uses, TensorId operand) {
+  const std::size_t parted = uses.Maker(operand);
+  if (!uses.Is(parted, "Reshape")) return std::nullopt;
+  const std::size_t turned = uses.Maker(uses.In(parted, 0));
+  if (!uses.Is(turned, "Transpose")) return std::nullopt;
+  const std::size_t joined = uses.Maker(uses.In(turned, 0));
+  if (!uses.Is(joined, "Reshape")) return std::nullopt;
+  const Shape *last = uses.ShapeOf(operand), *rows = uses.ShapeOf(uses.In(turned, 0));
+  if (last == nullptr || rows == nullptr || last->rank() != 4 || rows->rank() != 3 ||
+      PermutationOf(uses.ContextOf(turned)) != Axes{0, 2, 1}) {
+    return std::nullopt;
+  }
+  const Shape whole({(*last)[0], (*last)[1], (*last)[3], (*last)[2]});
+  if (*rows != Shape({(Count(whole[0]) * whole[1]).value(), whole[2], whole[3]})) {
+    return std::nullopt;
+  }
+  return Turn{joined, turned, parted, whole};
+}
+
+// An operand before a step that lays it out over several nodes; nullopt where there is none.
+std::optional<AttentionOperand> BeforeSteps(const Uses& uses, const AttentionOperand& operand,
+                                            std::vector<std::size_t>& laid_out) {
+  AttentionOperand before = operand;
+  std::vector<std::size_t> steps;
+  std::size_t joined = uses.Maker(operand.id);
+  const Shape* now = uses.ShapeOf(operand.id);
+  if (now == nullptr || now->rank() != 4 || before.axes.size() != 4) return std::nullopt;
+  Shape whole = *now;
+  if (const std::optional<Turn> turn = TurnOf(uses, operand.id)) {
+    std::swap(before.axes[2], before.axes[3]);
+    joined = turn->joined;
+    whole = turn->whole;
+    steps = {turn->parted, turn->turned};
+  }
+  if (!uses.Is(joined, "Reshape")) return std::nullopt;
+  before.id = before.axes == Axes{0, 1, 2, 3} ? BeforeRepeating(uses, joined, whole) : kNoTensor;
+  if (before.id != kNoTensor) {
+    const std::size_t expand = uses.Maker(uses.In(joined, 0));
+    steps.insert(steps.end(), {joined, expand, uses.Maker(uses.In(expand, 0))});
+  } else if (const Shape* own = uses.ShapeOf(uses.In(joined, 0)); own != nullptr && *own == whole) {
+    before.id = uses.In(joined, 0);
+    steps.push_back(joined);
+  } else {
+    return std::nullopt;
+  }
+  laid_out.insert(laid_out.end(), steps.begin(), steps.end());
+  return before;
 }
 
 struct Part {
@@ -109,8 +162,8 @@ AttentionOperand BeforeLayout(const Uses& uses, AttentionOperand operand,
       laid_out.push_back(n);
       operand.id = *x;
       continue;
-    } else if (const TensorId shared = BeforeRepeating(uses, operand); shared != kNoTensor) {
-      operand.id = shared;
+    } else if (const auto before = BeforeSteps(uses, operand, laid_out)) {
+      operand = *before;
       continue;
     } else {
       break;

@@ -14,8 +14,6 @@ namespace {
 
 constexpr int kMostScoreSteps = 16;  // between a product and the softmax
 constexpr int kMostLooks = 64;  // for the side of a sum that leads to scores, over all its sides
-// What is written into a mask stands for minus infinity from here on down.
-constexpr double kHidden = -1000;
 
 using Axes = std::vector<std::int64_t>;
 
@@ -44,7 +42,7 @@ class AttentionFinder : Uses {
     } else if (node(n).op == "MultiHeadAttention" && node(n).domain == "com.microsoft") {
       match = MultiHead(n);
     }
-    if (!match || IsRecomputedInPart(match->nodes)) return std::nullopt;
+    if (!match || (match->spelled && IsRecomputedInPart(match->nodes))) return std::nullopt;
     if (auto packed = BeforeUnpacking(*this, match->q, match->k, match->v)) {
       match->q = std::move(packed->all);
       match->k = match->v = {};
@@ -101,17 +99,28 @@ class AttentionFinder : Uses {
     match.nodes.push_back(last);
     match.y = node(last).outputs[0];
     match.y_axes = heads ? Axes{0, 1, 2, 3} : Axes{0, 2, 3};
-    const std::size_t behind = OnlyReader(match.y);
-    if (Is(behind, "Transpose") && ShapeOf(match.y) != nullptr) {
-      Axes axes;
-      for (const std::int64_t a : PermutationOf(ContextOf(behind)))
-        axes.push_back(match.y_axes[static_cast<std::size_t>(a)]);
-      match.y_axes = std::move(axes);
-      match.y = node(behind).outputs[0];
-      match.nodes.push_back(behind);
-    }
+    TakeTransposition(match);
     if (!Fit(match)) return std::nullopt;
     return match;
+  }
+
+  // The transposition behind the result, which the kernel writes in its stead, where nobody else
+  // reads it; reshapes to the same shape lie between them in some files.
+  void TakeTransposition(FoundAttention& match) const {
+    const Shape* shape = ShapeOf(match.y);
+    if (shape == nullptr) return;
+    std::vector<std::size_t> taken = {OnlyReader(match.y)};
+    while (Is(taken.back(), "Reshape") && ShapeOf(node(taken.back()).outputs[0]) != nullptr &&
+           *ShapeOf(node(taken.back()).outputs[0]) == *shape) {
+      taken.push_back(OnlyReader(node(taken.back()).outputs[0]));
+    }
+    if (!Is(taken.back(), "Transpose")) return;
+    Axes axes;
+    for (const std::int64_t a : PermutationOf(ContextOf(taken.back())))
+      axes.push_back(match.y_axes[static_cast<std::size_t>(a)]);
+    match.y_axes = std::move(axes);
+    match.y = node(taken.back()).outputs[0];
+    match.nodes.insert(match.nodes.end(), taken.begin(), taken.end());
   }
 
   // The number that an operand of a product is multiplied by right before it, 1 too.
@@ -362,6 +371,8 @@ class AttentionFinder : Uses {
     if (shape->rank() == 3) {
       match.y_axes = {0, 2, 1, 3};
       match.y_shape = *shape;
+    } else {
+      TakeTransposition(match);
     }
     const auto q = ExtentsOf(*this, match.q), k = ExtentsOf(*this, match.k);
     if (!q || !k) return false;

@@ -32,7 +32,8 @@ class AttentionWriter {
     for (std::size_t n = 0; n < before.size(); ++n) {
       const auto found = matches_.find(n);
       if (found != matches_.end()) {
-        Write(before[n], found->second);
+        // Attention in one node keeps its name.
+        Write(before[found->second.spelled ? n : found->second.nodes.front()], found->second);
       } else if (gone_.count(n) == 0) {
         nodes().push_back(std::move(before[n]));
       } else {

@@ -4,10 +4,11 @@
 
 namespace dlcost {
 
-// Writes InstanceNormalization and GroupNormalization, in which channels or groups of each sample
-// have statistics of their own, as a batch normalization of one sample with all of them, which is
-// what PyTorch runs for the first: one call there and one back, without running statistics. false
-// for any other node, and for one whose operands are not known to fit each other.
+// Writes InstanceNormalization, in which channels of each sample have statistics and a scale of
+// their own, as a batch normalization of one sample with all of them, as PyTorch runs it: one call
+// there and one back, without running statistics. GroupNormalization with a scale per group
+// (version 18) alike. false for any other node, and for one whose operands are not known to fit
+// each other.
 bool TrainPlaneNorm(NodeWriter& writer, const Node& node);
 
 }  // namespace dlcost

@@ -1,11 +1,34 @@
 #include "estimator/training/saved.h"
 
+#include <numeric>
+
+#include "estimator/infer/find_strided.h"
+
 namespace dlcost {
+
+std::vector<TensorId> ViewedRoots(const InferredModel& step) {
+  const Graph& graph = step.model->graph;
+  std::vector<TensorId> root(graph.tensors.size());
+  std::iota(root.begin(), root.end(), TensorId{0});
+  const std::vector<bool> views = FindStrided(ValueGraph(step), true, false).views;
+  for (std::size_t n = 0; n < step.nodes.size(); ++n) {
+    const CountedNode& counted = step.nodes[n];
+    const Node& node = *counted.node;
+    const bool looks = views[n] || counted.status == NodeStatus::kView;
+    if (counted.graph != &graph || !looks || node.inputs.empty() || node.inputs[0] == kNoTensor) {
+      continue;
+    }
+    for (const TensorId id : node.outputs) {
+      if (id == kNoTensor) continue;
+      root[static_cast<std::size_t>(id)] = root[static_cast<std::size_t>(node.inputs[0])];
+    }
+  }
+  return root;
+}
 
 std::vector<TensorId> SavedValues(const InferredModel& step) {
   const Graph& graph = step.model->graph;
-  std::vector<TensorId> root(graph.tensors.size());
-  for (std::size_t t = 0; t < root.size(); ++t) root[t] = static_cast<TensorId>(t);
+  const std::vector<TensorId> root = ViewedRoots(step);
   std::vector<bool> made_before(root.size(), false), saved(root.size(), false);
   std::vector<bool> is_input(root.size(), false);
   for (const TensorId id : graph.inputs) is_input[static_cast<std::size_t>(id)] = true;
@@ -20,14 +43,8 @@ std::vector<TensorId> SavedValues(const InferredModel& step) {
       });
     }
     for (const TensorId id : node.outputs) {
-      if (id == kNoTensor) continue;
-      const auto t = static_cast<std::size_t>(id);
-      if (counted.status == NodeStatus::kView && !node.inputs.empty() &&
-          node.inputs[0] != kNoTensor) {
-        root[t] = root[static_cast<std::size_t>(node.inputs[0])];
-      } else {
-        made_before[t] = forward;
-      }
+      if (id == kNoTensor || root[static_cast<std::size_t>(id)] != id) continue;
+      made_before[static_cast<std::size_t>(id)] = forward;
     }
     const bool backward = node.phase == Phase::kRecompute || node.phase == Phase::kBackwardData ||
                           node.phase == Phase::kBackwardWeights;

@@ -15,6 +15,7 @@
 #include "estimator/training/caches.h"
 #include "estimator/training/decompose.h"
 #include "estimator/training/fused_attention.h"
+#include "estimator/training/group_norms.h"
 #include "estimator/training/grouped_experts.h"
 #include "estimator/training/lists.h"
 #include "estimator/training/loss.h"
@@ -23,6 +24,7 @@
 #include "estimator/training/reverse.h"
 #include "estimator/training/saved.h"
 #include "estimator/training/sparse.h"
+#include "estimator/training/tables.h"
 #include "estimator/training/training_mode.h"
 
 namespace dlcost {
@@ -137,13 +139,16 @@ Step BuildStep(const InferredModel& forward, const TrainOptions& options) {
   graph.nodes.reserve(3 * graph.nodes.size());
   step.replaced = PrepareBodies(graph, forward);
   JoinActivations(graph);
-  const std::vector<TensorId> parameters = TakeParameters(graph, options.frozen);
+  JoinGroupNorms(graph);
+  std::vector<TensorId> parameters = TakeParameters(graph, options.frozen);
+  const std::vector<std::string> untrained = LeaveTables(graph, parameters);
   // What the file stores in them is not what a step finds there.
   for (const TensorId id : parameters) graph.tensors[static_cast<std::size_t>(id)].value = nullptr;
   NodeWriter writer(graph, OpsetOf(step.model));
   TakeLists(writer);
   Decompose(writer, parameters);
   step.notes = GroupExperts(writer).notes;
+  step.notes.insert(step.notes.end(), untrained.begin(), untrained.end());
   LeaveCaches(writer);
   const std::vector<TensorId> outputs = graph.outputs;
   FuseAttention(writer, parameters,

@@ -196,6 +196,7 @@ constexpr GradientDef kActivationGradients[] = {
     {"Clip", ClipGradient},
     {"PRelu", PReluGradient},
     {"Mish", MishGradient},
+    {"Mish", MishGradient, "dlcost.training"},
     {"Softmax", SoftmaxGradient},
     {"LogSoftmax", LogSoftmaxGradient},
 };

@@ -80,9 +80,7 @@ void SliceGradient(GradientContext& g) {
 
 void PadGradient(GradientContext& g) {
   const OpContext forward = g.forward();
-  if (forward.String("mode", "constant") != "constant") {
-    throw Unresolved("the derivative of padding with data is not written");
-  }
+  const std::string mode = forward.String("mode", "constant");
   const std::vector<std::int64_t> given =
       g.since() >= 11 ? forward.InputInts(1) : forward.RequiredInts("pads");
   const Shape x = g.XShape();
@@ -95,6 +93,15 @@ void PadGradient(GradientContext& g) {
     const std::size_t axis = NormalizeAxis(named[i], x.rank());
     pads[axis] = given[i];
     pads[axis + x.rank()] = given[i + named.size()];
+  }
+  if (mode != "constant") {
+    // Where some is cut off, what is padded is of the rest.
+    if (std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad < 0; })) {
+      throw Unresolved("the derivative of padding with data and cutting off is not written");
+    }
+    g.Set(0, g.w().Nodes("PadGrad", "dlcost.training", {g.dY(), g.w().Ints(pads)},
+                         {TextAttribute("mode", mode)}, 1)[0]);
+    return;
   }
   // What was cut off gets zeros.
   if (std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad < 0; })) {

@@ -5,6 +5,8 @@
 namespace dlcost {
 namespace {
 
+constexpr std::string_view kTraining = "dlcost.training";
+
 // The counted gradients of ONNX Runtime read the statistics that the forward pass saved: of them,
 // output 0 is dX, 1 the scale's gradient, 2 the shift's.
 
@@ -107,8 +109,16 @@ void GroupedGradient(GradientContext& g, std::int64_t groups) {
 }
 
 void InstanceNormGradient(GradientContext& g) { GroupedGradient(g, g.XShape()[1]); }
+// One call back that reads what one there keeps, x and the statistics, as PyTorch's
+// native_group_norm does; with a scale per group (version 18) in pieces.
 void GroupNormGradient(GradientContext& g) {
-  GroupedGradient(g, g.forward().RequiredInt("num_groups"));
+  const std::int64_t groups = g.forward().RequiredInt("num_groups");
+  if (g.XShape(1).Elements() != Count(g.XShape()[1])) return GroupedGradient(g, groups);
+  g.Rename("GroupNormInternal", kTraining);
+  const TensorId mean = g.Saved(1), inverse = g.Saved(2);
+  const std::size_t outputs = g.Wants(2) ? 3 : g.Wants(1) ? 2 : 1;
+  SetAll(g, g.w().Nodes("GroupNormGrad", kTraining, {g.dY(), g.X(0), g.X(1), mean, inverse},
+                        {IntAttribute("num_groups", groups)}, outputs));
 }
 
 // y = x / n with n = sum |x|^p ^ 1/p: (dy - dn/dx sum(dy y)) / n, where dn/dx is the sign of x (p =
@@ -197,6 +207,7 @@ constexpr GradientDef kNormalizationGradients[] = {
     {"BatchNormInternal", BatchNormGradient, kMicrosoft},
     {"InstanceNormalization", InstanceNormGradient},
     {"GroupNormalization", GroupNormGradient},
+    {"GroupNormInternal", GroupNormGradient, kTraining},
     {"LRN", LrnGradient},
     {"LpNormalization", LpNormGradient},
     {"MeanVarianceNormalization", MeanVarianceGradient},

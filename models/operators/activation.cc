@@ -159,7 +159,21 @@ constexpr OpCase kPreluCases[] = {{.what = "a slope per channel",
                                    .bytes_read = 416,
                                    .bytes_written = 400}};
 
+// ONNX has it since version 18; the same for files of earlier ones.
+OpCost CostMish(const OpContext& ctx) {
+  return CostActivation(ctx, {.add = 1, .mul = 1, .exp = 1, .log = 1, .trig = 1});
+}
+
+constexpr OpCase kMishCases[] = {SixFloats(12)};
+
 constexpr OpDef kActivationOps[] = {
+    {.name = "Mish",
+     .domain = "dlcost.training",
+     .formula = "x * tanh(log(1 + exp(x))): 1 exp, 1 add, 1 log, 1 tanh, 1 mul per element",
+     .infer = InferSameAsInput,
+     .cost = CostMish,
+     .role = FusionRole::kElementwise,
+     .cases = kMishCases},
     {.name = "Gelu",
      .since = {20},
      .formula = "erf: 3 mul, 1 add, 1 erf; tanh: 6 mul, 2 add, 1 tanh per element",

@@ -119,6 +119,63 @@ OpCost CostGroupNormalization(const OpContext& ctx) {
   return CostGroups(ctx, Count(ctx.InputDim(0, 0)) * ctx.RequiredInt("num_groups"), stage_one);
 }
 
+// GroupNormalization with its statistics as outputs, one for each sample and group, as the gradient
+// reads them. Scale and shift have a number per channel, in whatever shape: [C], [C, 1, 1].
+Count NormalizedGroups(const OpContext& ctx) {
+  return Count(ctx.InputDim(0, 0)) * ctx.RequiredInt("num_groups");
+}
+
+void InferGroupNormInternal(OpContext& ctx) {
+  ctx.SetOutputType(0, ctx.InputType(0));
+  const std::int64_t channels = ctx.InputDim(0, 1);
+  const std::int64_t groups = ctx.RequiredInt("num_groups");
+  if (groups < 1 || channels % groups != 0) {
+    throw Error("{} channels do not divide into {} groups", channels, groups);
+  }
+  for (const int i : {1, 2}) {
+    if (ctx.InputShapeKnown(i) && ctx.InputShape(i).Elements() != Count(channels)) {
+      throw Error("input {} has the shape {} for {} channels", i, ToString(ctx.InputShape(i)),
+                  channels);
+    }
+  }
+  InferSameAsInput(ctx);
+  for (const int i : {1, 2}) {
+    if (ctx.HasOutput(i)) {
+      ctx.SetOutput(i, ctx.InputType(1), Shape({ctx.InputDim(0, 0), groups}));
+    }
+  }
+}
+
+OpCost CostGroupNormInternal(const OpContext& ctx) {
+  return CostGroups(ctx, NormalizedGroups(ctx), StageOneType(ctx));
+}
+
+// Inputs: dY, X, scale, mean, inverse deviation. Outputs: dX, dScale, dShift. Two sums over each
+// group, dX, and sums for scale and shift, as for other normalizations (contrib_gradient.cc).
+void InferGroupNormGrad(OpContext& ctx) {
+  ctx.SetOutput(0, ctx.InputType(0), ctx.InputShape(1));
+  for (const int i : {1, 2}) {
+    if (ctx.HasOutput(i)) ctx.SetOutput(i, ctx.InputType(2), ctx.InputShape(2));
+  }
+}
+
+OpCost CostGroupNormGrad(const OpContext& ctx) {
+  OpCost cost = StreamAll(ctx);
+  const DType type = ctx.InputType(0);
+  const Count elements = ctx.InputShape(0).Elements(), groups = NormalizedGroups(ctx);
+  cost.work.Add(OpClass::kMul, type, elements * 6);
+  cost.work.Add(OpClass::kAdd, type, elements * 5);
+  if (ctx.HasOutput(2)) {
+    cost.work.Add(OpClass::kAdd, type, Folds(elements, ctx.InputShape(2).Elements()));
+  }
+  cost.nest = ReduceNest{.outer = groups,
+                         .reduce = groups > Count(0) ? elements / groups : Count(0),
+                         .planes = true,
+                         .backward = true,
+                         .across = ctx.HasOutput(1)};
+  return cost;
+}
+
 void InferLrn(OpContext& ctx) {
   if (ctx.RequiredInt("size") < 1) throw Error("size is {}", ctx.RequiredInt("size"));
   InferSameAsInput(ctx);
@@ -240,6 +297,27 @@ constexpr OpCase kGroupNormalizationCases[] = {
      .opset = 18},
 };
 
+constexpr OpCase kGroupNormInternalCases[] = {
+    {.what = "2 groups of 2 channels, as GroupNormalization",
+     .attributes = "num_groups=2",
+     .inputs = "f32[2,4,4] f32[4,1] f32[4,1]",
+     .outputs = "f32[2,4,4] f32[2,2] f32[2,2]",
+     .flops = 124 + 96 + 8 + 4,
+     .bytes_read = 4 * 40,
+     .bytes_written = 4 * (32 + 8)},
+};
+
+// E = 32: 6 multiplications and 5 additions each, 28 more to fold dShift.
+constexpr OpCase kGroupNormGradCases[] = {
+    {.what = "2 groups of 2 channels",
+     .attributes = "num_groups=2",
+     .inputs = "f32[2,4,4] f32[2,4,4] f32[4] f32[2,2] f32[2,2]",
+     .outputs = "f32[2,4,4] f32[4] f32[4]",
+     .flops = 192 + 160 + 28,
+     .bytes_read = 4 * (64 + 4 + 8),
+     .bytes_written = 4 * (32 + 8)},
+};
+
 // Per element: 2 multiplications, 4 + 1 additions, 1 division.
 constexpr OpCase kLrnCases[] = {
     {.what = "AlexNet's size 5",
@@ -293,6 +371,20 @@ constexpr OpDef kNormalizationOps[] = {
      .cost = CostGroupNormalization,
      .role = FusionRole::kNormalization,
      .cases = kGroupNormalizationCases},
+    {.name = "GroupNormInternal",
+     .domain = "dlcost.training",
+     .formula = "moments per group; 2 mul, 1 add per element",
+     .infer = InferGroupNormInternal,
+     .cost = CostGroupNormInternal,
+     .role = FusionRole::kNormalization,
+     .cases = kGroupNormInternalCases},
+    {.name = "GroupNormGrad",
+     .domain = "dlcost.training",
+     .formula = "6 mul, 5 add per element; 1 add for dShift",
+     .infer = InferGroupNormGrad,
+     .cost = CostGroupNormGrad,
+     .role = FusionRole::kNormalization,
+     .cases = kGroupNormGradCases},
     // The training form of ONNX Runtime's training graphs: running statistics, then those of the
     // batch, which the gradient reads.
     {.name = "BatchNormInternal",

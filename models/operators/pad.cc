@@ -127,6 +127,32 @@ OpCost CostPad(const OpContext& ctx) {
   return cost;
 }
 
+// dY and a pad for both ends of every axis, none of them negative -> dX: what lies around is added
+// to where it was taken from.
+void InferPadGrad(OpContext& ctx) {
+  ctx.SetOutputType(0, ctx.InputType(0));
+  const std::vector<std::int64_t> pads = ctx.InputInts(1);
+  Shape shape = ctx.InputShape(0);
+  if (pads.size() != 2 * shape.rank()) {
+    throw Error("{} pads for {} axes", pads.size(), shape.rank());
+  }
+  for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
+    shape[axis] =
+        (Count(shape[axis]) - Count(pads[axis]) - Count(pads[axis + shape.rank()])).value();
+  }
+  ctx.SetOutput(0, ctx.InputType(0), std::move(shape));
+}
+
+OpCost CostPadGrad(const OpContext& ctx) {
+  OpCost cost;
+  const Count padded = ctx.InputShape(0).Elements(), own = ctx.OutputShape(0).Elements();
+  AddPartialRead(cost, ctx, 0, padded, AccessKind::kStream);
+  AddWrite(cost, ctx, 0);
+  cost.work.Add(OpClass::kAdd, ctx.InputType(0), padded - own);
+  cost.nest = ElementwiseNest{padded};
+  return cost;
+}
+
 // Crops or pads each axis around its centre; axes default to all.
 void InferCenterCropPad(OpContext& ctx) {
   ctx.SetOutputType(0, ctx.InputType(0));
@@ -189,6 +215,14 @@ constexpr OpCase kPadCases[] = {
      .opset = 1},
 };
 
+constexpr OpCase kPadGradCases[] = {{.what = "50 elements, of which 18 are the data's own",
+                                     .attributes = "mode='reflect'",
+                                     .inputs = "f32[1,2,5,5] i64[8]{0,0,1,1,0,0,1,1}",
+                                     .outputs = "f32[1,2,3,3]",
+                                     .flops = 32,
+                                     .bytes_read = 200,
+                                     .bytes_written = 72}};
+
 constexpr OpCase kCenterCropPadCases[] = {{.what = "crops the rows, pads the columns",
                                            .inputs = "f32[10,7] i64[2]{4,9}",
                                            .outputs = "f32[4,9]",
@@ -204,6 +238,13 @@ constexpr OpDef kPadOps[] = {
      .cost = CostPad,
      .role = FusionRole::kMovement,
      .cases = kPadCases},
+    {.name = "PadGrad",
+     .domain = "dlcost.training",
+     .formula = "1 add per padded element",
+     .infer = InferPadGrad,
+     .cost = CostPadGrad,
+     .role = FusionRole::kMovement,
+     .cases = kPadGradCases},
     {.name = "CenterCropPad",
      .since = {18},
      .formula = "no arithmetic; reads what is not cropped, writes all",

@@ -283,6 +283,40 @@ class BatchNormalizationGrad(_Contrib):
         return (dx.astype(x.dtype), (dy * h).sum(axis=axes), dy.sum(axis=axes))
 
 
+class GroupNormInternal(_Contrib):
+    op_domain = "dlcost.training"
+
+    def compute(self, x, scale, shift, num_groups=None, epsilon=1e-5, stash_type=1):
+        rows, column = x.reshape(x.shape[0], num_groups, -1), (1, -1) + (1,) * (x.ndim - 2)
+        mean, inverse = rows.mean(axis=2), 1 / np.sqrt(rows.var(axis=2) + epsilon)
+        h = ((rows - mean[..., None]) * inverse[..., None]).reshape(x.shape)
+        y = h * scale.reshape(column) + shift.reshape(column)
+        return tuple(t.astype(x.dtype) for t in (y, mean, inverse))[:len(self.onnx_node.output)]
+
+
+class GroupNormGrad(_Contrib):
+    op_domain = "dlcost.training"
+
+    def compute(self, dy, x, scale, mean, inverse, num_groups=None):
+        column, axes = (1, -1) + (1,) * (x.ndim - 2), (0, *range(2, x.ndim))
+        rows = (x.shape[0], num_groups, -1)
+        h = (x.reshape(rows) - mean[..., None]) * inverse[..., None]
+        e = (dy * scale.reshape(column)).reshape(rows)
+        dx = inverse[..., None] * (e - e.mean(axis=2, keepdims=True)
+                                   - h * (e * h).mean(axis=2, keepdims=True))
+        product = dy * h.reshape(x.shape)
+        return tuple(t.astype(x.dtype) for t in (
+            dx.reshape(x.shape), product.sum(axis=axes).reshape(scale.shape),
+            dy.sum(axis=axes).reshape(scale.shape)))[:len(self.onnx_node.output)]
+
+
+class Mish(_Contrib):
+    op_domain = "dlcost.training"
+
+    def compute(self, x):
+        return (x * np.tanh(np.logaddexp(x, 0)),)
+
+
 class GatherGrad(_Contrib):
     def compute(self, shape, indices, dy, axis=0):
         dx = np.zeros(tuple(shape), dy.dtype)
@@ -691,6 +725,18 @@ class Pad(_Contrib):
         return (np.pad(x, around, mode, **fill).astype(x.dtype),)
 
 
+class PadGrad(_Contrib):
+    op_domain = "dlcost.training"
+
+    def compute(self, dy, pads, mode="constant"):
+        around = list(zip(pads[:dy.ndim], pads[dy.ndim:]))
+        shape = [size - first - last for size, (first, last) in zip(dy.shape, around)]
+        taken = np.pad(np.arange(np.prod(shape)).reshape(shape), around, mode)
+        dx = np.zeros(int(np.prod(shape)), dy.dtype)
+        np.add.at(dx, taken.reshape(-1), dy.reshape(-1))
+        return (dx.reshape(shape),)
+
+
 class Scan(_ScanOp):
     """onnx's own goes forwards along first axes alone."""
     op_domain = ""
@@ -756,9 +802,9 @@ def prepare(model):
 
 OPERATORS = [ConvGrad, ConvTranspose, LRN, ResizeGrad, MaxPoolGrad, AveragePoolGrad, ReluGrad, SigmoidGrad, TanhGrad, LeakyReluGrad,
              Gelu, QuickGelu, GeluGrad, FastGeluGrad, QuickGeluGrad, SoftmaxGrad_13, LogSoftmaxGrad_13,
-             LayerNormalizationGrad, BatchNormInternal, BatchNormalizationGrad, GatherGrad,
+             LayerNormalizationGrad, BatchNormInternal, BatchNormalizationGrad, GroupNormInternal, GroupNormGrad, Mish, GatherGrad,
              GatherElementsGrad, SliceGrad, SoftmaxCrossEntropyLossGrad, FusedMatMul, LSTMTraining, GRUTraining, RecurrentGrad,
              MultiHeadAttention, Attention, FusedAttention, FusedAttentionGrad, DispatchTokens, CombineTokens, CombineTokensGrad, GlobalLpPool, LpNormalization, GridSampleGrad, RoiAlignGrad,
              MuonMomentum, MuonUpdate, Scan, Loop, MatMulNBits, DequantizeWeight,
-             RotaryEmbedding, DeformConvGrad, Pad, Inverse, LinearAttention, LinearAttentionGrad,
+             RotaryEmbedding, DeformConvGrad, Pad, PadGrad, Inverse, LinearAttention, LinearAttentionGrad,
              FastGelu, BiasFastGeluGrad_dX, SimplifiedLayerNormalization, SimplifiedLayerNormalizationGrad]

@@ -65,6 +65,23 @@ def _products():
         lambda m, c: torch.inverse(m[..., :5] + c["five_eye"]) * (m[..., :5] + c["five_eye"]))
 
 
+def _activations():
+    def tanh(cube):
+        return [*cube, node("Mul", ["share", "cube"], ["p"]), node("Add", ["m", "p"], ["s"]),
+                node("Mul", ["root", "s"], ["r"]), node("Tanh", ["r"], ["t"]), node("Add", ["one_real", "t"], ["u"])]
+
+    def gelu(m, c):
+        return functional.gelu(m, approximate="tanh")
+
+    yield "gelu_in_products", [
+        *tanh([node("Mul", ["m", "m"], ["square"]), node("Mul", ["m", "square"], ["cube"])]),
+        node("Mul", ["m", "u"], ["v"]), node("Mul", ["one_half", "v"], ["y"])], gelu
+    yield "gelu_with_a_power", [*tanh([node("Pow", ["m", "three"], ["cube"])]),
+                                node("Mul", ["one_half", "u"], ["v"]), node("Mul", ["m", "v"], ["y"])], gelu
+    yield "mish_in_three", [node("Softplus", ["m"], ["p"]), node("Tanh", ["p"], ["t"]),
+                            node("Mul", ["m", "t"], ["y"])], lambda m, c: functional.mish(m)
+
+
 def _convolutions():
     yield "fused_conv", [node("FusedConv", ["m", "kernel", "c3", "z"], ["y"], pads=[1, 1],
                               activation="Tanh", **ORT)], (
@@ -115,6 +132,15 @@ def _normalizations():
 
         yield name, [*blocks, node("GroupNormalization", ["r", scale, shift], ["n"], num_groups=2,
                                    epsilon=1e-3), node("Mul", ["n", "r"], ["y"])], grouped, [scale, shift]
+    # As exporters write it before opset 21.
+    yield "group_norm_exported", [
+        *blocks, node("Reshape", ["r", "two_groups"], ["g"]),
+        node("InstanceNormalization", ["g", "ones2", "zeros2"], ["n"], epsilon=1e-3),
+        node("Reshape", ["n", "blocks"], ["i"]), node("Mul", ["i", "scale41"], ["s"]),
+        node("Add", ["s", "shift41"], ["a"]), node("Mul", ["a", "r"], ["y"])], (
+        lambda m, c: functional.group_norm(m.reshape(2, 4, 10), 2, c["scale41"].reshape(-1),
+                                           c["shift41"].reshape(-1), 1e-3) * m.reshape(2, 4, 10)), [
+        "scale41", "shift41"]
     statistics = ["n", "mean", "inverse"]
     yield "layer_norm_statistics", [
         node("LayerNormalization", ["m", "c8", "d8"], statistics, epsilon=1e-3),
@@ -149,6 +175,10 @@ def _signals():
 
 
 def _places():
+    for mode, name in (("reflect", "reflect"), ("edge", "replicate"), ("wrap", "circular")):
+        yield f"padded_{mode}", [node("Pad", ["m", "around"], ["p"], mode=mode),
+                                 node("Mul", ["p", "p"], ["y"])], (
+            lambda m, c, name=name: functional.pad(m, (2, 1), name) ** 2)
     yield "columns", [node("Reshape", ["m", "blocks"], ["r"]),
                       node("Slice", ["r", "zero", "six", "two"], ["s"]),
                       node("Col2Im", ["s", "extent", "block"], ["i"], pads=[1, 0, 1, 0], strides=[2, 1],
@@ -375,7 +405,7 @@ def _constants():
         ("c48", (4, 8)), ("c84", (8, 4)), ("kernel", (3, 5, 3)), ("z", (2, 3, 8)), ("kernel8", (3, 8, 2)),
         ("words", (7, 8)), ("positions", (5, 8)), ("segments", (2, 8)), ("c8_24", (8, 24)), ("c24", (24,)),
         ("each", (5, 1, 3)), ("past", (2, 5, 2)), ("window", (16,)), ("state", (2, 2, 4, 4)),
-        ("shift5", (5,)), ("scale2", (2,)), ("shift2", (2,)))}
+        ("shift5", (5,)), ("scale2", (2,)), ("shift2", (2,)), ("scale41", (4, 1)), ("shift41", (4, 1)))}
     c["past"] = c["past"] - 0.5
     c.update(ids=torch.tensor([[1, 0, 6, 1, 2], [3, 3, 5, 4, 0]], dtype=torch.int32),
              kinds=torch.tensor([[0, 0, 1, 1, 1], [0, 1, 1, 0, 0]], dtype=torch.int32),
@@ -389,7 +419,7 @@ def _constants():
              initial2b=c["h0"].transpose(0, 1).contiguous(),
              short_lengths=torch.tensor([3, 5], dtype=torch.int32))
     lists = {"pairs": [2, 5, 4, 2], "rows": [10, 8], "zero": [0], "five": [5], "two": [2], "twelve": [12],
-             "image": [2, 5, 2, 4], "signal": [2, 40, 1], "complex": [2, 20, 2], "flat": [-1],
+             "two_groups": [2, 2, 20], "around": [0, 0, 2, 0, 0, 1], "image": [2, 5, 2, 4], "signal": [2, 40, 1], "complex": [2, 20, 2], "flat": [-1],
              "theta": [2, 2, 3], "size": [2, 1, 3, 4], "blocks": [2, 4, 10], "extent": [5, 4],
              "block": [2, 2], "lengths": [3, 5], "pick": [1, 0, 1], "to8": [8], "to4": [4],
              "heads1": [2], "heads2": [1], "ends1": [4], "ends2": [3], "axis_one_list": [1],
@@ -398,21 +428,23 @@ def _constants():
     c.update(five_eye=torch.eye(5) * 3, one=torch.tensor(1), points=torch.tensor(33),
              step=torch.tensor(5), half=torch.tensor(0.5), many=torch.tensor(7.0),
              axis_one=torch.tensor(1), minus_one=torch.tensor(-1), axis_zero=torch.tensor(0),
-             tenth=torch.tensor(0.1),
+             tenth=torch.tensor(0.1), ones2=torch.ones(2), zeros2=torch.zeros(2),
+             three=torch.tensor(3.0), share=torch.tensor(0.044715), one_half=torch.tensor(0.5),
+             one_real=torch.tensor(1.0), root=torch.tensor((2 / torch.pi) ** 0.5),
              taken=torch.tensor([False, True, False, True, False]),
              labels=torch.randint(0, 8, (2, 5)),
              targets=torch.tensor([4, 2, 0, 3, 1]).view(1, 5, 1).expand(2, 5, 8).clone())
     return c
 
 
-OPSETS = {"causal_conv": 27, "products_before": 26, "lengths_of_keys": 24, "group_norm_18": 18}
+OPSETS = {"mish_in_three": 17, "causal_conv": 27, "products_before": 26, "lengths_of_keys": 24, "group_norm_18": 18}
 
 
 def parts():
     """(name, model, weights, function of x and these)."""
     constants = _constants()
     torch.manual_seed(6)
-    cases = [case for family in (_pointwise, _products, _convolutions, _normalizations, _signals, _places,
+    cases = [case for family in (_pointwise, _activations, _products, _convolutions, _normalizations, _signals, _places,
                                  _linear_attention, _recurrent, _lists, _text) for case in family()]
     for name, nodes, function, *trained in cases:
         own = {"w": torch.rand(8, 8) - 0.5, **{n: constants[n] for n in sum(trained, [])}}

@@ -1,6 +1,6 @@
 // Which operators only look at what they read, where tensors have strides. Views and strides by
 // PyTorch 1.13: x.view(...).stride().
-#include "estimator/plan/strides.h"
+#include "estimator/infer/strides.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

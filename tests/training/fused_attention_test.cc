@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "estimator/plan/kernel.h"
 #include "tests/training/small_step.h"
 
@@ -27,7 +29,7 @@ SmallModel Spelled(bool trained_mask) {
   SmallModel model;
   model.Input("x", {2, 6, 16}).Weight("w", {16, 48});
   if (trained_mask) {
-    model.Weight("mask", {6, 6});
+    model.Weight("mask", {4, 6, 6});
   } else {
     model.Input("mask", {6, 6});
   }
@@ -145,6 +147,67 @@ TEST(FusedAttention, StaysInProductsOnARuntimeThatHasNoKernelForIt) {
   // Mixed precision computes attention in half.
   options.precision = "amp-bf16";
   EXPECT_NE(Find(StepOf(Spelled(false).Infer(), options), "FusedAttention"), nullptr);
+}
+
+void SetOrder(onnx::NodeProto& node, std::vector<std::int64_t> axes) {
+  SetInts(node, "perm", axes);
+}
+
+bool RunsForward(const InferredModel& step, const std::string& op) {
+  return std::any_of(step.nodes.begin(), step.nodes.end(), [&](const CountedNode& counted) {
+    return counted.node->op == op && counted.node->phase == Phase::kForward;
+  });
+}
+
+// x[2,6,16] to four heads of queries and two of keys and values, as torch.onnx's dynamo exporter
+// writes a grouped call: it turns keys with batch and heads in one axis.
+TEST(FusedAttention, KeepsKeysThatGroupsShareOnce) {
+  SmallModel model(18);
+  model.Input("x", {2, 6, 16}).Weight("wq", {16, 16}).Weight("wk", {16, 8}).Weight("wv", {16, 8});
+  model.Ints("heads", {2, 6, 4, 4}).Ints("shared", {2, 6, 2, 4}).Ints("axis", {2});
+  model.Ints("groups", {2, 2, 2, 6, 4}).Ints("whole", {2, 4, 6, 4});
+  model.Ints("rows", {8, 6, 4}).Ints("columns", {2, 4, 4, 6}).Floats("root", {0.7F});
+  for (const std::string p : {"q", "k", "v"}) {
+    model.Node("MatMul", {"x", "w" + p}, {p});
+    model.Node("Reshape", {p, p == "q" ? "heads" : "shared"}, {p + "4"});
+    SetOrder(model.AddNode("Transpose", {p + "4"}, {p + "t"}), {0, 2, 1, 3});
+    if (p == "q") continue;
+    model.Node("Unsqueeze", {p + "t", "axis"}, {p + "1"});
+    model.Node("Expand", {p + "1", "groups"}, {p + "g"});
+    model.Node("Reshape", {p + "g", p == "k" ? "rows" : "whole"}, {p + "h"});
+  }
+  SetOrder(model.AddNode("Transpose", {"kh"}, {"kr"}), {0, 2, 1});
+  model.Node("Reshape", {"kr", "columns"}, {"kc"}).Node("Mul", {"kc", "root"}, {"ks"});
+  model.Node("Mul", {"qt", "root"}, {"qs"}).Node("MatMul", {"qs", "ks"}, {"s"});
+  model.Node("Softmax", {"s"}, {"p"}).Node("MatMul", {"p", "vh"}, {"y"}).Output("y");
+  const InferredModel step = StepOf(model.Infer(), Fused());
+  ASSERT_NE(Find(step, "FusedAttention"), nullptr);
+  EXPECT_FALSE(RunsForward(step, "Expand"));
+  // x, queries, keys and values of two heads, the result and a sum per row.
+  EXPECT_EQ(step.step->saved_bytes, Bytes(4 * (192 + 192 + 96 + 96 + 192 + 48)));
+}
+
+// Heads come to lie side by side in what the kernel writes: nothing keeps the result twice.
+TEST(FusedAttention, OfOneNodeWritesItsResultTransposed) {
+  SmallModel model(23);
+  model.Input("x", {2, 4, 6, 4}).Weight("w", {4, 4}).Weight("o", {16, 16});
+  model.Ints("same", {2, 4, 6, 4}).Ints("joined", {2, 6, 16});
+  model.Node("MatMul", {"x", "w"}, {"q"}).Node("Attention", {"q", "q", "q"}, {"a"});
+  model.Node("Reshape", {"a", "same"}, {"b"});
+  SetOrder(model.AddNode("Transpose", {"b"}, {"t"}), {0, 2, 1, 3});
+  model.Node("Reshape", {"t", "joined"}, {"r"}).Node("MatMul", {"r", "o"}, {"y"}).Output("y");
+  TrainOptions options = Fused();
+  const InferredModel step = StepOf(model.Infer(), options);
+  const CountedNode* fused = Find(step, "FusedAttention");
+  ASSERT_NE(fused, nullptr);
+  EXPECT_EQ(fused->name, "n_a");
+  EXPECT_FALSE(RunsForward(step, "Transpose"));
+  // x, q, the result and a sum per row.
+  EXPECT_EQ(step.step->saved_bytes, Bytes(4 * (192 + 192 + 192 + 48)));
+  // It is recomputed as a whole, by its name.
+  options.recompute = "selective:n_a";
+  const InferredModel again = StepOf(model.Infer(), options);
+  EXPECT_EQ(again.step->saved_bytes, Bytes(4 * (192 + 192)));
 }
 
 TEST(FusedAttention, IsOneKernelBack) {

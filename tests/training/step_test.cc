@@ -316,6 +316,25 @@ TEST(Step, InstanceNormalizationIsOneOfABatchOfOne) {
   EXPECT_THAT(back, UnorderedElementsAre("BatchNormalizationGrad", "ReduceSum", "ReduceSum"));
 }
 
+// What is padded with the data itself hands its gradient back to where it was taken from.
+TEST(Step, PaddingWithDataAddsUp) {
+  for (const char* mode : {"reflect", "edge", "wrap"}) {
+    SmallModel model;
+    model.Input("x", {4, 8}).Weight("w", {8, 6}).Ints("pads", {0, 2, 0, 1});
+    model.Node("MatMul", {"x", "w"}, {"h"});
+    auto* attribute = model.AddNode("Pad", {"h", "pads"}, {"y"}).add_attribute();
+    attribute->set_name("mode");
+    attribute->set_type(onnx::AttributeProto::STRING);
+    attribute->set_s(mode);
+    const InferredModel step =
+        StepOf(model.Output("y").Infer(), {.optimizer = "none", .loss = "none"});
+    const CountedNode* back = Find(step, "PadGrad");
+    ASSERT_NE(back, nullptr);
+    EXPECT_EQ(back->cost.work.Of(OpClass::kAdd), Count(4 * 9 - 4 * 6));
+    EXPECT_EQ(step.step->saved_bytes, Bytes(4 * 4 * 8));
+  }
+}
+
 TEST(Step, InstanceNormalizationOfNothing) {
   SmallModel model;
   model.Input("x", {0, 3, 4, 4}).Weight("scale", {3}).Weight("shift", {3});

@@ -1,10 +1,10 @@
-#include "estimator/plan/find_strided.h"
+#include "estimator/infer/find_strided.h"
 
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
 
-#include "estimator/plan/strides.h"
+#include "estimator/infer/strides.h"
 
 namespace dlcost {
 namespace {

@@ -1,4 +1,4 @@
-#include "estimator/plan/value_graph.h"
+#include "estimator/infer/value_graph.h"
 
 #include <memory>
 #include <numeric>

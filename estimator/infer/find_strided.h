@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "estimator/plan/value_graph.h"
+#include "estimator/infer/value_graph.h"
 
 namespace dlcost {
 

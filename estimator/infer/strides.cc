@@ -1,4 +1,4 @@
-#include "estimator/plan/strides.h"
+#include "estimator/infer/strides.h"
 
 #include <algorithm>
 #include <functional>
