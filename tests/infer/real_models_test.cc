@@ -101,8 +101,7 @@ TEST_F(RealModels, FasterRCnn) {
 // TensorFlow's LSTM: four loops over the tokens. A step is two products of 400 x 1600 in each, the
 // first recurrent product one with zeros.
 TEST_F(RealModels, LoopsOverTokens) {
-  EXPECT_EQ(MacsOf(InferFile("piper_tts__nakdimon", Dims({{"unk__1916", 50}}))),
-            Macs(269'580'000));
+  EXPECT_EQ(MacsOf(InferFile("piper_tts__nakdimon", Dims({{"unk__1916", 50}}))), Macs(269'580'000));
   for (const std::int64_t tokens : {8'000, 1'000'000}) {
     const InferredModel model = InferFile("piper_tts__nakdimon", Dims({{"unk__1916", tokens}}));
     const std::int64_t per_token = 8 * 400 * 1600 + 400 * 400 + 400 * (16 + 3 + 4);
