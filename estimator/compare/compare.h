@@ -30,11 +30,12 @@ struct CompareRow {
   // `executed_vector`.
   std::shared_ptr<const Execution> execution;
   std::optional<Flops> executed_vector;
-  bool launched = true;           // false: the plan needs no kernel for it (a view, a constant)
-  bool beside = false;            // Joined::Shared::beside: its predicted work stands in other rows
-  std::size_t kernels = 1;        // predicted ones that it sums up
-  std::optional<double> outputs;  // elements that operators without products make
-  std::optional<Bytes> cache;     // of the device: what may stay on the chip between kernels
+  bool launched = true;     // false: the plan needs no kernel for it (a view, a constant)
+  bool beside = false;      // Joined::Shared::beside: its predicted work stands in other rows
+  std::size_t kernels = 1;  // predicted ones that it sums up
+  std::vector<std::size_t> covers;  // these, in the report; none where their work stands elsewhere
+  std::optional<double> outputs;    // elements that operators without products make
+  std::optional<Bytes> cache;       // of the device: what may stay on the chip between kernels
   // Weights that no layer before read, what its kernels write, and the algorithm's workspace: what
   // the layer holds if nothing is reused. Nothing where the prediction stands in other rows.
   std::optional<Bytes> memory_bytes;

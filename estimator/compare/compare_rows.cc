@@ -27,6 +27,7 @@ RowMaker::RowMaker(const Report& report, const std::optional<Device>& device)
 CompareRow RowMaker::Row(std::size_t k, const Measured& measured, TraceLevel level,
                          const std::vector<FileLevels>& files) const {
   CompareRow row = Predicted(k, level);
+  row.covers = {k};
   row.measured = measured;
   const auto at = [&](TraceLevel above) {
     const auto time = TimeAt(files, above, k);
@@ -47,6 +48,7 @@ CompareRow RowMaker::SharedRow(const Joined::Shared& group, TraceLevel level) co
   row.op = group.ops;
   row.beside = group.beside;
   row.kernels = group.kernels.size();
+  if (!group.beside) row.covers = group.kernels;
   row.measured = group.measured;
   if (device_ && device_->WarmCapacity() > Bytes(0)) row.cache = device_->WarmCapacity();
   if (report_.device && !group.beside) row.bound = row.compute = row.memory = Seconds(0);

@@ -61,8 +61,12 @@ class Totals {
         for (const KernelRow& kernel : report_.kernels) Sum(totals.expected, kernel.on_device);
       }
     }
+    std::map<std::string, OpTotals> timed;  // of rows with a measured time alone
+    std::vector<bool> counted(report_.kernels.size(), false);
     for (const CompareRow& row : out_.rows) {
-      totals.joined_algorithmic += row.algorithmic;
+      // Counters and times of two files that sum up differently stand in rows of their own.
+      const Flops joined = Fresh(row, counted);
+      totals.joined_algorithmic += joined;
       Sum(totals.measured_flops, row.measured_flops);
       Sum(totals.measured_bytes, row.measured.dram_bytes);
       Sum(totals.measured, row.measured.time);
@@ -76,10 +80,17 @@ class Totals {
       OpTotals& op = by_op[row.op];
       op.op = row.op;
       ++op.rows;
-      op.algorithmic += row.algorithmic;
+      op.algorithmic += joined;
       Sum(op.measured_flops, row.measured_flops);
       Sum(op.predicted, predicted);
       Sum(op.measured, row.measured.time);
+      if (!row.measured.time) continue;
+      timed[row.op].algorithmic += row.algorithmic;
+      Sum(timed[row.op].predicted, predicted);
+    }
+    for (const auto& [name, of] : timed) {
+      by_op[name].algorithmic = of.algorithmic;
+      by_op[name].predicted = of.predicted;
     }
     for (const UnmatchedKernel& kernel : out_.unmatched_kernels) {
       Sum(totals.unmatched_flops, kernel.vector_flops);
@@ -99,6 +110,16 @@ class Totals {
   }
 
  private:
+  // The algorithm's work of a row that no row before it has.
+  Flops Fresh(const CompareRow& row, std::vector<bool>& counted) const {
+    Flops fresh, known;
+    for (const std::size_t k : row.covers) {
+      (counted[k] ? known : fresh) += AlgorithmicFlops(report_.kernels[k]);
+      counted[k] = true;
+    }
+    return known == Flops() ? row.algorithmic : fresh;
+  }
+
   // Whether times are those of kernels, which a framework calls.
   bool InKernels() const {
     return report_.options.run.Calls() &&

@@ -56,8 +56,7 @@ class CacheFinder {
   }
   static bool Moves(const Node& node) {
     const OpDef* def = FindOperator(node.domain, node.op);
-    return def != nullptr &&
-           (def->role == FusionRole::kMovement || def->role == FusionRole::kView);
+    return def != nullptr && (def->role == FusionRole::kMovement || def->role == FusionRole::kView);
   }
 
   const Graph& graph_;

@@ -284,6 +284,7 @@ class Builder {
                   .math = kernel.math,
                   .launches = run.launches,
                   .repeat = kernel.repeat,
+                  .biased = kernel.biased,
                   .execution = std::move(run.execution)};
     for (const std::size_t n : kernel.nodes) {
       row.nodes.push_back(report_.nodes[n].name);

@@ -44,9 +44,13 @@ Bytes SecondOf(const KernelRow& kernel, const GemmNest& nest) {
   return read > first ? std::min(wide, read - first) : wide;
 }
 
-// The product alone, of a type: operands read, the second of `second` bytes, result written.
-Kernel ProductOf(const GemmNest& nest, DType type, Count repeat, Bytes second) {
+// The product of a row alone, or one of its type and as often: operands read, the second of
+// `second` bytes, result written. Libraries take other kernels where a bias is added.
+Kernel ProductOf(const GemmNest& nest, const KernelRow& row, Bytes second) {
+  const DType type = row.math;
+  const Count repeat = row.repeat;
   Kernel kernel;
+  kernel.biased = row.biased;
   kernel.nest = nest;
   kernel.nest_name = "product";
   kernel.math = type;
@@ -171,12 +175,12 @@ class Finder {
       merge.nodes.push_back(report_.nodes[kernel.main].name);
       const Bytes second = SecondOf(kernel, *NestOf(k));
       all += second;
-      const KernelRun run = runner_.Run(ProductOf(*NestOf(k), kernel.math, kernel.repeat, second));
+      const KernelRun run = runner_.Run(ProductOf(*NestOf(k), kernel, second));
       if (!run.expected) return;
       merge.apart += Seconds(run.expected->time.expected);
     }
     const KernelRow& first = report_.kernels[kernels.front()];
-    const KernelRun run = runner_.Run(ProductOf(merged, first.math, first.repeat, all));
+    const KernelRun run = runner_.Run(ProductOf(merged, first, all));
     if (!run.expected) return;
     merge.merged = Seconds(run.expected->time.expected);
     if (merge.saved().value() <= kWorthwhile * merge.apart.value()) return;

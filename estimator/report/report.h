@@ -181,6 +181,7 @@ struct KernelRow {
   Count launches;
   Count repeat = 1;       // how often the kernel runs; everything but the nest is of all runs
   std::string waits_for;  // the largest term of the expected time, "" without one
+  bool biased = false;    // Kernel::biased
   LoopNest nest;
   std::shared_ptr<const Execution> execution;  // null where nothing but data moves
   std::vector<RoofTime> roofs;

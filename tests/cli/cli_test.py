@@ -554,6 +554,26 @@ class Measured(unittest.TestCase):
     NVPROF = os.path.join(FIXTURES, "alexnet_p4_nvprof_metrics.csv")
     COMPARE = ("compare", ALEXNET, "--gpu", "p4", "--batch", "1", "--measured", NVPROF)
 
+    # Counters of each kernel, and times of two sums of kernels: rows of their own, of the same work.
+    def test_compare_counts_work_once(self):
+        rows = (("maxwell_scudnn_128x64_interior_nn", 1, 60), ("maxwell_scudnn_128x64_stridedB_splitK_small_nn", 1, 130),
+                ("maxwell_scudnn_winograd_128x128_tile148n_nt", 3, 90),
+                ("void gemv2N_kernel_val<float, float, float, int=128, int=8, int=4, int=4, int=1>(float, float)", 3, 180))
+        head = '"Type","Time(%)","Time","Calls","Avg","Min","Max","Name"\n,%,us,,us,us,us,\n'
+        lines = [f'"GPU activities",1,{calls * each},{calls},{each},{each},{each},"{name}"\n' for name, calls, each in rows]
+        with tempfile.TemporaryDirectory() as folder:
+            times = os.path.join(folder, "times.csv")
+            with open(times, "w", encoding="utf-8") as file:
+                file.write("==1== Profiling result:\n" + head + "".join(lines))
+            alone = json.loads(run("compare", ALEXNET, "--gpu", "p4", "--trace", times, "--format", "json").stdout)
+            both = json.loads(run(*self.COMPARE, "--trace", times, "--format", "json").stdout)
+        self.assertGreater(len(both["rows"]), len(alone["rows"]))
+        joined = [c["totals"]["joined_algorithmic_flops"] for c in (alone, both)]
+        self.assertEqual(joined[0], joined[1])
+        predicted = [{group["op"]: group["predicted_s"] for group in c["by_op"] if group.get("measured_s")} for c in (alone, both)]
+        self.assertEqual(set(predicted[0]), {"Conv", "Gemm"})
+        self.assertEqual(predicted[0], predicted[1])
+
     def test_compare(self):
         result = run(*self.COMPARE, "--format", "json")
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -83,5 +83,24 @@ TEST(FindMerges, WeightsHaveTheBytesThatTheyAreStoredIn) {
   EXPECT_NEAR(report.merges[0].apart.value(), apart.value(), 0.001 * apart.value());
 }
 
+// cuBLAS keeps sums whole on a Hopper where a bias is added: apart the products take what the
+// report says of them.
+TEST(FindMerges, ProductsAddTheBiasesOfTheirRows) {
+  SmallModel small = SmallModel().Input("x", {512, 4096});
+  for (const std::string name : {"q", "k", "v"}) {
+    small.Weight(name, {4096, 1024}).Weight(name + "b", {1024});
+    small.Node("MatMul", {"x", name}, {name + "p"})
+        .Node("Add", {name + "p", name + "b"}, {name + "y"});
+    small.Output(name + "y");
+  }
+  const Device device = DeviceDatabase({std::string(DLCOST_SOURCE_DIR) + "/hw_specs"}).Find("h100");
+  const Report report = BuildReport(small.Infer(), device, {.plan = {.fusion = Fusion::kDefault}});
+  ASSERT_EQ(report.merges.size(), 1u);
+  Seconds apart(0);
+  for (const KernelRow& kernel : report.kernels) apart += kernel.sums.expected.value_or(Seconds(0));
+  ASSERT_EQ(report.kernels.size(), 3u);
+  EXPECT_NEAR(report.merges[0].apart.value(), apart.value(), 0.001 * apart.value());
+}
+
 }  // namespace
 }  // namespace dlcost
