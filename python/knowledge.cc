@@ -64,6 +64,7 @@ void AddFits(nb::module_& m) {
       .def_ro("name", &api::CalibratedConstant::name)
       .def_ro("start", &api::CalibratedConstant::start)
       .def_ro("value", &api::CalibratedConstant::value)
+      .def_ro("unit", &api::CalibratedConstant::unit)
       .def_ro("relative_error", &api::CalibratedConstant::relative_error)
       .def_ro("refused", &api::CalibratedConstant::refused);
   nb::class_<api::CalibratedTiming>(m, "CalibratedTiming")

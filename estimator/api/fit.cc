@@ -87,8 +87,9 @@ CalibratedTiming Calibrate(const CalibrationRequest& request) {
     for (const auto& [constants, refused] :
          {std::pair(&result.constants, false), std::pair(&result.refused, true)}) {
       for (const FittedConstant& one : *constants) {
-        timing.constants.push_back({std::string(Def(one.constant).name), one.start, one.value,
-                                    one.relative_error, refused});
+        const ConstantDef& def = Def(one.constant);
+        timing.constants.push_back({std::string(def.name), one.start, one.value,
+                                    std::string(def.unit), one.relative_error, refused});
       }
     }
     return timing;

@@ -145,7 +145,7 @@ std::string ConditionsOf(const CLI::App& app, const std::vector<Report>& reports
   }
   for (const auto& [option, texts] : kLists) {
     const CLI::Option* known = app.get_option_no_throw(option);
-    const auto list = [texts](const Report& report) { return report.options.model.*texts; };
+    const auto list = [of = texts](const Report& report) { return report.options.model.*of; };
     if (known == nullptr || known->count() > 0 || !alike(list)) continue;
     for (const std::string& each : list(first)) {
       text += fmt::format(" {} {}", option, ShellWord(each));

@@ -54,7 +54,6 @@ class ValueGraph {
   // Known before the run.
   bool IsConstant(ValueId value) const { return tensor(value).constant || tensor(value).foldable; }
 
-  std::size_t NumValues() const { return tensors_.size(); }
   // Runs something: neither a view nor known before the run.
   bool Runs(std::size_t n) const { return runs_[n]; }
 

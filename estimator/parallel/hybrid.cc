@@ -185,9 +185,10 @@ HybridPlan ParsePlan(const std::string& text) {
     begin = end + 1;
     const std::size_t equals = part.find('=');
     const std::string key = part.substr(0, equals);
-    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end() || equals == std::string::npos) {
+    const bool known = std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+    if (!known || equals == std::string::npos) {
       throw Error("--parallel '{}': write it as in dp=4,pp=2,zero=1{}", Printable(part),
-                  DidYouMean(key, kKeys));
+                  known ? "" : DidYouMean(key, kKeys));
     }
     const int value = WholeNumber<int>(std::string_view(part).substr(equals + 1)).value_or(-1);
     const bool flag = key == "sp";

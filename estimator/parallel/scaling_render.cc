@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "estimator/parallel/scaling.h"
@@ -79,7 +80,14 @@ std::string ScalingText(const Scaling& scaling, std::size_t max_width) {
   }
   table.MayDrop({"runs as", "sent", "compute", "batch of all", "exchanged", "input", "exposed"});
   text += table.Fit(max_width, "--format json has them") + "\n";
-  if (scaling.pays_up_to && *scaling.pays_up_to == scaling.points.back().devices) {
+  const bool fits =
+      !scaling.question.memory ||
+      std::any_of(scaling.points.begin(), scaling.points.end(), [&](const ScalePoint& point) {
+        return point.step.memory <= *scaling.question.memory;
+      });
+  if (!fits) {
+    text += "on no number of devices does a step fit into memory\n";
+  } else if (scaling.pays_up_to && *scaling.pays_up_to == scaling.points.back().devices) {
     text += fmt::format("scaling pays up to {} devices, and perhaps beyond\n", *scaling.pays_up_to);
   } else if (scaling.pays_up_to) {
     text += fmt::format(

@@ -12,7 +12,7 @@ namespace dlcost {
 
 // A format that can be read. `recognizes` looks at the first bytes of the file, never at its name.
 struct Reader {
-  std::string_view id;           // "nvprof", for --format-in and messages
+  std::string_view id;           // "nvprof", for --read-as and messages
   std::string_view description;  // "nvprof --csv: summary, GPU trace, API trace, metrics"
   bool (*recognizes)(std::string_view head);
   void (*read)(Input& input, Measurement& measurement);

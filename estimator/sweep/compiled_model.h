@@ -37,8 +37,6 @@ class CompiledModel {
     std::vector<Eigen::ArrayXd> bound;  // seconds, per device
   };
   bool EvaluateBlock(const PointBlock& points, std::deque<KernelTimes>& times, Block& out) const;
-  bool HasTokens() const { return has_tokens_; }
-  bool IsExact() const { return exact_; }
   std::size_t kernels() const { return kernels_.size(); }  // different ones
   const RunOptions& run() const { return run_; }           // how they run
 

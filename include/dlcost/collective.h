@@ -46,6 +46,8 @@ class Collectives {
   std::shared_ptr<const State> state_;
 };
 
+// Throws Error without a system or a bandwidth, for sizes below 1, and for more devices than there
+// are.
 Collectives RunCollectives(const CollectiveRequest& request);
 
 }  // namespace dlcost::api

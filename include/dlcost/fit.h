@@ -69,7 +69,8 @@ struct TimingScore {
 };
 struct CalibratedConstant {
   std::string name;
-  double start = 0, value = 0;  // in SI units
+  double start = 0, value = 0;  // in its unit
+  std::string unit;             // "s", "B/clk", "pJ/FLOP/nm", "x" (a factor), "" (a share)
   double relative_error = 0;    // one standard error, as a share of the value
   bool refused = false;         // ran to an end of its range (`value`), and stays where it started
 };

@@ -14,11 +14,11 @@ struct Options {
   std::string convention = "dlcost";  // what counts as a FLOP
   std::string runtime;                // what runs the model (docs/timing.md); "": a fusing compiler
   std::string fusion;                 // none, default or ideal; "": as the runtime does
-  std::string attention;              // flash, flash-16bit or materialized; "": as the runtime does
+  std::string attention;              // a form of `--attention`; "": as the runtime does
   std::string convolution = "auto";   // the algorithm: direct, implicit_gemm, winograd, ...
   std::string math;                   // tf32, fp16-accumulate, ...; "": as the runtime does
   std::string cache = "passed";       // where inputs are at the start: cold, passed or warm
-  std::string launch;                 // how kernels start: graph or eager; "": as the runtime does
+  std::string launch;       // how kernels start: graph, eager, script; "": as the runtime does
   std::string layout;       // of tensors: file or kernels (channels last); "": as the runtime does
   std::string update_form;  // of parameters: fused, foreach or loop; "": as the runtime does
   std::string dtype;        // what if all floating-point tensors had this type; "": as is

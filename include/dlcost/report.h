@@ -36,7 +36,7 @@ struct Group {
   std::string limited_by;         // what most of the time waits for; "" without a device
 };
 
-// One launch.
+// A kernel, which may be launched more than once.
 struct Kernel {
   std::string id, op, algorithm;
   std::string node;                // that names it
@@ -67,7 +67,7 @@ struct Unknown {
   std::string node, op, domain, why;
 };
 
-// What a model costs. A value: it holds on to nothing but itself; copies share their rows.
+// What a model costs. Copies share their rows, and the model, which a page counts anew.
 class Report {
  public:
   // A report that was written with Json() or --format json. Throws Error for anything else.
@@ -113,6 +113,7 @@ class Report {
   // The model's file once more, with the costs as metadata of its nodes, which Netron shows. Throws
   // Error for a model that is no ONNX file, and for one that was changed for the report.
   std::string AnnotatedModel() const;
+  // A page (docs/report.md); counts the model once more, with the terms of its times.
   std::string Html(const std::string& title = "") const;
   // A picture for slides, as SVG: roofline, memory (what is live over the run) or icicle (where the
   // time goes). Throws Error for a roofline without a device.
@@ -147,7 +148,8 @@ class DeviceRanking {
 };
 
 // In the given order or, `ranked`, the fastest first, those that have no time last: the runtime
-// need not run on all of them, then. `top`: the first ones; 0: all.
+// need not run on all of them, then. `top`: the first ones; 0: all. Throws Error for none, and
+// where the runtime runs on none of them.
 DeviceRanking CompareDevices(const Model& model, const std::vector<Device>& devices,
                              const Bindings& bindings = {}, const Options& options = {},
                              bool ranked = false, std::size_t top = 0);
@@ -156,7 +158,8 @@ DeviceRanking CompareDevices(const Model& model, const std::vector<Device>& devi
 // first one is told in the words of a Difference. Throws Error for none.
 std::string Page(const std::vector<Report>& reports, const std::string& title = "");
 
-// A training step as an ONNX file (docs/training.md), for Options::optimizer.
+// A training step as an ONNX file (docs/training.md), for Options::optimizer. Throws Error where
+// the model has nothing to train or an output of unknown shape.
 std::string TrainingStep(const Model& model, const Bindings& bindings, const Options& options);
 
 }  // namespace dlcost::api

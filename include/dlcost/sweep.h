@@ -43,6 +43,7 @@ struct SweepPoint {
   std::string device, dtype;                  // "": none, as the file says
   std::string runtime, precision, optimizer;  // "": none of this
   std::string why_not;  // the model takes no such sizes: nothing else is known
+  // Bytes: of operands that kernels move; and weights and activations that memory has to hold.
   std::int64_t macs = 0, flops = 0, bytes = 0, needed_bytes = 0;
   std::optional<double> bound_s, expected_s, items_per_s, tokens_per_s;
   std::optional<double> joules_per_item;  // at the board's rated power: the most that it takes

@@ -385,8 +385,6 @@ const Library& LibraryFor(std::string_view architecture) {
   return Find(architecture);  // "cpu" and "generic" are names of their own
 }
 
-std::span<const Library> Libraries() { return kLibraries; }
-
 const BlockProducts& GgmlBlocks() { return kGgmlBlocks; }
 
 }  // namespace dlcost

@@ -284,6 +284,5 @@ struct Library {
 // compute capability where there is one ("Pascal 6.0"); the generic
 // one for an architecture that is not listed.
 const Library& LibraryFor(std::string_view architecture);
-std::span<const Library> Libraries();
 
 }  // namespace dlcost

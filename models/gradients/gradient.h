@@ -81,7 +81,7 @@ const GradientDef* FindGradient(std::string_view domain, std::string_view name);
 // Every rule, by family.
 std::span<const std::span<const GradientDef>> GradientFamilies();
 
-// One function per file of rules; registry.cc lists them all.
+// One function per file of rules; gradient.cc lists them all.
 std::span<const GradientDef> ConvolutionGradients();
 std::span<const GradientDef> ProductGradients();
 std::span<const GradientDef> ElementwiseGradients();
