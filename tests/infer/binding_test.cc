@@ -1,5 +1,6 @@
 #include "estimator/infer/binding.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/infer/small_model.h"
