@@ -1,5 +1,7 @@
 #include "estimator/parallel/caches.h"
 
+#include <algorithm>
+
 #include "models/operators/registry.h"
 
 namespace dlcost {
@@ -42,10 +44,9 @@ class CacheFinder {
     if (IsActivation(id)) found_[static_cast<std::size_t>(id)] = true;
   }
   bool AnyOf(const std::vector<TensorId>& ids) const {
-    for (const TensorId id : ids) {
-      if (id != kNoTensor && found_[static_cast<std::size_t>(id)]) return true;
-    }
-    return false;
+    return std::any_of(ids.begin(), ids.end(), [&](TensorId id) {
+      return id != kNoTensor && found_[static_cast<std::size_t>(id)];
+    });
   }
   void MarkOperands(const Node& node) {
     if (node.inputs.size() < 2 || !IsActivation(node.inputs[0]) || !IsActivation(node.inputs[1])) {

@@ -18,6 +18,19 @@ constexpr int kMostTableLooks = 4096;  // at nodes, over all uses of one table
 constexpr std::array<std::string_view, 9> kTableLayouts = {
     "Cast", "Unsqueeze", "Squeeze", "Reshape", "Expand", "Slice", "Identity", "Transpose", "Tile"};
 
+// Those of the parameters that have no other use.
+struct Tables {
+  // Added to scores right before a softmax, alike for all of several heads, or, where their numbers
+  // are known, nothing but zeros and minus infinities. What differs by head is a bias, which trains
+  // (T5, BEiT).
+  std::vector<TensorId> masks;
+  // Cosines and sines of positions, the angles, and the frequencies behind them: x c + r s, where r
+  // is x with its halves changed over and one of them negated.
+  std::vector<TensorId> rotations;
+  // Added to the scores of a single head: a mask, or a bias that trains (Swin's first stages).
+  std::vector<TensorId> unclear;
+};
+
 class TableFinder : Uses {
  public:
   explicit TableFinder(Graph& graph) : Uses(graph) {}
@@ -256,8 +269,6 @@ std::string NamesOf(const Graph& graph, const std::vector<TensorId>& ids) {
   return names;
 }
 
-}  // namespace
-
 Tables FindTables(Graph& graph, const std::vector<TensorId>& parameters) {
   Tables tables;
   TableFinder finder(graph);
@@ -278,6 +289,8 @@ Tables FindTables(Graph& graph, const std::vector<TensorId>& parameters) {
   }
   return tables;
 }
+
+}  // namespace
 
 std::vector<std::string> LeaveTables(Graph& graph, std::vector<TensorId>& parameters) {
   const Tables tables = FindTables(graph, parameters);
